@@ -84,6 +84,38 @@ def test_bands_of_several_variables_and_times(eagre, result, tmp_path):
     np.testing.assert_array_equal(np.isnan(bands[1]), np.isnan(bands[3]))
 
 
+def test_a_record_is_found_by_its_date(eagre, result, tmp_path):
+    done = eagre("export", result, "-t", "2026-01-31T13:01+01:00", "-t", "2026-01-31 12:02", "-o", tmp_path / "a.tif")
+    assert done.code == 0, done.err
+    with rasterio.open(tmp_path / "a.tif") as file:
+        assert file.descriptions == ("water depth, 2026-01-31 12:01:00", "water depth, 2026-01-31 12:02:00")
+
+
+def test_dates_of_records_tell_parts_of_a_second(eagre, tmp_path):
+    with xr.open_dataset(make_file(tmp_path / "out.nc"), decode_times=False, engine="h5netcdf") as data:
+        data.assign_coords(time=("time", [0.0, 0.1, 0.25], data.time.attrs)).to_netcdf(tmp_path / "a.nc")
+    assert eagre("export", tmp_path / "a.nc", "-t", "all").code == 0
+    with rasterio.open(tmp_path / "a.tif") as file:
+        assert [text.partition(" 12:")[2] for text in file.descriptions] == ["00:00", "00:00.1", "00:00.25"]
+
+
+def test_a_field_on_levels_wants_its_level(eagre, tmp_path):
+    """Not one of ours, which would stand in the map as if it were the field."""
+    x, y, z = np.arange(4.0), np.arange(3.0), np.array([0.0, 50.0, 100.0])
+    wind = z[None, :, None, None] + np.zeros((1, 3, 3, 4))
+    about = {"units": "m s-1", "long_name": "wind"}
+    coords = {"x": x, "y": y, "z": z, "time": [7.0]}
+    xr.Dataset({"u": (("time", "z", "y", "x"), wind, about)}, coords=coords).to_netcdf(tmp_path / "a.nc")
+    done = eagre("export", tmp_path / "a.nc")
+    assert (done.code, '--slice "z = 50 m"' in done.err) == (exits.BAD_INPUT, True), done.err
+    assert not (tmp_path / "a.tif").exists()
+    done = eagre("export", tmp_path / "a.nc", "--slice", "z = 90 m", "-t", "2026-01-31")
+    assert (done.code, "a.nc has no dates" in done.err) == (exits.BAD_INPUT, True), done.err
+    assert eagre("export", tmp_path / "a.nc", "--slice", "z = 90 m").code == 0
+    with rasterio.open(tmp_path / "a.tif") as file:
+        assert file.descriptions == ("wind, z = 100 m, t = 7 s",) and (file.read(1) == 100.0).all()
+
+
 def test_a_vector_is_a_band_for_each_component(eagre, tmp_path):
     both = {name: (("time", "y", "x"), np.full((3, NY, NX), one), {"units": "m s-1"}) for name, one in
             (("velocity_x", 1.0), ("velocity_y", 2.0))}  # fmt: skip
@@ -198,6 +230,8 @@ def test_long_edges_bend_with_the_map(eagre, tmp_path):
     [
         (["-v", "dept"], 'variable "dept"'),
         (["-t", "3 h"], "0 s to 120 s"),
+        (["-t", "2026-02-01"], "2026-01-31 12:00:00 to 2026-01-31 12:02:00"),
+        (["-t", "noon"], '--time "2 h"'),
         (["--record", "4"], "1 to 3"),
         (["--record", "0"], "1 to 3"),
         (["-o", "a.png"], ".tif or .tiff or .geojson"),

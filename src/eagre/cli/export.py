@@ -22,7 +22,8 @@ def export(
         list[str] | None, typer.Option("--variable", "-v", help="Field, or velocity; repeat for more.")
     ] = None,
     time: Annotated[
-        list[str] | None, typer.Option("--time", "-t", help='Such as "2 h", first, last or all; else the last. Repeat.')
+        list[str] | None,
+        typer.Option("--time", "-t", help='Such as "2 h", a date, first, last or all; else the last. Repeat.'),
     ] = None,
     record: Annotated[
         list[int] | None, typer.Option("--record", help="Number of a record, from 1; -1 is the last. Repeat.")
@@ -46,6 +47,8 @@ def export(
     results = open_results(file, plane)
     if not isinstance(results, FieldFile) or results.axes != ("x", "y"):
         raise InputError(f"{file}, which holds no maps over x and y", allowed="a file of fields, or a slice of one z")
+    if results.place and plane is None:
+        raise InputError(f"{file} with fields on levels", allowed="one level", fix=f'--slice "{results.place}"')
     target = output if output is not None else file.with_suffix(GEOTIFF[0])
     place = output_file(target, suffixes=(*GEOTIFF, *GEOJSON), overwrite=overwrite, replace="--overwrite")
     dry = float(parse_quantity(number_or_text(deeper), "length", "--deeper-than"))
@@ -124,7 +127,7 @@ def _band(results: FieldFile, name: str, record: int, dry: float) -> Band:
         values = np.where(depth > dry, values, np.nan)
     tags = {key: str(about[key]) for key in ("long_name", "standard_name", "cell_methods") if key in about}
     tags |= {"variable": name}
-    text = str(about.get("long_name") or name)
+    text = ", ".join(filter(None, (str(about.get("long_name") or name), results.place)))
     if name in results.variables:
         seconds, date = float(results.times[record]), results.date(record)
         tags |= {"time_seconds": f"{seconds:.10g}"} | ({"date": date} if date else {})

@@ -13,7 +13,7 @@ def plot(
     variable: Annotated[
         str | None, typer.Option("--variable", "-v", help="What to draw; else the depth or the first.")
     ] = None,
-    time: Annotated[str | None, typer.Option("--time", "-t", help='Such as "2 h"; first; else the last.')] = None,
+    time: Annotated[str | None, typer.Option("--time", "-t", help='"2 h", a date or first; else the last.')] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture: .png, .pdf or .svg.")] = None,
     observed: Annotated[Path | None, typer.Option("--observed", help="Table to draw beside gauges.")] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200, help="Dots per inch.")] = 150,

@@ -161,7 +161,7 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
     """
     wanted = DIMENSIONS[dimension]
     allowed = f'a number in {wanted.si}, or a text with a unit such as "{wanted.example}" (units: {wanted.units})'
-    fix = f'{key} = "{wanted.example}"'
+    fix = f'{key} "{wanted.example}"' if key.startswith("--") else f'{key} = "{wanted.example}"'
     if isinstance(value, str):
         number = _parse_text(value, dimension, allowed, fix)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):

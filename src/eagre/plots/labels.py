@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from eagre.io.table import parse_date
+
 
 def label_of(attributes: Mapping[Any, Any], name: str) -> str:
     """``"water depth (m)"`` from CF attributes."""
@@ -21,15 +23,21 @@ def pretty_units(units: str) -> str:
 
 
 def date_of(units: str, seconds: float) -> str:
-    """Date and time of `seconds` after the reference in ``"seconds since ..."``; else an empty text."""
-    _, found, reference = units.partition("since")
-    if not found:
-        return ""
+    """Date and time of `seconds` after the reference in ``"seconds since ..."``; else an empty text.
+
+    With as many digits of a second as there are, to the microsecond.
+    """
+    start = date_of_zero(units)
     try:
-        start = datetime.datetime.fromisoformat(reference.strip().replace(" UTC", "+00:00"))
-        return (start + datetime.timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(" ", "seconds")
-    except (ValueError, OverflowError):
+        text = "" if start is None else (start + datetime.timedelta(seconds=seconds)).isoformat(" ")
+    except OverflowError:
         return ""
+    return text.rstrip("0") if "." in text else text
+
+
+def date_of_zero(units: str) -> datetime.datetime | None:
+    """The reference in ``"seconds since ..."``, without a zone; None where there is none."""
+    return parse_date(units.partition("since")[2].strip().replace(" UTC", "Z"))
 
 
 def time_unit(span: float) -> tuple[str, float]:

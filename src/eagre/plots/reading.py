@@ -106,6 +106,7 @@ def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
         {name: np.asarray(dataset[name].values, dtype=np.float64) for name in names},
         {name: label_of(dataset[name].attrs, name) for name in names},
         str(dataset.attrs.get("title") or path.stem),
+        str(dataset["time"].attrs.get("units", "")),
     )
 
 

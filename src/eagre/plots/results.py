@@ -11,8 +11,9 @@ import numpy as np
 
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
+from eagre.io.table import parse_date
 from eagre.names import components, did_you_mean, nearest
-from eagre.plots.labels import date_of, label_of, time_unit
+from eagre.plots.labels import date_of, date_of_zero, label_of, time_unit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,8 +82,8 @@ class FieldFile:
         raise InputError(f"{self.path} without a field over y and x", allowed="an output file of eagre run")
 
     def record_at(self, time: str | None) -> int:
-        """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
-        return nearest_record(self.path, self.times, time)
+        """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
+        return nearest_record(self.path, self.times, time, self._since)
 
     def values(self, name: str, record: int) -> np.ndarray:
         """A field at a record, (ny, nx), float64, south in row 0."""
@@ -175,7 +176,12 @@ class FieldFile:
 
     def date(self, record: int) -> str:
         """The date of a record, or an empty text where times have no reference."""
-        return date_of(str(self.dataset["time"].attrs.get("units", "")), float(self.times[record]))
+        return date_of(self._since, float(self.times[record]))
+
+    @property
+    def _since(self) -> str:
+        """Units of the times."""
+        return str(self.dataset["time"].attrs.get("units", ""))
 
 
 @dataclass
@@ -222,6 +228,8 @@ class ProfileFile:
     labels : dict
         Variable to long name and units.
     title : str
+    since : str
+        Units of the times, with the date that they count from.
     """
 
     path: Path
@@ -230,14 +238,15 @@ class ProfileFile:
     values: dict[str, np.ndarray]
     labels: dict[str, str]
     title: str
+    since: str = ""
 
     def check_variable(self, name: str | None) -> str:
         """`name` or the first, or `InputError` with the names in the file."""
         return known_variable(next(iter(self.values)) if name is None else name, [*self.values], self.path)
 
     def record_at(self, time: str | None) -> int:
-        """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
-        return nearest_record(self.path, self.times, time)
+        """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
+        return nearest_record(self.path, self.times, time, self.since)
 
 
 @dataclass
@@ -268,17 +277,29 @@ def known_variable(name: str, known: list[str], path: Path) -> str:
     return name
 
 
-def nearest_record(path: Path, times: np.ndarray, time: str | None) -> int:
-    """Index of the record nearest to a time such as ``"2 h"``, ``"first"`` or ``"last"``; None is the last one."""
+def nearest_record(path: Path, times: np.ndarray, time: str | None, units: str = "") -> int:
+    """Index of the record nearest to a time such as ``"2 h"``, ``"first"`` or ``"last"``; None is the last one.
+
+    Where the `units` of the times have a date, `time` may be a date, such as ``"2026-01-31T06:30"``.
+    """
     if time is None or time == "last":
         return times.size - 1
     if time == "first":
         return 0
-    seconds = parse_quantity(number_or_text(time), "time", "--time")
     first, last = float(times[0]), float(times[-1])
+    date, zero = parse_date(time), date_of_zero(units)
+    if date is None:
+        seconds = parse_quantity(number_or_text(time), "time", "--time")
+    elif zero is None:
+        allowed = f"a time, {path.name} has no dates: {first:g} s to {last:g} s"
+        raise InputError(f"--time {time}", allowed=allowed, fix=f'--time "{last:g} s"')
+    else:
+        seconds = (date - zero).total_seconds()
     slack = 0.5 * (last - first) / max(times.size - 1, 1) + 1e-9
     if not first - slack <= seconds <= last + slack:
         allowed = f"{first:g} s to {last:g} s in {path.name}"
+        if zero is not None:
+            allowed += f", or {date_of(units, first)} to {date_of(units, last)}"
         raise InputError(f"--time {time}", allowed=allowed, fix=f'--time "{last:g} s"')
     return int(np.argmin(np.abs(times - seconds)))
 
