@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+import eagre
 from eagre.models.shallow_water import march_cuda, schedules, sweep_cuda
 from eagre.models.shallow_water.tile_cuda import WARPS_AROUND
 from eagre.models.shallow_water.tile_faces import PITCH, PLANES, WIDE
@@ -108,3 +110,35 @@ def test_a_table_of_ones_own_changes_what_is_launched(own_layout):
     own_layout(**{"shallow-water": {"march": {"longest": 32, "shortest": 8}}})
     after = march_cuda.shape_of(device, "single", 8192, 8192)
     assert before[2] == 64 and after[2] == 32 and march_cuda.shape_of(device, "single", 16, 16)[2] == 8
+
+
+@pytest.mark.parametrize(
+    ("precision", "n", "live", "best"),
+    [
+        ("single", 2048, 0.05, [8]),
+        ("single", 4096, 0.05, [16]),
+        ("double", 2048, 0.05, [8]),
+        ("double", 4096, 0.05, [8, 16]),
+        ("double", 8192, 0.05, [32]),
+        ("double", 4096, 0.34, [64]),
+        ("double", 4096, 0.0, [8, 16]),
+    ],
+)
+def test_marches_over_ground_that_is_dry_at_the_start_are_shorter(precision, n, live, best):
+    """Within 11 % of the fastest, a pond on 5 % of a plain; a third of the cells and more count as all (F20)."""
+    assert march_cuda.shape_of(RecordingDevice(), precision, n, n, live)[2] in best
+    assert march_cuda.listed_shape_of(RecordingDevice(), precision, n, n, live)[2] in best
+
+
+def test_the_part_that_is_live_counts_water_sides_and_rain():
+    """A fifth of a closed plain holds water; then one side is open, rain falls, and dry cells have fluxes."""
+    grid = eagre.Grid(10, 20, 1.0, 1.0)
+    depth = np.zeros(grid.shape)
+    depth[:4] = 1.0
+
+    def live(**options):
+        return eagre.ShallowWater(grid, 0.0, depth=depth, device="cpu", **options).setup.live
+
+    assert live() == pytest.approx(0.2) and live(early_exit="off") == pytest.approx(0.2)
+    assert live(boundaries=eagre.Boundaries(north=eagre.Stage(0.5))) == pytest.approx(0.25)
+    assert live(sources=[eagre.Rain(1e-5)]) == live(wet_dry="kurganov-petrova") == 1.0

@@ -253,6 +253,11 @@ def always_live(grid: Grid, terms: Terms, faced: Sequence[Segment]) -> np.ndarra
     return found
 
 
+def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[Segment]) -> float:
+    """Part of the cells that are live at the start of a run: with water, or always."""
+    return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
+
+
 def _brings(part: Part, grid: Grid) -> np.ndarray:
     """Where a term may bring water: where one of its quantities is not 0, or everywhere if it needs none."""
     if part.cell(*[0.0] * len(part.quantities)) != 0.0:

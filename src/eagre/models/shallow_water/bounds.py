@@ -41,8 +41,8 @@ def longest_step_with_water_to_come(
 class Steps(NamedTuple):
     """The longest time step, the longest first one, s, and whether all have one length."""
 
-    longest: float
-    first: float
+    longest_step: float
+    first_step: float
     fixed: bool
 
 

@@ -52,6 +52,8 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 ROWS = switch("ROWS", 32)  # rows that a warp marches
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
+# Work of a step for the part of all cells that is live at the start of a run, and the least that is counted on.
+TILES_A_LIVE_CELL, LEAST_WORKED = 3.0, 1.0 / 16.0
 
 
 @cell
@@ -353,23 +355,30 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
         number = np.uint32(number + (cuda.gridDim.x if LISTED else 1))
 
 
-def shape_of(device: Device, precision: str, ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+def shape_of(
+    device: Device, precision: str, ny: int, nx: int, live: float = 1.0
+) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Grid, block and rows a warp marches.
 
     A march of r rows takes the time of about r + 1.3, and the last ones leave a third of the card idle. So with n rows
     of strips a multiprocessor a step takes a n (1 + 1.3 / r) + b r: least where r is in proportion to the root of n.
+    Where just a part of the cells is live (`Setup.live`), n is that of the tiles that have some: three times the part,
+    since water spreads and tiles have dry cells too.
     """
     strips, layout = -(-nx // STRIP), device.layout("shallow-water.march")
-    best = layout.rows[precision] * sqrt(strips * ny / device.facts.multiprocessors)
+    worked = min(max(TILES_A_LIVE_CELL * live, LEAST_WORKED), 1.0) * strips * ny
+    best = layout.rows[precision] * sqrt(worked / device.facts.multiprocessors)
     rows = min(max(2 ** round(log2(best)), layout.shortest), layout.longest)
     return (strips, -(-ny // rows)), (WIDTH, 1), rows
 
 
-def listed_shape_of(device: Device, precision: str, ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+def listed_shape_of(
+    device: Device, precision: str, ny: int, nx: int, live: float = 1.0
+) -> tuple[tuple[int, int], tuple[int, int], int]:
     """As `shape_of` for a list of the same tiles, which blocks take in turn.
 
     Marches of another length would round otherwise where they begin.
     """
-    (strips, marches), block, rows = shape_of(device, precision, ny, nx)
+    (strips, marches), block, rows = shape_of(device, precision, ny, nx, live)
     resident = device.facts.multiprocessors * device.layout("shallow-water.march").listed
     return (min(strips * marches, resident), 1), block, rows

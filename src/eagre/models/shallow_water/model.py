@@ -34,6 +34,7 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
+from eagre.models.shallow_water.active_tiles import live_share
 from eagre.models.shallow_water.averaging import QUANTITIES
 from eagre.models.shallow_water.bands import engine_for
 from eagre.models.shallow_water.datum import Datum, over_datum
@@ -184,9 +185,8 @@ class ShallowWater(BaseModel):
             kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
             cfl=cfl,
-            longest_step=steps.longest,
-            first_step=steps.first,
-            fixed=steps.fixed,
+            **steps._asdict(),
+            live=live_share(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             **bounds.gathered(maps, asked, lines, grid),

@@ -113,7 +113,8 @@ class March:
             return None
         if device.kind == "cpu":
             return ActiveTiles(setup, device, *self._tile)
-        *_, rows = march_cuda.shape_of(device, self.engine.precision, *setup.grid.shape)
+        ny, nx = setup.grid.shape
+        *_, rows = march_cuda.shape_of(device, self.engine.precision, ny, nx, setup.live)
         return ActiveTiles(setup, device, rows, march_cuda.STRIP)
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
@@ -140,7 +141,7 @@ class March:
         engine, listed = self.engine, self._listed
         grid, device = engine.setup.grid, engine.device
         shape_of = march_cuda.listed_shape_of if listed else march_cuda.shape_of
-        blocks, threads, rows = shape_of(device, engine.precision, grid.ny, grid.nx)
+        blocks, threads, rows = shape_of(device, engine.precision, grid.ny, grid.nx, engine.setup.live)
         layout = device.layout("shallow-water.march")
         registers = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
         own: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "PARTS": engine.setup.has_parts, "REGISTERS": registers}

@@ -69,6 +69,7 @@ class Setup:
     averages: Asked | None = None
     lines: FluxLines | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
+    live: float = 1.0  # part of the cells that the first step can change: by it a GPU has shorter marches
     predicted_part: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split
 
     @property
