@@ -30,7 +30,13 @@ def gathered(device, precision, until, **more):
 
 @pytest.mark.parametrize(
     ("kernel", "precision", "scheme"),
-    [("march", "single", "rk2"), ("march", "double", "euler"), ("tiles", "double", "rk2")],
+    [
+        ("march", "single", "rk2"),
+        ("march", "double", "euler"),
+        ("tiles", "double", "rk2"),
+        ("sweeps", "double", "srk2"),
+        ("sweeps", "single", "ds2"),
+    ],
 )
 def test_simulated_maps_equal_the_cpu(kernel, precision, scheme, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
