@@ -193,7 +193,8 @@ def test_maxima_are_those_of_the_fields(hill, precision):
     u, v, w, theta, dye = (model.field(name).astype(float) for name in ("u", "v", "w", "theta_perturbation", "dye"))
     expected = {
         "max_abs_u": np.abs(u).max(), "max_abs_v": np.abs(v).max(), "max_w": w.max(), "min_w": w.min(),
-        "max_theta": theta.max(), "min_theta": theta.min(), "max_dye": dye.max(), "min_dye": dye.min(),
+        "max_theta_perturbation": theta.max(), "min_theta_perturbation": theta.min(), "max_dye": dye.max(),
+        "min_dye": dye.min(),
         "steps": 2.0, "courant": model.diagnostics()["courant"], "dt_divergence": model.diagnostics()["dt_divergence"],
         "iterations": 2.0 * model.statistics()["iterations_a_step"],
     }  # fmt: skip

@@ -36,7 +36,7 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
     }
     if setup.stratified:
         theta = engine.field("theta").astype(np.float64)
-        found |= {"max_theta": float(theta.max()), "min_theta": float(theta.min())}
+        found |= {"max_theta_perturbation": float(theta.max()), "min_theta_perturbation": float(theta.min())}
     for name in setup.scalars:
         values = engine.field(name).astype(np.float64)
         found |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}

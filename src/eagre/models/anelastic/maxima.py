@@ -83,11 +83,12 @@ class Maxima:
     def __init__(self, engine: Callable[[], Engine]) -> None:
         self._engine = engine
         setup = engine().setup
-        self._carried = (*(("theta",) if setup.stratified else ()), *setup.scalars)
+        self._carried = {"theta": "theta_perturbation"} if setup.stratified else {}
+        self._carried |= {name: name for name in setup.scalars}  # names of state and of fields
         ranges: list[Variable] = []
-        for name in self._carried:
+        for name, field in self._carried.items():
             units, what = ("K", "potential temperature over the ambient one") if name == "theta" else ("1", name)
-            ranges += [Variable(f"{end}_{name}", units, f"{end}imum of {what}") for end in ("max", "min")]
+            ranges += [Variable(f"{end}_{field}", units, f"{end}imum of {what}") for end in ("max", "min")]
         self.variables: Sequence[Variable] = [*NUMBERS[:4], *ranges, *NUMBERS[4:]]
         self.dimensions: dict[str, tuple[str, ...]] = {one.name: () for one in self.variables}
 
@@ -97,8 +98,8 @@ class Maxima:
         largest = self._largest(engine)
         dt, counts = engine.steps.before, engine.counts
         found = {"max_abs_u": largest[0], "max_abs_v": largest[1], "max_w": largest[2], "min_w": -largest[3]}
-        for n, name in enumerate(self._carried):
-            found |= {f"max_{name}": largest[WIND + 2 * n], f"min_{name}": -largest[WIND + 2 * n + 1]}
+        for n, field in enumerate(self._carried.values()):
+            found |= {f"max_{field}": largest[WIND + 2 * n], f"min_{field}": -largest[WIND + 2 * n + 1]}
         found |= {"cfl": dt * largest[4], "time_step": dt, "dt_divergence": counts["divergence"]}
         found |= {name: counts[name] for name in ("courant", "steps", "iterations")}
         return {one.name: np.array(found[one.name]) for one in self.variables}
