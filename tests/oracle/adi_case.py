@@ -73,7 +73,7 @@ class Case:
     surface: np.ndarray
     velocity: tuple = (0.0, 0.0)
     manning: object = 0.0
-    chezy: float | None = None
+    chezy: object = None
     viscosity: float = 0.0
     land: np.ndarray | None = None
     dissipation: bool = True

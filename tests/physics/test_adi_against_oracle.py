@@ -159,12 +159,13 @@ def test_values_in_time():
     assert mean(RIVER, 20.0, 30.0) == pytest.approx((5 * 86.0 + 5 * (90.0 - 30.0 / 35 * 2.5)) / 10)
 
 
-@pytest.mark.parametrize("law", ["manning", "chezy"])
-def test_the_seeds_scheme(law):
-    """No drying, no dissipation: the rows as the MIKE 21 thesis has them; uniform friction."""
+@pytest.mark.parametrize("uniform", [True, False])
+@pytest.mark.parametrize(("law", "number"), [("manning", 1 / 32), ("chezy", 45.0)])
+def test_the_seeds_scheme(law, number, uniform):
+    """No drying, no dissipation: the rows as the MIKE 21 thesis has them; friction by a number or a map."""
     rng = np.random.default_rng(2)
     bed = rng.uniform(-12.0, -8.0, (24, 38))
-    law = {"manning": 1 / 32} if law == "manning" else {"chezy": 45.0}
+    law = {law: number if uniform else number * rng.uniform(0.5, 1.5, (23, 37))}
     case = Case(
         100.0, 60.0, 15.0, bed, 0.3 * rng.standard_normal((23, 37)), (0.2 * rng.standard_normal((23, 37)), 0.0),
         dissipation=False, drying=False, **law,
