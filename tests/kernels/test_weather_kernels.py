@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eagre import Grid, ShallowWater, ShallowWaterADI, WeatherPressure, WeatherRain, WeatherWind
+from eagre import Grid, Series, ShallowWater, ShallowWaterADI, WeatherPressure, WeatherRain, WeatherWind, ZoneRain
 from eagre.constants import WATER_DENSITY
 from eagre.models.shallow_water import schedules
 from eagre.terms.blended import always
@@ -32,10 +32,17 @@ def weather(grid, step):
     return [WeatherRain(rain), WeatherWind(*winds), WeatherPressure(pressure)]
 
 
-def made(kernel, device, precision, until=0.1):
-    options = {**options_of(6, 4, seed=2), "precision": precision, "device": device}
+def zones(grid):
+    """Rain that differs from zone to zone, three series and a constant."""
+    zone = np.arange(grid.nx * grid.ny).reshape(grid.shape) % 5  # one of them is dry
+    rates = [Series(np.array([0.0, 0.2]), np.array(ends), "rain") for ends in ((0.0, 0.1), (0.08, 0.0), (0.1, 0.05))]
+    return [ZoneRain([*rates, 0.03], np.stack([zone == k for k in range(4)]).astype(float))]
+
+
+def made(kernel, device, precision, until=0.1, sources=None, **more):
+    options = {**options_of(6, 4, seed=2), "precision": precision, "device": device, **more}
     grid = options["grid"]
-    options["sources"] = [*options.get("sources", []), *weather(grid, 2.0 * grid.dx)]
+    options["sources"] = weather(grid, 2.0 * grid.dx) if sources is None else sources(grid)
     if kernel == "implicit":
         for name in ("fixed_time_step", "desingularisation_depth"):
             del options[name]
@@ -62,6 +69,29 @@ def test_simulated_kernels_read_records_as_the_cpu(kernel, precision, monkeypatc
         np.testing.assert_allclose(ours.field(name), expected, rtol=0, atol=TOLERANCE[precision] * 10, err_msg=name)
     found = ours.diagnostics()
     assert abs(found["volume_error"]) < 100 * TOLERANCE[precision]
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("kernel", "precision", "more"),
+    [
+        ("march", "double", {}),
+        ("tiles", "single", {}),
+        ("sweeps", "double", {"scheme": "ds2"}),
+        ("implicit", "double", {}),
+    ],
+)
+def test_simulated_rain_by_zone_is_that_of_the_cpu(kernel, precision, more, monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+
+    if kernel == "march":
+        monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
+    ours, theirs = (made(kernel, device, precision, sources=zones, **more) for device in (SimulatedDevice(), "cpu"))
+    assert ours.steps == theirs.steps >= 2 and ours.settings()["kernels"] == "fast"
+    expected = theirs.field("depth")
+    np.testing.assert_allclose(ours.field("depth"), expected, rtol=0, atol=TOLERANCE[precision] * 10)
+    fallen = ours.diagnostics()["volume_rain"]
+    assert fallen == pytest.approx(theirs.diagnostics()["volume_rain"], rel=TOLERANCE[precision]) and fallen > 0.1
 
 
 @pytest.mark.simulator

@@ -232,8 +232,8 @@ def evaluate(sides, series, forcing, clock):
 
 
 @cell
-def book_last(sides, forcing, clock, ny, nx):
-    """Book what the step before let in through the block's open faces; in the first block also the rain."""
+def book_last(sides, clock, ny, nx):
+    """Book what the step before let in through the block's open faces."""
     lane, now = np.int32(cuda.threadIdx.x), clock[T]
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
     if lane < TALL and row < ny:
@@ -246,14 +246,11 @@ def book_last(sides, forcing, clock, ny, nx):
             book_up_to(sides, SOUTH, column, now)
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
             book_up_to(sides, NORTH, column, now)
-    if lane < SOURCES and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
-        row = sides.book.shape[0] - SOURCES + lane
-        booked(sides.book, row, forcing[sides.values.shape[1] + lane], now)
 
 
 @cell
-def book_now(s, sides, ny, nx):
-    """Leave the rates of this stage through the block's open faces, from the fluxes in shared memory."""
+def book_now(s, sides, forcing, clock, ny, nx):
+    """Leave the rates of this stage through the block's open faces; book the rain, evaluated before a barrier."""
     lane = np.int32(cuda.threadIdx.x)
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
     low = np.uint32(2 * PITCH + 2)
@@ -271,6 +268,9 @@ def book_now(s, sides, ny, nx):
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
             last = np.uint32(ny - cuda.blockIdx.y * TALL)
             book_rate(sides, NORTH, column, shared_load(s, np.uint32(k + last * PITCH), FLUX_Y, 0))
+    if not SECOND and lane < SOURCES and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+        row = sides.book.shape[0] - SOURCES + lane
+        booked(sides.book, row, forcing[sides.values.shape[1] + lane], clock[T])
 
 
 @cell
@@ -325,10 +325,10 @@ def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
     if SERIES and not SECOND and attempted:
         evaluate(sides, series, forcing, clock)
     if KEEPS_BALANCE and not SECOND and attempted:
-        book_last(sides, forcing, clock, ny, nx)
+        book_last(sides, clock, ny, nx)
     cuda.syncthreads()
     if KEEPS_BALANCE and attempted:
-        book_now(s, sides, ny, nx)
+        book_now(s, sides, forcing, clock, ny, nx)
     if lane == 0:
         cuda.atomic.max(steering.rates_now, 1 if SECOND else 0, top[0])
     if not SECOND and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
