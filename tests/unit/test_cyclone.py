@@ -14,6 +14,7 @@ from case_texts import flat_sea
 from eagre.config.problems import ConfigError
 from eagre.cyclone import STEPS_A_RADIUS, Track, cyclone_fields, holland
 from eagre.models.shallow_water.config import ShallowWaterCase
+from eagre.models.shallow_water_adi.config import ShallowWaterADICase
 
 STILL = {"latitude": 20.0, "central_pressure": 95e3, "max_wind": 45.0, "radius": 40e3, "u": 0.0, "v": 0.0}
 
@@ -129,9 +130,11 @@ CSV = (
 )
 
 
-def test_the_section_of_a_case_file(tmp_path):
+@pytest.mark.parametrize(("kind", "step"), [(ShallowWaterCase, ""), (ShallowWaterADICase, "time_step = 60.0")])
+def test_the_section_of_a_case_file(kind, step, tmp_path):
     (tmp_path / "track.csv").write_text(CSV)
-    case = ShallowWaterCase.loads(HEAD + 'drag = "wu"\n', tmp_path)
+    head = HEAD.replace('"shallow-water"', f'"{kind.kind}"')
+    case = kind.loads(f'{head}drag = "wu"\n[numerics]\n{step}\n', tmp_path)
     grid, _, bed = case._terrain()
     wind, pressure = case._sources(grid, bed)
     assert wind.law[:2] == (0.8e-3, 0.065e-3)
