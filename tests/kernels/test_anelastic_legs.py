@@ -104,6 +104,20 @@ def test_legs_make_the_bits_of_steps(case, monkeypatch):
     assert (runs[0].statistics()["dt_max"] > runs[0].statistics()["dt_min"]) == (case in (by_courant, driven))
 
 
+def test_steps_of_a_wind_that_grows_are_shortened_as_one_by_one(monkeypatch):
+    """A leg in which one would go above the Courant number of the case is taken back."""
+    monkeypatch.setattr(Upstream, "growth", 1.1)
+    runs = []
+    for change in (lambda: None, lambda: one_by_one(monkeypatch)):
+        change()
+        runs.append(by_courant())
+        runs[-1].advance(1e9, max_steps=25)
+    found, expected = (one.state() for one in runs)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+    assert runs[0].engine.fastest == runs[1].engine.fastest and 0.29 < runs[0].engine.fastest <= 0.3
+
+
 def test_every_step_counts_in_extremes():
     """As it does on a CPU, which makes no legs."""
     asked = Averages(["u"], maximum=["wind_speed"], every=2)

@@ -10,6 +10,7 @@ import pytest
 from eagre.cases.air import (
     PERIOD,
     decaying_turbulence,
+    density_current,
     inertia_gravity_waves,
     taylor_green,
     taylor_green_velocity,
@@ -19,7 +20,7 @@ from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.stability import longest_explicit_step
+from eagre.models.anelastic.stability import largest_explicit_number, longest_explicit_step
 
 ON = {"device": "cpu", "precision": "double"}
 
@@ -121,6 +122,42 @@ def test_a_courant_number_at_which_waves_grow_is_refused():
         oblique(courant=0.6)
     with pytest.raises(InputError, match=r"0.592 in 2 dim"):
         taylor_green(8, courant=0.6, **ON)
+
+
+def test_no_step_goes_above_the_courant_number_of_the_case():
+    """Cold air that falls from rest: as its wind is known before a step, even the first ones keep to it."""
+    for most in (0.5, 0.2):
+        model = density_current(400.0, time_step=None, courant=most, viscosity=0.0, **ON)
+        model.advance(300.0)
+        assert 0.96 * most < model.engine.fastest <= most
+
+
+@pytest.mark.parametrize("courant", [0.2, 0.5])
+@pytest.mark.parametrize("wind", [(1.0, 0.0, 0.0), (0.5, 0.3, 0.2)])
+def test_where_waves_of_what_mixes_and_is_carried_begin_to_grow(courant, wind, monkeypatch):
+    """Noise that a uniform wind carries: 4 % on either side of the limit, whatever the limiter."""
+    monkeypatch.setattr("eagre.models.anelastic.stability.EXPLICIT", 10.0)
+    grid, noise = Grid.of_points(8, 8, 8.0, 8.0, periodic=(True, True)), np.random.default_rng(1).random((8, 8, 8))
+    spread = []
+    for share in (0.96, 1.04):
+        model = AnelasticFlow(
+            grid, 8, height=8.0, velocity=tuple(courant * one for one in wind), sides={"z": "periodic"}, time_step=1.0,
+            diffusivity=share * largest_explicit_number(courant) / 12.0, scalars={"dye": noise}, **ON,
+        )  # fmt: skip
+        model.advance(400.0)
+        spread.append(np.std(model.field("dye")))
+    assert spread[0] < 1e-3 and spread[1] > 1.0, spread
+
+
+def test_steps_that_begin_anew_keep_the_wind(monkeypatch):
+    """As behind a step that is a thousandth of the next: half forces are made anew, and the wind goes on."""
+    monkeypatch.setattr("eagre.models.anelastic.engine.SHORT", 2.0)  # before each step
+    falling = density_current(800.0, time_step=4.0, viscosity=0.0, **ON)
+    speeds = []
+    for _ in range(4):
+        falling.advance(1e9, max_steps=1)
+        speeds.append(-falling.field("w").min())
+    np.testing.assert_allclose(speeds, speeds[0] * np.arange(1.0, 5.0), rtol=0.03)
 
 
 def test_turbulence_keeps_its_energy_at_first_and_its_momentum():

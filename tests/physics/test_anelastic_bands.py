@@ -36,6 +36,7 @@ def run(name):
     return lambda device, **options: RUNS[name](device=device, **options)
 
 
+WARM = 10.0 * np.random.default_rng(6).standard_normal((9, 17, 10))
 SLOW = pytest.mark.slow  # programs that no other test compiles
 FLAT = [
     pytest.param(run("turbulence"), {}, id="turbulence"),
@@ -44,6 +45,7 @@ FLAT = [
     pytest.param(run("forced"), {}, id="forced"),
     pytest.param(run("closed-flat"), {}, id="closure and drag"),
     pytest.param(run("closed-flat"), {"time_step": None, "courant": 0.3}, id="closure, courant", marks=SLOW),
+    pytest.param(box, {"time_step": None, "courant": 0.3, "theta": WARM}, id="steps that are shortened"),
     pytest.param(box, {"sides": {"x": "wall", "y": "wall"}}, id="walls"),
     pytest.param(box, {"sides": {"x": "wall"}}, id="walls along x"),
     pytest.param(box, {"sides": {"y": "wall"}}, id="walls along y"),

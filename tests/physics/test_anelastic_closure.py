@@ -19,6 +19,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.operator import Vector
 from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.stability import largest_courant, largest_explicit_number
 from eagre.models.anelastic.stress import Medium, Mixing
 from eagre.models.anelastic.surface import Surface
 
@@ -97,6 +98,8 @@ def test_steps_follow_the_mixing_of_the_closure():
     for one in (model, plain):
         one.advance(0.5)
     assert model.statistics()["dt_min"] < 0.2 * plain.statistics()["dt_max"]
+    most = largest_explicit_number(largest_courant(model.setup.shape))
+    assert 0.9 * most < model.engine.fastest < most
     assert model.diagnostics()["mean_kinetic_energy"] < plain.diagnostics()["mean_kinetic_energy"]
 
 
@@ -109,12 +112,17 @@ def test_mixing_that_is_too_strong_for_equal_steps_is_told_as_that():
         taylor_green(12, time_step=0.1, **{**given, "device": ["cpu", "cpu"]}).advance(1.0)
     assert str(in_bands.value) == str(caught.value)
     text, (k, j, i), model = str(caught.value), caught.value.cell, taylor_green(12, time_step=0.1, **given)
-    d, u = PERIOD / 12, model.field("u")[0]
+    d, u, v = PERIOD / 12, model.field("u")[0], model.field("v")[0]
     strain = (np.roll(u, -1, 1) - np.roll(u, 1, 1)) / (2.0 * d)  # u_x = -v_y; u_y + v_x is 0
     eddy = (2.0 * d) ** 2 * 2.0 * np.abs(strain)
-    found = re.search(r"a diffusion number of (\S+), above 1: .* K = (\S+) m2/s, at x = (\S+) m, y = (\S+) m", text)
+    number = r"a diffusion number of (\S+), above (\S+) in this wind"
+    found = re.search(number + r": .* K = (\S+) m2/s, at x = (\S+) m, y = (\S+) m", text)
     assert found is not None and "Courant number" not in text, text
-    number, told, x, y = map(float, found.groups())
+    number, borne, told, x, y = map(float, found.groups())
+    west, south = 0.5 * (u + np.roll(u, 1, 1)), 0.5 * (v + np.roll(v, 1, 0))
+    leaving = np.maximum(np.roll(west, -1, 1), 0.0) - np.minimum(west, 0.0)
+    leaving += np.maximum(np.roll(south, -1, 0), 0.0) - np.minimum(south, 0.0)
+    assert borne == pytest.approx(1.0 - 4.0 / 3.0 * (0.1 * leaving.max() / d) ** 2, abs=1e-3)
     assert told == pytest.approx(eddy.max(), rel=0.02) and eddy[j, i] == pytest.approx(eddy.max(), rel=0.02)
     assert (x, y) == pytest.approx((model.grid.x[i], model.grid.y[j]), rel=1e-4, abs=1e-4) and k == 0
     assert number == pytest.approx(0.1 * told * 4.0 * 3.0 * 2.0 / d**2, rel=0.01)

@@ -15,13 +15,13 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.operator import Vector
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.stability import largest_mixing
 from eagre.models.anelastic.stress import Layers, Medium, Mixing
 
 Array = np.ndarray
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
 """Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
 EVEN = (1, 1, 1)
-CAP = 0.9  # of what is stable: K of steps that follow the flow, until they are shorter
 
 
 class Diffusion:
@@ -122,7 +122,7 @@ class Diffusion:
         """Take the length of the next step, s: what K may be where steps follow the flow."""
         if self._setup.adaptive and self._setup.closure is not None and dt != self._dt:
             self._dt = dt
-            self._device.fill(self._cap, np.full(1, CAP / dt, self._real))
+            self._device.fill(self._cap, np.full(1, largest_mixing(self._setup.shape) / dt, self._real))
 
     def mixing_of(self, name: str) -> Mixing:
         """K of a field."""

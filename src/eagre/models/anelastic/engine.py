@@ -15,7 +15,7 @@ from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.legs import Legs
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup, metric_of
-from eagre.models.anelastic.stability import first_step
+from eagre.models.anelastic.stability import EITHER, LIMIT, ROOM, first_step, largest_explicit_number
 from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
 from eagre.models.anelastic.step_bands import StepsBands, devices_of
@@ -42,6 +42,8 @@ class Engine:
         The largest of these numbers of all steps made here.
     mixes : bool
         Whether that of the last step of `advance` is the diffusion number.
+    bears : float
+        Up to which that number is no harm.
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
@@ -53,7 +55,7 @@ class Engine:
         self.device, self.steps = self._made(device, mass)
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
-        self.worst, self.fastest, self.mixes = (0, 0), 0.0, False
+        self.worst, self.fastest, self.mixes, self.bears = (0, 0), 0.0, False, LIMIT
         self._copies: dict[str, Any] = {}
         on_gpu = self.device.kind == "cuda"
         self._watches = [one.watch for one in self.parts] if on_gpu else []
@@ -81,15 +83,21 @@ class Engine:
 
     # -- steps --------------------------------------------------------------------------------------
 
-    def advance(self, dt: float, time: float = 0.0) -> None:
-        """Step by dt, s, from a model time, s.
+    def advance(self, dt: float, time: float = 0.0, most: float = math.inf) -> float:
+        """Step by dt, s, from a model time, s, or by less where the Courant number would be above `most`.
+
+        Returns
+        -------
+        float
+            The length of the step, s.
 
         Raises
         ------
         ConvergenceError
             If the pressure problem has no solution.
         """
-        if self.steps.before < SHORT * dt:
+        dt = self._shortened(dt, most)
+        if self._begins_anew(dt):
             self._begin_forces(dt, time)
         made, counts = self.steps.step(dt, time), self.counts
         counts["steps"] += 1.0
@@ -97,12 +105,35 @@ class Engine:
         counts["divergence"] = made.divergence
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
         counts["courant"], self.worst = self.steps.courant()
-        self.mixes = False
+        self.mixes, self.bears = False, LIMIT
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
-            (counts["courant"], self.worst), self.mixes = mixed, True
+            self.mixes, self.bears = True, largest_explicit_number(counts["courant"])
+            counts["courant"], self.worst = mixed
         self.fastest = max(self.fastest, counts["courant"])
         if self._legs is not None:
             self._legs.allow(made.iterations)
+        return dt
+
+    def _shortened(self, dt: float, most: float) -> float:
+        """dt, s, or a shorter step whose Courant number is at most `most`: what carries is known before the step."""
+        while most < math.inf and most < (found := self._look(dt)) < math.inf:
+            dt *= ROOM * most / found
+        return dt
+
+    def _look(self, dt: float) -> float:
+        """The Courant number of a next step of dt, s."""
+        for part in self.parts:
+            part.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
+        if isinstance(self.steps, StepsBands):
+            self.steps.devices.run([[[*part.faces(), part.measure] for part in self.parts]])
+        else:
+            self.device.run(self.steps.faces())
+            self.steps.faces_set = True
+        return self.steps.courant()[0]
+
+    def _begins_anew(self, dt: float) -> bool:
+        """Whether a step of dt, s, is the first, or the one before it says nothing of it."""
+        return self.steps.before < SHORT * dt
 
     def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
         """The point (k, j, i) where the closure of the last step damps fastest, and its K there, m2/s."""
@@ -122,10 +153,11 @@ class Engine:
         """Make steps of dt, s, that begin at model times, s, with one look at the end.
 
         False: no step was made, they have to be made one by one; also where a Courant number is not from `least` to
-        `most`.
+        `most`, or mixing may be more than the wind bears.
         """
         assert self._legs is not None
-        if self.steps.before < SHORT * dt:
+        most, self.bears = min(most, LIMIT if self.setup.closure is None else EITHER), LIMIT
+        if self._begins_anew(dt):
             self._begin_forces(dt, times[0])
         made = self._legs.run(dt, times)
         if not (self._legs.finished(made) and least <= made.least and made.worst <= most):
@@ -168,12 +200,14 @@ class Engine:
         steps.before = 0.0
         if self.parts[0].is_free:
             return
+        for now, past in zip(fields.now, fields.past, strict=True):  # the velocity before the first step is its own
+            self.device.copy(past, now)
         theta = None if fields.theta is None else self.device.host(fields.theta)
         for one in fields.moved():
             self.device.copy(one.force, one.x)
         steps.set_out(dt, time)
         steps.take_forces(dt)
-        for now, past in zip(fields.now, fields.past, strict=True):  # the velocity before the first step is its own
+        for now, past in zip(fields.now, fields.past, strict=True):
             self.device.copy(now, past)
         if theta is not None:
             self.device.fill(fields.theta, theta)

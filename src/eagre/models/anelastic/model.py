@@ -103,7 +103,8 @@ class AnelasticFlow(BaseModel):
     time_step : float, s
         Without it steps follow `courant`.
     courant : float
-        Share of its mass that a cell may lose in a step; at most 1 along one axis, 0.592 along two, 0.529 along three.
+        Share of its mass that a cell may lose in a step, which none goes above; at most 1 along one axis, 0.592 along
+        two, 0.529 along three.
     tolerance : float
         dt times the largest divergence that the pressure leaves.
     third_order, nonoscillatory : bool

@@ -21,7 +21,8 @@ class NumericsSection(Section):
     )
     courant: float | None = Field(
         default=None, gt=0, le=1, examples=[0.5],
-        description="share of its mass that a cell may lose in a step, 0.529 at most (a plane 0.592); 0.5 if not given",
+        description="share of its mass that a cell may lose in a step: none goes above it, and it is 0.529 at most (a "
+        "plane 0.592); 0.5 if not given",
     )  # fmt: skip
     viscosity: Viscosity = Field(default=0.0, description="m2/s", examples=[75.0])
     diffusivity: Viscosity | None = Field(

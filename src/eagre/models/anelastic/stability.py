@@ -16,8 +16,11 @@ from eagre.models.anelastic.setup import Setup
 
 LONGEST = 1e9  # s
 COURANT = 0.5
+ROOM = 0.95  # of the Courant number that a run keeps to: what steps are chosen for, so that ten may be equal
 LARGEST = (1.0, 1.0, 0.592, 0.529)  # Courant numbers at which no short wave grows, by the number of axes
 EXPLICIT = 0.5  # of what is extrapolated from two steps: decay in a step, up to which nothing grows in wind
+LIMIT = 1.0  # of Courant numbers: above it a cell loses more than it has
+EITHER = 0.568  # a Courant number and dt times the decay of a closure, up to which neither makes waves grow
 QUIET = 10.0  # m/s: air at rest may begin to move as fast as this
 
 
@@ -39,12 +42,35 @@ def largest_courant(shape: Sequence[int]) -> float:
 def longest_explicit_step(rate: float) -> float:
     """``EXPLICIT / rate``, s, for the fastest decay of explicit tendencies, s-1.
 
-    That of a viscosity is ``4 nu sum 1/d^2``. They are extrapolated from two steps (Adams and Bashforth), which holds
-    for decays up to 1 / dt in air at rest. In wind the tendency of the step before is that of other air: waves of a few
-    spacings then grow above 0.93 / dt at a Courant number of 0.2, 0.74 / dt at 0.5 and 0.54 / dt at 0.7 (roots of the
-    amplification of one wave that a step of second order carries, and which oscillates by up to 1 / dt).
+    That of a viscosity is ``4 nu sum 1/d^2``. Of what wind carries, the shortest waves grow above
+    `largest_explicit_number`, which is 0.5 or more up to the Courant numbers of `largest_courant` of planes and spaces.
     """
     return min(LONGEST, EXPLICIT / rate) if rate > 0.0 else LONGEST
+
+
+def largest_explicit_number(courant: float) -> float:
+    """``1 - 4 C^2 / 3``: dt times the fastest decay of explicit tendencies up to which no wave grows.
+
+    A step is ``x^(n+1) = A (x^n + dt/2 D^n) + dt/2 (2 D^n - D^(n-1))`` with the advection A (`step`) and D = -r x. With
+    s = r dt a wave of which advection leaves a part a has the amplification g,
+
+        g^2 - g (a (1 - s/2) - s) - s/2 = 0.
+
+    In air at rest (a = 1) it is -1 at s = 1; tendencies of the step before are those of other air where there is wind,
+    and the limit falls. The formula is that of a wind along an axis, found over all waves, and within 2 % that of any
+    other direction up to the Courant numbers of `largest_courant`.
+    """
+    return 1.0 - 4.0 * courant**2 / 3.0
+
+
+def largest_mixing(shape: Sequence[int]) -> float:
+    """What dt times the decay by a closure is held to where steps follow a Courant number, whatever that is.
+
+    Parameters
+    ----------
+    shape : (nz, ny, nx)
+    """
+    return ROOM * largest_explicit_number(min(largest_courant(shape), LARGEST[2]))
 
 
 def forcing_rate(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> float:

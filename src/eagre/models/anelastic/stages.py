@@ -179,10 +179,13 @@ class Stages:
         """As `outflow`, where `measure` has run."""
         return self.device.host(self._outflow).reshape(self.setup.shape[:2])
 
-    def explicit(self) -> list[Work]:
+    def faces(self) -> list[Work]:
+        """Launches that set the advector."""
+        return list(self.advector.launches(self.fields.now, self.fields.past, self.pace))
+
+    def explicit(self, faces_set: bool = False) -> list[Work]:
         """Launches from the present to v^, in its place, and to v_hat and theta_hat in the place of their forces."""
-        fields = self.fields
-        found: list[Work] = list(self.advector.launches(fields.now, fields.past, self.pace))
+        fields, found = self.fields, [] if faces_set else self.faces()
         moved = fields.moved()
         found += self.tendencies.launches()
         found += [self._forced(one) for one in moved]

@@ -41,6 +41,8 @@ class Steps(Stages):
     projection : Projection
     before : float
         Time step of the step before, s; 0 before the first.
+    faces_set : bool
+        Whether the advector of the next step is set already.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Steps(Stages):
         set_wind_through(self.projection, setup, rest)
         self._dt = 0.0  # of what is implicit
         self._explicit: Callable[[], None] | None = None
-        self.before = 0.0
+        self.before, self.faces_set = 0.0, False
 
     def prepare(self) -> None:
         """Begin to compile what a step runs."""
@@ -64,8 +66,9 @@ class Steps(Stages):
 
     def step(self, dt: float, time: float = 0.0) -> Projected:
         """Make a step of dt seconds from a model time, s; returns iterations of the pressure, and dt div left."""
+        faces_set, self.faces_set = self.faces_set, False
         self.set_out(dt, time)
-        self._begin()
+        self._begin(faces_set)
         made = self.projection.solve(dt)
         self.device.run(self.finish())
         self.before = dt
@@ -77,10 +80,10 @@ class Steps(Stages):
         self.projection.solve(dt)
         self.device.run(self.finish())
 
-    def _begin(self) -> None:
+    def _begin(self, faces_set: bool) -> None:
         """Run what comes before the projection; on a GPU always the same launches, once made."""
         if not self.device.graphs:
-            self.device.run(self.explicit())
+            self.device.run(self.explicit(faces_set))
             return
         if self._explicit is None:
             self._explicit = self.device.repeated(self.explicit(), 1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
 from eagre.models.anelastic.averaging import PointAverages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.mean_profiles import MeanProfiles
-from eagre.models.anelastic.stability import COURANT, rounded_down
+from eagre.models.anelastic.stability import COURANT, LIMIT, ROOM, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
@@ -17,11 +19,9 @@ KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the 
 NEARLY = 1e-9  # of a step: a time as near as this is met
 LONGER = 0.01  # by this part of it a step is longer, rather than followed by one so short: what two steps extrapolate
 # is noise behind such a one
-LIMIT = 1.0  # of Courant numbers: above it a cell loses more than it has; of diffusion numbers: noise grows
 GROWTH = 1.1  # of a time step from one to the next
 WINDOW = 10  # steps that are equal where they follow the Courant number
 SLOW = 1.2  # steps that could be so many times longer grow at once
-FAST = 1.2  # steps whose Courant number is so many times what was aimed at become shorter at once
 
 
 class Stepper:
@@ -32,7 +32,7 @@ class Stepper:
     engine : Engine
     start : float, s
     courant : float or None
-        The Courant number that steps aim at; None: all steps are the set-up's.
+        The Courant number that no step goes above; None: all steps are the set-up's.
     first : float
         The first time step, s.
     """
@@ -67,15 +67,28 @@ class Stepper:
             if alone or not self.engine.has_legs or not self._at_once(dt, ahead):
                 alone = max(alone, len(ahead)) - 1 if self.engine.has_legs else 0
                 ahead = ahead[:1]
-                try:
-                    self.engine.advance(dt, self.time)
-                except ConvergenceError as error:
-                    what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
-                    self._failure = Failure(f"the pressure has no solution ({what})")
+                if (found := self._alone(dt)) is None:
                     return made
+                if found < dt:
+                    dt, lands, ahead = found, False, [self._since + found]
+                    self.time_step = dt
             self._book(dt, ahead, until if lands else None)
             made += len(ahead)
         return made
+
+    def _alone(self, dt: float) -> float | None:
+        """Make a step of dt, s, or a shorter one, and return its length; None if it cannot be made."""
+        try:
+            return self.engine.advance(dt, self.time, self._most)
+        except ConvergenceError as error:
+            what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
+            self._failure = Failure(f"the pressure has no solution ({what})")
+            return None
+
+    @property
+    def _most(self) -> float:
+        """The Courant number that no step that can be shorter goes above."""
+        return math.inf if self.courant is None else self.courant
 
     def _ahead(self, until: float, count: int) -> list[float]:
         """`_since` after each of up to `count` equal steps that nobody needs to look at; one at least."""
@@ -92,17 +105,16 @@ class Stepper:
     def _at_once(self, dt: float, ahead: list[float]) -> bool:
         """Make the steps of `_ahead` in a leg; False, and none is made, if that cannot be."""
         times = [self.time, *(self._landed + since for since in ahead[:-1])]
-        least, most = 0.0, LIMIT
-        if self.courant is not None and len(ahead) > 1:
-            most = self._too_fast(self.courant)
-            least = self.courant / SLOW if self.setup.time_step > SLOW * dt else 0.0
-        return self.engine.advance_many(dt, times, least, most)
+        least = 0.0
+        if self.courant is not None and len(ahead) > 1 and self.setup.time_step > SLOW * dt:
+            least = ROOM * self.courant / SLOW
+        return self.engine.advance_many(dt, times, least, self._most)
 
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
         """Take note of steps that were made, `_since` after each, and of what the last one says of the next."""
         found = self._fastest = self.engine.counts["courant"]
         self._mixed = None
-        if not found <= LIMIT:
+        if not found <= self.engine.bears:
             self._failure = self._too_long(found)
         for self._since in ahead:
             if landed is not None:
@@ -113,31 +125,28 @@ class Stepper:
         self._adapt(dt, found)
 
     def _too_long(self, found: float) -> Failure:
-        """What a Courant or diffusion number above `LIMIT` is told as."""
-        k, j = self.engine.worst
+        """What a Courant or diffusion number above what is borne is told as."""
+        (k, j), most = self.engine.worst, f"above {self.engine.bears:.3g}"
         if not self.engine.mixes:
-            return Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
+            return Failure(f"a Courant number of {found:.3g}, {most}, in row k = {k}", (j, 0))
         self._mixed = self.engine.strongest_mixing()
-        what = f"a diffusion number of {found:.3g}, above {LIMIT:g}: dt times the fastest decay by the closure's mixing"
-        return Failure(what, (j, 0))
+        what = f"a diffusion number of {found:.3g}, {most} in this wind"
+        return Failure(f"{what}: dt times the fastest decay by the closure's mixing", (j, 0))
 
     def _adapt(self, dt: float, found: float) -> None:
         """Choose the next time step from the Courant number of the last: every `WINDOW` steps, or where it is far off.
+
+        `engine.advance` shortens one that would be too long; here mixing shortens them too.
 
         Equal steps in between need no look of the host, and nothing that depends on dt is worked out anew.
         """
         if self.courant is None:
             return
-        wanted, old = min(self.setup.time_step, dt * self.courant / max(found, 1e-12)), self.time_step
+        wanted, old = min(self.setup.time_step, dt * ROOM * self.courant / max(found, 1e-12)), self.time_step
         self._settled = wanted <= SLOW * old
-        if int(self.engine.counts["steps"]) % WINDOW and self._settled and found <= self._too_fast(self.courant):
+        if int(self.engine.counts["steps"]) % WINDOW and self._settled and found <= self.courant:
             return
         self.time_step = min(wanted, GROWTH * old)
-
-    @staticmethod
-    def _too_fast(courant: float) -> float:
-        """The Courant number from which on steps that aim at `courant` become shorter at once."""
-        return min(FAST * courant, 0.5 * (courant + LIMIT))
 
     def look(self) -> Failure | None:
         """What is wrong with the state."""
