@@ -47,6 +47,7 @@ MODELS = (
 AIR = "eagre.models.anelastic"
 PARTS = (
     Part("Models", "Assemblies of a grid, a bed, conditions and options.", "eagre", MODELS),
+    Part("Cases", "What `eagre run` runs; [how to](../how-to/python.md).", "eagre", ("load_case",)),
     Part("Grids and series", "In the plane, and over time.", "eagre", ("Grid", "Series")),
     Part(
         "Sides of shallow water", "For `boundaries`; [how to](../how-to/boundaries.md).", "eagre",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from eagre.boundaries import NAMES as CONDITIONS
@@ -41,7 +42,21 @@ _HOME = {
     "BlowUpError": "eagre.errors",
     "ConvergenceError": "eagre.errors",
     "MemoryNeededError": "eagre.errors",
+    "load_case": "eagre.models.registry",
 }
+_PACKAGES = (
+    "advection",
+    "bench",
+    "boundaries",
+    "cases",
+    "cyclone",
+    "io",
+    "models",
+    "plots",
+    "solvers",
+    "terms",
+    "waves",
+)
 
 __all__ = ["__version__", *sorted(_HOME)]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -50,8 +65,10 @@ def __getattr__(name: str) -> Any:
     """Public names, imported at first use: `import eagre` stays light."""
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'eagre' has no attribute {name!r}")
+    if name in _PACKAGES:
+        return importlib.import_module(f"eagre.{name}")
+    raise AttributeError(f"module 'eagre' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *_PACKAGES})

@@ -60,6 +60,19 @@ def checked_number(name: str, value: Any, low: float, high: float) -> float:
     return number
 
 
+def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -> InputError:
+    """The error for an array that fits no points of a grid; the line to write if it fits others, or turned round."""
+    wanted = grid.shape_of(location)
+    where = "cell corners, (ny + 1, nx + 1)" if location == "corner" else "cells, (ny, nx)"
+    fix = ""
+    if shape == grid.shape and location == "corner":
+        dem = "eagre.io.Dem(values, grid.x0, grid.y0, grid.dx, grid.dy)"
+        fix = f"eagre.io.dem_to_corners({dem}, grid), of values at cells"
+    elif shape == wanted[::-1]:
+        fix = f"{name} = {name}.T, of values (x, y)"
+    return InputError(f"{name} of shape {shape}", allowed=f"a number, or shape {wanted}: values at {where}", fix=fix)
+
+
 def checked_field(
     name: str, value: Any, grid: Grid, location: str, *, low: float = -math.inf, high: float = math.inf, fix: str = ""
 ) -> np.ndarray:
@@ -75,8 +88,7 @@ def checked_field(
     if array.ndim == 0:
         array = np.full(shape, float(array))
     if array.shape != shape:
-        where = "cell corners, (ny + 1, nx + 1)" if location == "corner" else "cells, (ny, nx)"
-        raise InputError(f"{name} of shape {array.shape}", allowed=f"a number, or shape {shape}: values at {where}")
+        raise _wrong_shape(name, array.shape, grid, location)
     bad = ~((array >= low) & (array <= high) & np.isfinite(array))
     if bad.any():
         j, i = (int(k) for k in np.argwhere(bad)[0])

@@ -26,7 +26,7 @@ class InputError(EagreError, ValueError):
         if allowed:
             lines.append(f"allowed: {allowed}")
         if fix:
-            lines.append(f"write:   {fix}")
+            lines.append("write:   " + fix.replace("\n", "\n         "))
         super().__init__("\n".join(lines))
 
 

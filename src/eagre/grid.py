@@ -153,9 +153,11 @@ class Grid:
         """
         west, east, south, north = self.extent
         if not (west <= x <= east and south <= y <= north):
+            swapped = west <= y <= east and south <= x <= north
             raise InputError(
                 f"the point ({x:.10g}, {y:.10g})",
-                allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain)",
+                allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain, metres)",
+                fix=f"x first, then y: {y:.10g}, {x:.10g}" if swapped else "",
             )
         i = min(int((x - self.x0) / self.dx), self.nx - 1)
         j = min(int((y - self.y0) / self.dy), self.ny - 1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 import numpy as np
 
@@ -27,6 +30,12 @@ class Series:
     -----
     A run that asks for a time outside [times[0], times[-1]] is refused before it starts
     (`covers`): a series that ends early is an input error, never extended silently.
+
+    Examples
+    --------
+    >>> hydrograph = Series([0.0, 3600.0, 7200.0], [5.0, 80.0, 20.0])
+    >>> hydrograph(1800.0)
+    42.5
     """
 
     times: np.ndarray
@@ -34,6 +43,12 @@ class Series:
     name: str = "series"
 
     def __post_init__(self) -> None:
+        if np.asarray(self.times).dtype.kind == "M":
+            raise InputError(
+                f"{self.name}: dates",
+                allowed="times in s since model time 0",
+                fix='Series.of_dates(dates, values, start="2026-01-31")',
+            )
         times = own_array(f"{self.name}: times", self.times)
         values = own_array(f"{self.name}: values", self.values)
         if times.ndim != 1 or times.shape != values.shape or times.size == 0:
@@ -72,6 +87,61 @@ class Series:
                 f"{value!r}", allowed="a number in SI units, or a Series", fix="Series(times, values)"
             ) from None
 
+    @classmethod
+    def of_dates(
+        cls, dates: Iterable[object], values: np.ndarray, start: str | date | np.datetime64, name: str = "series"
+    ) -> Series:
+        """Values at dates, as the index of a series of pandas or a coordinate of xarray has them.
+
+        Parameters
+        ----------
+        dates : (n,) of datetime64, datetimes or ISO texts
+            Those with a zone are converted, those without one are UTC.
+        values : (n,) array
+            Values at `dates`.
+        start : str or datetime
+            The date of model time 0: `start_date` of a case.
+        name : str
+            For error messages.
+
+        Raises
+        ------
+        InputError
+            If a date is none, or dates do not increase.
+        """
+        if np.asarray(dates).ndim != 1:
+            raise InputError(f"{name}: dates of shape {np.asarray(dates).shape}", allowed="dates along one axis")
+        zero = _utc(start, f"{name}: start")
+        moments = [_utc(moment, f"{name}: row {row}") for row, moment in enumerate(np.asarray(dates))]
+        times = [(moment - zero) / np.timedelta64(1, "s") for moment in moments]
+        return cls(np.array(times, dtype=float), values, name)
+
+    @classmethod
+    def sampled(
+        cls, function: Callable[[float], float], end: float, every: float, start: float = 0.0, name: str = "function"
+    ) -> Series:
+        """A function of time, taken every `every` s from `start` to `end` and linear in between.
+
+        Raises
+        ------
+        InputError
+            If the times make no series, or the function gives no finite number.
+
+        Examples
+        --------
+        >>> tide = Series.sampled(lambda t: 1.5 * math.sin(2 * math.pi * t / 44712.0), end=86400.0, every=300.0)
+        >>> len(tide.times)
+        289
+        """
+        if not (0.0 < every < math.inf and start < end < math.inf):
+            raise InputError(
+                f"{name}: every {every} s from {start} s to {end} s",
+                allowed="a step > 0 and an end after the start",
+                fix="Series.sampled(function, end=86400.0, every=60.0)",
+            )
+        times = start + every * np.arange(math.ceil((end - start) / every * (1.0 - 1e-12)) + 1)
+        return cls(times, np.array([function(float(time)) for time in times]), name)
+
     @property
     def is_constant(self) -> bool:
         """True if the series holds one row, and so any time."""
@@ -96,5 +166,23 @@ class Series:
             raise InputError(
                 f"{self.name} from {self.times[0]:g} s to {self.times[-1]:g} s for a run from {start:g} s to {end:g} s",
                 allowed="a series that covers the whole run",
-                fix=f"end_time = {self.times[-1]:g}, or a longer series",
+                fix=f"a series that begins at {start:g} s, or earlier"
+                if start < self.times[0]
+                else f"end_time = {self.times[-1]:g}, or a longer series",
             )
+
+
+def _utc(moment: object, what: str) -> np.datetime64:
+    """A date as UTC without a zone, to a microsecond."""
+    try:
+        if isinstance(moment, str):
+            moment = datetime.fromisoformat(moment)
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        if isinstance(moment, date):
+            moment = np.datetime64(moment.isoformat())
+        if isinstance(moment, np.datetime64) and not np.isnat(moment):
+            return moment.astype("datetime64[us]")
+    except ValueError:
+        pass
+    raise InputError(f"{what}: {str(moment)!r} as a date", allowed="a date", fix='"2026-01-31T12:00:00"')

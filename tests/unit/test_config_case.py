@@ -81,7 +81,7 @@ def test_good_case():
     ("section", "line", "key", "words"),
     [
         ("run", 'devise = "cpu"', "run.devise", ["line 3", 'did you mean "device"', 'device = "cpu"', "precision"]),
-        ("run", 'end_time = "2 hous"', "run.end_time", ['"hours"', 'end_time = "2 h"']),
+        ("run", 'end_time = "2 hous"', "run.end_time", ['"hours"', 'end_time = "2 hours"']),
         ("run", "end_time = -5", "run.end_time", ["-5", "greater than 0"]),
         ("run", "end_time = nan", "run.end_time", ["nan", "finite"]),
         ("run", 'device = "gpu"', "run.device", ['"gpu"', "auto, cpu, cuda"]),
@@ -147,6 +147,8 @@ def test_good_case():
         ("numerics", 'early_exit = "yes"', "numerics.early_exit", ["auto, on, off", 'early_exit = "auto"']),
         ("gauges", "points = {a = [1]}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),
         ("gauges", "points = 5", "gauges.points", ["a table"]),
+        ("gauges", "points = {}", "gauges.points", ["points = {}", "a table of points"]),
+        ("grid", "crs = 32633", "grid.crs", ["a text", 'crs = "EPSG:32633"']),
         ("restart", 'from = "restart.nc"', "restart.from", ["there is no such file"]),
         ("boundaries", 'west = "wall"', "boundaries.west", ['"wall"', 'kind = "wall"']),
         ("boundaries", 'west = {kind = "absorbin"}', "boundaries.west", ['kind = "absorbing"', "periodic"]),

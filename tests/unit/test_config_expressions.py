@@ -106,6 +106,8 @@ def test_deep_nesting_is_refused_and_not_a_crash():
         ("x^2", ("**, not ^",)),
         ("x + ) 3", ("character 5",)),
         ("where(x < 1, 2)", ("where takes 3", "not 2")),
+        ("0,03", ("decimal comma", "0.03")),
+        ("my n.tif", ("the name of a file", '{ file = "my n.tif" }')),
         ("x.real", ('"x.real"', "not plain arithmetic")),
     ],
 )

@@ -40,6 +40,8 @@ from eagre.errors import InputError
         ("2 km", "length", 2000.0),
         ("3 cm", "length", 0.03),
         ("2 ft", "length", 0.6096),
+        ("5 ft3/s", "discharge", 5 * 0.3048**3),
+        ("2 in/h", "rain", 0.0508 / 3600),
         ("1 nmi", "length", 1852.0),
         ("1e-4 1/s", "frequency", 1e-4),
         ("2e-11 m-1 s-1", "beta", 2e-11),
@@ -67,7 +69,12 @@ def test_example_of_every_dimension_can_be_read(name):
 @pytest.mark.parametrize(
     ("value", "dimension", "words"),
     [
-        ("2 hous", "time", ('"hous"', 'did you mean "hours"', "ms, s, min, h, d", 'end_time = "2 h"')),
+        ("2 hous", "time", ('"hous"', 'did you mean "hours"', "ms, s, min, h, d", 'end_time = "2 hours"')),
+        ("5 feeet", "length", ('"feeet"', 'end_time = "5 feet"')),
+        ("1,5 m", "length", ("decimal comma", 'end_time = "1.5 m"')),
+        ("-0,03", "number", ("decimal comma", 'end_time = "-0.03"')),
+        ("1,500,000 m", "length", ('"1,500,000 m"',)),
+        (math.nan, "number", ("allowed: a finite number\nwrite:   end_time = 0.5",)),
         ("2 m", "time", ('"2 m"', "no unit of time", "min")),
         ("20 hPa", "rain", ("no unit of rain", "mm/h")),
         ("20", "time", ("without a unit", 'end_time = "2 h"', "without quotes")),
@@ -89,7 +96,9 @@ def test_message(value, dimension, words):
 
 EVERY_UNIT = {  # in SI, written out by hand
     "number": {"1": 1.0, "%": 0.01, "rad": 1.0} | dict.fromkeys(("deg", "degree", "degrees"), 0.017453292519943295),
-    "length": {"mm": 0.001, "cm": 0.01, "km": 1000.0, "ft": 0.3048, "nmi": 1852.0}
+    "length": {"mm": 0.001, "cm": 0.01, "km": 1000.0, "mi": 1609.344, "nmi": 1852.0}
+    | dict.fromkeys(("ft", "feet", "foot"), 0.3048)
+    | dict.fromkeys(("in", "inch", "inches"), 0.0254)
     | dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
     "time": {"ms": 0.001}
     | dict.fromkeys(("s", "sec", "second", "seconds"), 1.0)
@@ -98,7 +107,7 @@ EVERY_UNIT = {  # in SI, written out by hand
     | dict.fromkeys(("d", "day", "days"), 86400.0)
     | dict.fromkeys(("week", "weeks"), 604800.0),
     "speed": dict.fromkeys(("kn", "knot", "knots"), 0.5144444444444445),
-    "discharge": {"l/s": 0.001, "L/s": 0.001},
+    "discharge": {"l/s": 0.001, "L/s": 0.001, "cfs": 0.028316846592},
     "pressure": {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0, "kPa": 1000.0, "bar": 100000.0, "N/m2": 1.0}
     | {"kg/m/s2": 1.0, "g/m/s2": 0.001},
     "frequency": {"Hz": 1.0},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,8 @@ def test_geotiff_nodata_scale_and_band(tmp_path):
     np.testing.assert_array_equal(read_dem(path, band=2).elevation, 2 * VALUES)
     with pytest.raises(InputError, match=r"band = 3(.|\n)*1 to 2"):
         read_dem(path, band=3)
+    with pytest.raises(InputError, match=r"2 bands \(gray, undefined\), and none is named(.|\n)*band = 1"):
+        read_dem(path)
     path = write_tif(tmp_path / "c.tif", bands=2, scale=0.1, offset=1.0)  # each band has its own
     np.testing.assert_allclose(read_dem(path, band=2).elevation, 0.2 * (2 * VALUES) + 2.0)
 
@@ -481,3 +484,23 @@ def test_dem_checks_itself(fault):
 )
 def test_utm_zones(longitude, latitude, code):
     assert f"EPSG:{code} " in warp_line("a.tif", (longitude, latitude), 10.0)
+
+
+def test_a_band_of_opacity_holds_no_values(tmp_path):
+    import rasterio
+    from rasterio.enums import ColorInterp
+
+    path = write_tif(tmp_path / "a.tif", bands=2)
+    with rasterio.open(path, "r+") as file:
+        file.colorinterp = (ColorInterp.gray, ColorInterp.alpha)
+        file.write(np.full(VALUES.shape, 255.0), 2)
+    np.testing.assert_array_equal(read_dem(path).elevation, VALUES)
+
+
+def test_commands_to_write_can_be_copied_whatever_the_name(tmp_path):
+    path = write_tif(tmp_path / "my bed.tif", crs="EPSG:4326", transform=None)
+    with pytest.raises(InputError) as error:
+        read_dem(path)
+    words = shlex.split(error.value.fix)
+    assert words[0] == "gdalwarp" and words[-2:] == [str(path), str(tmp_path / "my bed_utm.tif")]
+    assert f'crs = "{words[2]}"' in error.value.allowed

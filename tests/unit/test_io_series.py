@@ -100,6 +100,10 @@ def test_unknown_column_names_the_nearest(tmp_path):
         ("time,q\n0,1\n5,1\n5,2\n", "strictly increasing"),
         ("time (weeks),q\n0,1\n", "in 'weeks'(.|\n)*time \\(s\\)"),
         ("time,q\n2026-01-01T00:00,1\nlater,2\n", "line 3: 'later' as a date"),
+        ("Zeit;q\n31.01.2026 00:00;1\n31.01.2026 01:00;1\n", "'31.01.2026 00:00' as a number or a date(.|\n)*ISO 8601"),
+        ("time,q\n01/31/2026 12:00 AM,1\n", "'01/31/2026 12:00 AM' as a number or a date"),
+        ("time,q\n00:00,1\n06:00,2\n", "'00:00' as a number or a date"),
+        ("time,q\n0,1\n60,-999\n90,-999\n", "-999 in 2 of 3 rows, the first at t = 60 s, as if it meant no data"),
     ],
 )
 def test_faults_say_where(tmp_path, text, message):
@@ -239,3 +243,8 @@ def test_the_scale_may_depend_on_the_unit_in_the_file(tmp_path):
     read_series(write(tmp_path, "t,q\n0,1\n1,2\n"), scale=scale)
     read_series(write_nc(tmp_path / "a.nc", "s"), scale=scale)
     assert units[:2] == ["l/s", ""] and len(units) == 3
+
+
+@pytest.mark.parametrize("rows", ["0,-999\n60,-999\n", "0,-1100\n60,-999\n", "0,-998\n60,5\n"])
+def test_values_that_are_meant_are_taken(tmp_path, rows):
+    assert read_series(write(tmp_path, f"time,q\n{rows}")).values.min() <= -998.0

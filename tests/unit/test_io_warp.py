@@ -119,7 +119,7 @@ def test_the_first_of_several_files_with_data_wins(tmp_path):
 
 def test_what_is_missing_is_told(tmp_path):
     path = geographic(tmp_path / "a.tif")
-    with pytest.raises(InputError, match=r"degrees.*\n.*crs = \"EPSG:CODE\"") as error:
+    with pytest.raises(InputError, match=r"degrees.*\n.*crs = \"EPSG:32633\"") as error:
         terrain(path, crs=None)
     with pytest.raises(InputError, match="without the cells of the grid") as error:
         terrain(path, extent=None)

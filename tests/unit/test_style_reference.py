@@ -24,15 +24,15 @@ def test_reference_is_current(capsys):
 
 
 def test_stale_page_is_noticed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(make_reference, "FOLDER", tmp_path / "reference")
+    monkeypatch.setattr(make_reference, "ROOT", tmp_path)
     assert make_reference.main(["--check"]) == 1
     assert make_reference.main([]) == 0
     assert make_reference.main(["--check"]) == 0
-    page = tmp_path / "reference" / "case-file.md"
+    page = tmp_path / "docs" / "reference" / "case-file.md"
     page.write_text(page.read_text().replace("`cfl`", "`CFL`"))
     capsys.readouterr()
     assert make_reference.main(["--check"]) == 1
-    assert capsys.readouterr().out == "stale: case-file.md; write: make reference\n"
+    assert capsys.readouterr().out == "stale: docs/reference/case-file.md; write: make reference\n"
 
 
 def test_every_section_and_condition_is_on_the_page():
@@ -47,7 +47,7 @@ def test_every_section_and_condition_is_on_the_page():
 def test_every_table_has_rows_of_its_columns():
     """A bar in a cell that is not escaped makes one more column."""
     for name, page in make_reference.PAGES.items():
-        lines = page().splitlines()
+        lines = page().splitlines() if name.endswith(".md") else []
         for k, line in enumerate(lines):
             if line.startswith("|") and k and lines[k - 1].startswith("|"):
                 bars = [re.sub(r"\\\|", "", one).count("|") for one in (lines[k - 1], line)]

@@ -81,6 +81,10 @@ class Condition:
         if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
             return
         likely = str(key.example if key.example is not None else 0.0).split()[0]
+        if callable(value):
+            likely = "Series.sampled(function, end=86400.0, every=60.0)"
+        elif isinstance(value, np.ndarray | list | tuple):
+            likely = "Series(times, values)"
         raise InputError(
             f"{name} = {value!r} of {type(self).__name__}", allowed=f"{key.what}: a number, or a Series",
             fix=f"{type(self).__name__}({name}={likely})",

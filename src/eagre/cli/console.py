@@ -22,7 +22,8 @@ def console() -> Console:
 
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None where a parent has closed it
+    return Console(highlight=False, width=None if is_terminal else WIDE)
 
 
 def error_console() -> Console:

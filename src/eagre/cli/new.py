@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from eagre.models.registry import KINDS
+
 
 def new(
-    kind: Annotated[str, typer.Argument(help="Kind of model, such as shallow-water.")],
+    kind: Annotated[str, typer.Argument(help=f"Kind of model: {', '.join(KINDS)}.", show_default=False)] = "",
     directory: Annotated[Path, typer.Argument(help="Folder for the case; made if it is not there.")] = Path("."),
     name: Annotated[str, typer.Option("--name", help="Name of the file.")] = "case.toml",
 ) -> None:
@@ -49,10 +51,10 @@ def template(kind: str) -> str:
     from importlib.resources import files
 
     from eagre.errors import InputError
-    from eagre.models.registry import KINDS
     from eagre.names import nearest
 
     if kind not in KINDS:
         near = nearest(kind, KINDS) or next(iter(KINDS))
-        raise InputError(f'the kind "{kind}"', allowed=", ".join(KINDS), fix=f"eagre new {near}")
+        what = f'the kind "{kind}"' if kind else "no kind of model"
+        raise InputError(what, allowed=", ".join(KINDS), fix=f"eagre new {near}")
     return (files("eagre.cli") / "templates" / f"{kind}.toml").read_text(encoding="utf-8")

@@ -25,17 +25,21 @@ def run(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another value, as friction.manning=0.03.")
+    ] = None,
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; else all.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C, or SIGTERM, writes a restart file and stops."""
     from eagre.backend.ahead import side_by_side
     from eagre.cli.outputs import plan_outputs
+    from eagre.config.changes import parse_change
     from eagre.config.toml import existing_file
     from eagre.io.places import locked
     from eagre.models.registry import load_case
 
-    case = load_case(case_file)
+    case = load_case(case_file, dict(map(parse_change, changes or ())))
     if threads is not None:
         _use_threads(threads)
     origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
@@ -47,7 +51,17 @@ def run(
         stack.enter_context(side_by_side())
         for _, path in plan.places:
             stack.enter_context(locked(path))
-        _run(case, plan, origin, device, precision, quiet, met, free=threads is None)
+        again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)
+        _run(case, plan, origin, device, precision, quiet, met, threads is None, again)
+
+
+def _command(case_file: Path, **options: Any) -> list[str]:
+    """The words that run a case with these options."""
+    words = ["eagre", "run", str(case_file)]
+    for name, value in options.items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [] if one is None else [f"--{name}", str(one)]
+    return words
 
 
 def _use_threads(count: int) -> None:
@@ -109,8 +123,13 @@ def _run(
     quiet: bool,
     met: Callable[[], None],
     free: bool,
+    again: list[str],
 ) -> None:
-    """Make the model, run it and tell how it went; `met` : of `termination`; `free` : tuning may choose the threads."""
+    """Make the model, run it and tell how it went.
+
+    `met` : of `termination`; `free` : tuning may choose the threads; `again` : the command, to go on with
+    `--restart`.
+    """
     from eagre.cli.console import console, print_facts
 
     out = console()
@@ -130,7 +149,7 @@ def _run(
     if not quiet:
         print_facts(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
     if summary.interrupted:
-        raise _interruption(case, summary, plan)
+        raise _interruption(summary, plan, again)
 
 
 def _restore(case: Case, model: Model, origin: Path) -> None:
@@ -271,13 +290,14 @@ def _of_copy(summary: RunSummary, model: Model) -> str:
     return f", {moved / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
 
 
-def _interruption(case: Case, summary: RunSummary, plan: OutputPlan) -> KeyboardInterrupt:
+def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> KeyboardInterrupt:
     """What ends the command after a signal; says how to go on."""
+    import shlex
     import signal
 
     from eagre.cli.console import duration
     from eagre.cli.exits import Terminated
 
     kind = Terminated if summary.signal == signal.SIGTERM else KeyboardInterrupt
-    restart = summary.restart or plan.checkpoint
-    return kind(f"stopped at t = {duration(summary.time)}\ntry:     eagre run {case.inputs[0]} --restart {restart}")
+    words = [*again, "--restart", str(summary.restart or plan.checkpoint)]
+    return kind(f"stopped at t = {duration(summary.time)}\ntry:     {shlex.join(words)}")

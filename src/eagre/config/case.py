@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
-from eagre.config.problems import ConfigError, Key, Problems, problem_of
+from eagre.config.changes import changed, key_of, note_of
+from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
 from eagre.config.section import Section, check
 from eagre.config.sections import (
     GaugesSection,
@@ -47,6 +48,7 @@ class Case(Section):
 
     _path: Path | None = PrivateAttr(None)
     _text: str = PrivateAttr("")
+    _changes: Mapping[str, Any] = PrivateAttr(default_factory=dict)
     _inputs: tuple[Path, ...] = PrivateAttr(())
     _tuned: tuple[str, int] = PrivateAttr(("", 0))
 
@@ -58,13 +60,15 @@ class Case(Section):
         return value
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, changes: Mapping[str, Any] | None = None) -> Self:
         """Read a case file.
 
         Parameters
         ----------
         path : str or Path
             A TOML file; relative paths in it start from its folder.
+        changes : dict, optional
+            Values in place of those of the file, by key (`changes.changed`).
 
         Raises
         ------
@@ -74,7 +78,7 @@ class Case(Section):
             If the file is not there or is no TOML.
         """
         data, text = read_toml(path)
-        return cls._make(data, text, Path(path))
+        return cls._make(data, text, Path(path), changes=changes)
 
     @classmethod
     def loads(cls, text: str, directory: str | Path = ".") -> Self:
@@ -82,16 +86,22 @@ class Case(Section):
         return cls._make(parse_toml(text), text, None, Path(directory))
 
     @classmethod
-    def _make(cls, data: dict[str, Any], text: str, path: Path | None, directory: Path | None = None) -> Self:
+    def _make(
+        cls,
+        data: dict[str, Any],
+        text: str,
+        path: Path | None,
+        directory: Path | None = None,
+        changes: Mapping[str, Any] | None = None,
+    ) -> Self:
+        changes = changes or {}
         folder = path.parent if path is not None else directory or Path(".")
         inputs: list[Path] = [] if path is None else [path]
         try:
-            case = check(cls, data, {"directory": folder, "inputs": inputs})
+            case = check(cls, changed(data, changes), {"directory": folder, "inputs": inputs})
         except Problems as error:
-            problems = [replace(problem, line=line_of(text, problem.key)) for problem in error.problems]
-            problems.sort(key=lambda problem: problem.line or 0)
-            raise ConfigError(problems, str(path) if path is not None else "the case") from None
-        case._path, case._text, case._inputs = path, text, tuple(inputs)
+            raise _config_error(error.problems, text, path, changes) from None
+        case._path, case._text, case._changes, case._inputs = path, text, changes, tuple(inputs)
         return case
 
     @property
@@ -111,13 +121,12 @@ class Case(Section):
 
     @property
     def text(self) -> str:
-        """The case as it was read."""
-        return self._text
+        """The case as it was read, with what was changed then in comments at its end."""
+        return self._text + note_of(self._changes)
 
     def problem(self, key: Key, error: InputError) -> ConfigError:
         """An error about the value of `key` that was found after reading, with key and line."""
-        problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problem_of(error, key)]
-        return ConfigError(problems, str(self._path) if self._path is not None else "the case")
+        return _config_error(problem_of(error, key), self._text, self._path, self._changes)
 
     def check_begin(self, place: str) -> None:
         """Refuse a section whose `from` lies behind the end of the run: nothing would count."""
@@ -228,3 +237,15 @@ class Case(Section):
             If the device is not there or the model does not fit it.
         """
         raise NotImplementedError(f"{type(self).__name__}.build")
+
+
+def _config_error(problems: Sequence[Problem], text: str, path: Path | None, changes: Mapping[str, Any]) -> ConfigError:
+    """The error that tells of `problems`, in the order of their lines; keys that were changed stand in no line."""
+    new = [key_of(name) for name in changes]
+
+    def placed(problem: Problem) -> Problem:
+        is_new = any(problem.key[: len(key)] == key for key in new)
+        return replace(problem, line=None if is_new else line_of(text, problem.key))
+
+    found = sorted(map(placed, problems), key=lambda problem: problem.line or 0)
+    return ConfigError(found, str(path) if path is not None else "the case")

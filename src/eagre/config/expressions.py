@@ -10,12 +10,15 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
 
+from eagre.config.toml import literal
+from eagre.config.units import decimal_point
 from eagre.errors import InputError
 from eagre.names import did_you_mean
 
@@ -56,6 +59,7 @@ _COMPARE = {
     ast.NotEq: operator.ne,
 }
 _MAX_LENGTH = 2000
+_FILE = re.compile(r"[^()*]+\.(?:tiff?|asc|nc|csv|geojson|gpkg|shp)", re.IGNORECASE)
 _LARGEST = 1e308
 
 
@@ -79,6 +83,11 @@ class Expression:
     def __init__(self, text: str, variables: Sequence[str] = ("x", "y")) -> None:
         self.text = text
         self.variables = tuple(variables)
+        if decimal_point(text) is not None:
+            raise InputError(f'"{_short(text)}" with a decimal comma', allowed="a point", fix=str(decimal_point(text)))
+        if _FILE.fullmatch(text):
+            what = f'"{_short(text)}", which is the name of a file'
+            raise InputError(what, allowed="a table with the file", fix=f"{{ file = {literal(text)} }}")
         if len(text) > _MAX_LENGTH:
             raise InputError(f"an expression of {len(text)} characters", allowed=f"at most {_MAX_LENGTH}")
         try:

@@ -12,7 +12,7 @@ from pydantic import Field, PlainValidator, ValidationInfo
 from eagre.config.expressions import Expression
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
-from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
+from eagre.config.units import DIMENSIONS, decimal_point, is_quantity, parse_quantity
 from eagre.config.values import ClassTable, InputFiles, NoData, Shift, key_of
 from eagre.config.zones import Zones, ZoneValues
 from eagre.errors import InputError
@@ -29,7 +29,7 @@ class RasterFile(Section):
         description="a GeoTIFF, ESRI ASCII or NetCDF raster, or a list: the first with data wins",
         examples=["field.tif"],
     )
-    band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
+    band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
     record: int | None = Field(
         default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]
@@ -59,7 +59,7 @@ class ClassRaster(Section):
     table: ClassTable = Field(
         description='"esa-worldcover", "nlcd", or a .csv file with the columns class and n', examples=["esa-worldcover"]
     )
-    band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
+    band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
     nodata: NoData = Field(default="error", description='"error" or the value of cells without a class')
 
@@ -106,7 +106,7 @@ class FieldValue:
 
 def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None, names: Sequence[str]) -> Any:
     """A number in SI units, or an expression in `names`; None for anything else."""
-    if isinstance(value, str) and not is_quantity(value):
+    if isinstance(value, str) and not is_quantity(value) and decimal_point(value) is None:
         return Expression(value, names)
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         return parse_quantity(value, dimension or "number", key_of(info))

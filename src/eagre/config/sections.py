@@ -49,8 +49,10 @@ def _points(points: Any, info: ValidationInfo) -> Places:
     found = places_of_file(points, info, read_points)
     if found is not None:
         return found
-    if not isinstance(points, dict):
-        raise InputError(f"points = {literal(points)}", allowed="a table", fix="points = {harbour = [100.0, 50.0]}")
+    if not isinstance(points, dict) or not points:
+        raise InputError(
+            f"points = {literal(points)}", allowed="a table of points", fix="points = {harbour = [100.0, 50.0]}"
+        )
     allowed = "[x, y], two numbers in metres"
     problems = [
         Problem((str(name),), f"{name} = {literal(point)}", allowed, f"{name} = [100.0, 50.0]")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.config.expressions import Expression
 from eagre.config.levees import LeveeSection
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from eagre.io.raster import Around, Dem
 
 CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
-Crs = Annotated[str, AfterValidator(checked_crs)]
+
+
+def _crs_text(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise InputError(f"crs = {value}", allowed="a text: an EPSG code, or WKT", fix=f'crs = "EPSG:{value}"')
+    return value
+
+
+Crs = Annotated[str, BeforeValidator(_crs_text), AfterValidator(checked_crs)]
 _MOST = 2**31 - 1
 
 
@@ -108,7 +116,7 @@ class BedSection(Section):
         default=[0.0, 0.0],
         description="[x, y] that is added to the file's coordinates, metres; then crs is that of [grid]",
     )
-    band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
+    band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
     record: int | None = Field(
         default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from eagre.config.toml import literal
 from eagre.errors import InputError
-from eagre.names import did_you_mean
+from eagre.names import did_you_mean, nearest
 
 Exponents = tuple[int, int, int, int]
 """Powers of (metre, kilogram, second, kelvin)."""
@@ -29,7 +29,9 @@ UNITS: dict[str, tuple[float, Exponents]] = {
     "cm": (1e-2, _METRE),
     **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), (1.0, _METRE)),
     "km": (1e3, _METRE),
-    "ft": (0.3048, _METRE),
+    **dict.fromkeys(("in", "inch", "inches"), (0.0254, _METRE)),
+    **dict.fromkeys(("ft", "foot", "feet"), (0.3048, _METRE)),
+    "mi": (1609.344, _METRE),
     "nmi": (1852.0, _METRE),
     "ms": (1e-3, _SECOND),
     **dict.fromkeys(("s", "sec", "second", "seconds"), (1.0, _SECOND)),
@@ -40,6 +42,7 @@ UNITS: dict[str, tuple[float, Exponents]] = {
     "g": (1e-3, (0, 1, 0, 0)),
     "kg": (1.0, (0, 1, 0, 0)),
     **dict.fromkeys(("l", "L"), (1e-3, (3, 0, 0, 0))),
+    "cfs": (0.3048**3, (3, 0, -1, 0)),
     **dict.fromkeys(("kn", "knot", "knots"), (1852.0 / 3600.0, (1, 0, -1, 0))),
     "N": (1.0, (1, 1, -2, 0)),
     "Pa": (1.0, _PASCAL),
@@ -80,8 +83,8 @@ DIMENSIONS = {
     "time": Dimension(_SECOND, "s", "ms, s, min, h, d", "2 h"),
     "length": Dimension(_METRE, "m", "mm, cm, m, km, ft", "10 m"),
     "speed": Dimension((1, 0, -1, 0), "m/s", "m/s, cm/s, km/h, kn", "0.5 m/s"),
-    "rain": Dimension((1, 0, -1, 0), "m/s", "mm/h, mm/d, m/s", "20 mm/h"),
-    "discharge": Dimension((3, 0, -1, 0), "m3/s", "m3/s, l/s, m3/h", "0.5 m3/s"),
+    "rain": Dimension((1, 0, -1, 0), "m/s", "mm/h, mm/d, in/h, m/s", "20 mm/h"),
+    "discharge": Dimension((3, 0, -1, 0), "m3/s", "m3/s, l/s, m3/h, ft3/s", "0.5 m3/s"),
     "pressure": Dimension(_PASCAL, "Pa", "Pa, hPa, kPa, mbar, bar", "1013 hPa"),
     "stress": Dimension(_PASCAL, "N/m2", "N/m2, Pa", "0.1 N/m2"),
     "acceleration": Dimension((1, 0, -2, 0), "m/s2", "m/s2", "9.81 m/s2"),
@@ -98,6 +101,7 @@ DIMENSIONS = {
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*(\S.*?)?\s*")
+_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)(\s*|\s*[A-Za-z%][^,]*)")
 _DURATION = re.compile(rf"\s*(?:{_NUMBER}\s*[A-Za-z]+[\s,]*){{2,}}")
 _UNIT = re.compile(r"(?:[A-Za-z%]|1\s*/)[A-Za-z%0-9\s*/.^+-]*")
 _FACTOR = re.compile(r"([*/.]|)\s*([A-Za-z%]+|1)(?:(?:\^|\*\*)?([+-]?\d))?\s*")
@@ -160,16 +164,18 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
         If it is not a finite quantity of that dimension.
     """
     wanted = DIMENSIONS[dimension]
-    allowed = f'a number in {wanted.si}, or a text with a unit such as "{wanted.example}" (units: {wanted.units})'
-    fix = f'{key} "{wanted.example}"' if key.startswith("--") else f'{key} = "{wanted.example}"'
+    plain = f"a number in {wanted.si}" if wanted.exponents != _NONE else "a number"
+    allowed = f'{plain}, or a text with a unit such as "{wanted.example}" (units: {wanted.units})'
+    fix = _line(key, wanted.example if wanted.exponents == _NONE else f'"{wanted.example}"')
     if isinstance(value, str):
-        number = _parse_text(value, dimension, allowed, fix)
+        number = _parse_text(value, dimension, allowed, fix, key)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         number = float(value)
     else:
         raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=fix)
     if not math.isfinite(number):
-        raise InputError(f"{key} = {value!r}", allowed=f"a finite number, {wanted.si}", fix=fix)
+        allowed = f"a finite number, {wanted.si}" if wanted.exponents != _NONE else "a finite number"
+        raise InputError(f"{key} = {value!r}", allowed=allowed, fix=fix)
     return number
 
 
@@ -184,11 +190,24 @@ def is_quantity(text: str) -> bool:
     )
 
 
-def _parse_text(text: str, dimension: str, allowed: str, fix: str) -> float:
+def decimal_point(text: str) -> str | None:
+    """A number with a decimal comma, with or without a unit, with a point instead; None for any other text."""
+    match = _COMMA.fullmatch(text)
+    return f"{match[1]}.{match[2]}{match[3]}" if match else None
+
+
+def _line(key: str, value: str) -> str:
+    """What to write: a key of a case file, or an option of a command."""
+    return f"{key} {value}" if key.startswith("--") else f"{key} = {value}"
+
+
+def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> float:
     """Number in SI units of a text with a unit; several terms are added for times."""
     if dimension == "time" and _DURATION.fullmatch(text):
         terms = re.findall(rf"({_NUMBER})\s*([A-Za-z]+)", text)
         return sum(float(number) * unit_factor(unit, "time") for number, unit in terms)
+    if decimal_point(text) is not None:
+        raise InputError(f'"{text}" with a decimal comma', allowed=allowed, fix=_line(key, f'"{decimal_point(text)}"'))
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise InputError(f'"{text}"', allowed=allowed, fix=fix)
@@ -198,4 +217,7 @@ def _parse_text(text: str, dimension: str, allowed: str, fix: str) -> float:
     try:
         return float(number) * unit_factor(unit or "1", dimension)
     except InputError as error:
+        near = nearest(unit, UNITS)
+        if near is not None and UNITS[near][1] == DIMENSIONS[dimension].exponents:
+            fix = _line(key, f'"{number} {near}"')
         raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix) from None

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from eagre.io.esri_ascii import is_esri_ascii, read_esri_ascii
 from eagre.io.files import input_file
 from eagre.io.geotiff import read_geotiff
 from eagre.io.netcdf_raster import read_netcdf_raster
+from eagre.io.nodata import hidden_nodata
 from eagre.io.raster import Around, Dem, refuse_degrees
 
 __all__ = ["Dem", "read_dem", "read_raster"]
@@ -22,7 +24,6 @@ __all__ = ["Dem", "read_dem", "read_raster"]
 LOWEST, HIGHEST = -12_000.0, 9_000.0
 """Bounds of the Earth's relief with some room, m: what lies outside is a nodata number or another unit."""
 
-_USUAL_NODATA = (-9999.0, -999.0)
 _NAMES = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
 _OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fathom", "fathoms", "inch")
 
@@ -30,7 +31,7 @@ _OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fat
 def read_raster(
     path: str | os.PathLike[str],
     *,
-    band: int = 1,
+    band: int | None = None,
     variable: str | None = None,
     names: Sequence[str] = (),
     record: int | None = None,
@@ -42,8 +43,8 @@ def read_raster(
     ----------
     path : path-like
         ``.tif``/``.tiff``, ``.asc`` (or any file that starts like an ESRI ASCII grid), ``.nc``.
-    band : int
-        Band of a GeoTIFF, from 1.
+    band : int, optional
+        Band of a GeoTIFF that holds several, from 1.
     variable : str, optional
         Variable of a NetCDF file that holds several.
     names : sequence of str
@@ -76,7 +77,7 @@ def read_raster(
     raise InputError(
         f"raster {full}",
         allowed=".tif or .tiff (GeoTIFF), .asc (ESRI ASCII), .nc (NetCDF)",
-        fix=f"gdal_translate {full} {full.stem}.tif",
+        fix=f"gdal_translate {quote(str(full))} {quote(full.stem)}.tif",
     )
 
 
@@ -84,7 +85,7 @@ def read_dem(
     path: str | os.PathLike[str],
     *,
     positive: str = "up",
-    band: int = 1,
+    band: int | None = None,
     vertical_offset: float = 0.0,
     variable: str | None = None,
     record: int | None = None,
@@ -101,8 +102,8 @@ def read_dem(
         GeoTIFF (``.tif``, ``.tiff``), ESRI ASCII (``.asc``) or NetCDF (``.nc``), in projected metres.
     positive : str
         ``"up"`` for elevations, ``"down"`` for depths.
-    band : int
-        Band of a GeoTIFF, from 1.
+    band : int, optional
+        Band of a GeoTIFF that holds several, from 1.
     vertical_offset : float
         Added to the elevation after the sign, m: the height of the file's datum above the model's.
     variable : str, optional
@@ -153,7 +154,7 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     if impossible.size:
         suspect = float(impossible[np.argmax(np.abs(impossible))])
     else:
-        found = next((number for number in _USUAL_NODATA if _stands_out(values, number)), None)
+        found = hidden_nodata(values)
         if found is None:
             return
         suspect = found
@@ -161,14 +162,8 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     raise InputError(
         f"{raw.name}: the value {suspect:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
         allowed=f"elevations in metres from {LOWEST:g} to {HIGHEST:g}, and a nodata number that the file declares",
-        fix=f"gdal_translate -a_nodata {suspect:g} {raw.name} {Path(raw.name).stem}_marked.tif",
+        fix=f"gdal_translate -a_nodata {suspect:g} {quote(raw.name)} {quote(Path(raw.name).stem)}_marked.tif",
     )
-
-
-def _stands_out(values: np.ndarray, number: float) -> bool:
-    """True if `values` hold `number` and nothing near it or below."""
-    others = values[values != number]
-    return others.size < values.size and not (others.size and others.min() < 0.9 * number)
 
 
 def _refuse_likely_degrees(raw: Dem) -> None:

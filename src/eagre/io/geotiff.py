@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,15 @@ from eagre.errors import InputError
 from eagre.io.raster import Around, Dem, metric_crs, turned
 
 
-def read_geotiff(path: Path, band: int = 1, around: Around | None = None) -> Dem:
+def read_geotiff(path: Path, band: int | None = None, around: Around | None = None) -> Dem:
     """Read one band of a GeoTIFF.
 
     Parameters
     ----------
     path : Path
         The file. Cells outside its mask or with its nodata value become NaN; its scale and offset are applied.
-    band : int
-        Number of the band, from 1.
+    band : int, optional
+        Number of the band, from 1; of a file with several (not counting a band of opacity) it is needed.
     around : Around, optional
         A raster in another coordinate system is read as it is, and only where this is.
 
@@ -42,7 +43,8 @@ def read_geotiff(path: Path, band: int = 1, around: Around | None = None) -> Dem
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         try:
             with rasterio.open(path) as source:
-                _check(source, path, band)
+                band = _band(source, path, band)
+                _check(source, path)
                 window, transform = _window(source, around)
                 values = source.read(band, masked=True, window=window).astype(np.float64)
                 values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
@@ -63,22 +65,40 @@ def read_geotiff(path: Path, band: int = 1, around: Around | None = None) -> Dem
     return Dem(dem.elevation, dem.x0, dem.y0, dem.dx, dem.dy, crs, str(path), units)
 
 
-def _check(source: Any, path: Path, band: int) -> None:
-    """Refuse a band that is not there, and transforms that are no axis-parallel grid."""
+def _band(source: Any, path: Path, band: int | None) -> int:
+    """The band to read: the given one, or the only one that holds values."""
+    from rasterio.enums import ColorInterp
+
+    if band is None:
+        found = [n for n, kind in enumerate(source.colorinterp, start=1) if kind != ColorInterp.alpha]
+        if len(found) == 1:
+            return found[0]
+        words = [source.descriptions[n - 1] or source.colorinterp[n - 1].name for n in found]
+        raise InputError(
+            f"{path}: {len(found)} bands ({', '.join(words[:5])}{', ...' * (len(words) > 5)}), and none is named",
+            allowed=f"1 to {source.count}",
+            fix="band = 1",
+        )
     if not (isinstance(band, int) and 1 <= band <= source.count):
         raise InputError(f"{path}: band = {band!r}", allowed=f"1 to {source.count}", fix="band = 1")
+    return band
+
+
+def _check(source: Any, path: Path) -> None:
+    """Refuse transforms that are no axis-parallel grid."""
     transform = source.transform
     if transform.is_identity:
         raise InputError(
             f"{path}: no georeference (no origin and cell size)",
             allowed="a GeoTIFF with an origin and a cell size in metres",
-            fix=f"gdal_translate -a_srs EPSG:CODE -a_ullr WEST NORTH EAST SOUTH {path} {path.stem}_placed.tif",
+            fix="gdal_translate -a_srs EPSG:CODE -a_ullr WEST NORTH EAST SOUTH "
+            f"{quote(str(path))} {quote(path.stem)}_placed.tif",
         )
     if max(abs(transform.b), abs(transform.d)) > 1e-9 * max(abs(transform.a), abs(transform.e)):
         raise InputError(
             f"{path}: a rotated raster (transform {tuple(transform)[:6]})",
             allowed="rows along x and columns along y",
-            fix=f"gdalwarp -r bilinear {path} {path.stem}_north.tif",
+            fix=f"gdalwarp -r bilinear {quote(str(path))} {quote(path.stem)}_north.tif",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ def metric_crs(
     if abs(factor - 1.0) > 1e-9:
         raise InputError(
             f"{name}: coordinates in {unit}",
-            allowed="projected coordinates in metres",
+            allowed=f"projected coordinates in metres, {_or_warped(_longitude_latitude(crs, centre))}",
             fix=warp_line(name, _longitude_latitude(crs, centre), spacing * factor),
         )
     if code == WEB_MERCATOR:
@@ -200,7 +201,7 @@ def metric_crs(
         stretch = 1.0 / math.cos(math.radians(lon_lat[1]))
         raise InputError(
             f"{name}: Web Mercator (EPSG:3857), whose lengths are {stretch:.2f} times the true ones here",
-            allowed="a projection with true lengths, such as UTM",
+            allowed=f"a projection with true lengths, such as UTM, {_or_warped(lon_lat)}",
             fix=warp_line(name, lon_lat, spacing / stretch),
         )
     return f"EPSG:{code}" if code else crs.to_wkt()
@@ -214,7 +215,7 @@ def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess
     what = "coordinates that look like degrees" if guess else "geographic coordinates (degrees)"
     raise InputError(
         f"{name}: {what}, cell size {spacing:.6g}",
-        allowed='projected coordinates in metres, or dx, extent and crs = "EPSG:CODE" of such in [grid]'
+        allowed=f"projected coordinates in metres, {_or_warped(centre)}"
         + (" (if these are metres, put a .prj file that says so beside it)" if guess else ""),
         fix=warp_line(name, centre, spacing * METRES_PER_DEGREE, source="EPSG:4326" if guess else ""),
     )
@@ -222,13 +223,22 @@ def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess
 
 def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: str = "") -> str:
     """The command that projects `name` to the UTM zone of (longitude, latitude), cells of `spacing` m."""
+    size = float(f"{spacing:.2g}")
+    files = f"{quote(name)} {quote(name.rsplit('.', 1)[0] + '_utm.tif')}"
+    given = f"-s_srs {source} " if source else ""
+    return f"gdalwarp {given}-t_srs EPSG:{_utm(lon_lat)} -tr {size:g} {size:g} -r bilinear {files}"
+
+
+def _or_warped(lon_lat: tuple[float, float]) -> str:
+    """The other way: rasters are warped on reading to the cells of a grid in a system of its own."""
+    return f'or dx, extent and crs = "EPSG:{_utm(lon_lat)}" of such in [grid], for which it is warped on reading'
+
+
+def _utm(lon_lat: tuple[float, float]) -> int:
+    """EPSG code of the UTM zone of (longitude, latitude)."""
     longitude, latitude = lon_lat
     zone = int((longitude + 180.0) // 6.0) % 60 + 1
-    code = (32700 if latitude < 0 else 32600) + zone
-    size = float(f"{spacing:.2g}")
-    stem = name.rsplit(".", 1)[0]
-    given = f"-s_srs {source} " if source else ""
-    return f"gdalwarp {given}-t_srs EPSG:{code} -tr {size:g} {size:g} -r bilinear {name} {stem}_utm.tif"
+    return (32700 if latitude < 0 else 32600) + zone
 
 
 def _longitude_latitude(crs: Any, centre: tuple[float, float]) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 
@@ -337,5 +338,5 @@ def _same_crs(dem: Dem, grid: Grid) -> None:
         raise InputError(
             f"{dem.name} in {dem.crs[:60]} for a grid in {grid.crs[:60]}",
             allowed="one coordinate system for all rasters",
-            fix=f"gdalwarp -t_srs {grid.crs[:60]} {dem.name} projected.tif",
+            fix=f"gdalwarp -t_srs {quote(grid.crs[:60])} {quote(dem.name)} projected.tif",
         )

@@ -14,6 +14,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.io.files import choose, input_file, listing
 from eagre.io.netcdf_raster import open_netcdf
+from eagre.io.nodata import hidden_nodata
 from eagre.io.table import Table, find_column, parse_date, read_table, split_unit
 from eagre.series import Series
 
@@ -74,8 +75,21 @@ def read_series(
         times, first, values, unit = _from_table(read_table(full), time, value)
     if first is not None:
         times = times + _shift(first, float(times[0]), origin, need_start, full)
+    _refuse_hidden_nodata(times, values, full)
     factor = scale(unit) if callable(scale) else float(scale)
     return Series(times, values * factor, str(full))
+
+
+def _refuse_hidden_nodata(times: np.ndarray, values: np.ndarray, path: Path) -> None:
+    """Refuse numbers that gauges write where they measured nothing: a line would lead down to them and up again."""
+    found = hidden_nodata(values)
+    missing = values == found
+    if found is not None and not missing.all():
+        raise InputError(
+            f"{path}: the value {found:g} in {missing.sum()} of {values.size} rows, the first at "
+            f"t = {times[missing][0]:g} s, as if it meant no data",
+            allowed="a true value in every row (remove rows without one)",
+        )
 
 
 def _shift(zero: float, earliest: float, origin: float | None, need_start: bool, path: Path) -> float:

@@ -119,11 +119,7 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
     ]
     first = next((k for k, (_, line) in enumerate(kept) if _starts_row(line)), None)
     if first is None:
-        raise InputError(
-            f"{path}: no row of numbers",
-            allowed=f"a header line, then one row {a_row}",
-            fix="\n         ".join(example),
-        )
+        raise _no_row(path, kept, a_row, example)
     delimiter = _delimiter(kept[first][1])
     rows = [line for _, line in kept[first:]]
     if delimiter in (";", "\t") and any("," in row for row in rows) and not any("." in row for row in rows):
@@ -137,6 +133,21 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
             allowed="one name a column, separated as the rows are",
         )
     return Table(path, names, rows, table.lines, delimiter)
+
+
+def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[str, str]) -> InputError:
+    """The error of a table without a row of numbers: what its second line begins with, if that is a date of a kind."""
+    _, line = kept[1] if len(kept) > 1 else (0, "")
+    word = re.split(r"[,;\t]", line)[0].strip().strip('"')
+    if re.match(r"\d+[./:-]\d", word):
+        return InputError(
+            f"{path}: {word[:40]!r} as a number or a date",
+            allowed="numbers, or dates as ISO 8601 writes them: year-month-day, hours to 24",
+            fix="2026-01-31T18:30:00",
+        )
+    return InputError(
+        f"{path}: no row of numbers", allowed=f"a header line, then one row {a_row}", fix="\n".join(example)
+    )
 
 
 def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:

@@ -16,6 +16,14 @@ from eagre.models.dataset import run_to_dataset
 class BaseModel:
     """Parts of `eagre.contract.Model` that are the same, or nothing, in most models."""
 
+    def __repr__(self: Any) -> str:
+        try:
+            size = (*reversed(self.grid.shape), *(() if self.levels is None else (self.levels.height.size,)))
+            what = f"{' x '.join(map(str, size))}, t = {self.time:g} s after {self.steps} steps, {self.device}"
+            return f"<{type(self).__name__}: {what}, {self.precision} precision>"
+        except AttributeError:  # a model that is not whole yet, in a debugger
+            return object.__repr__(self)
+
     @property
     def levels(self) -> Levels | None:
         """The levels of its fields of three dimensions: none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -95,13 +96,16 @@ def find_kind(name: str) -> Kind:
     return KINDS[name]
 
 
-def load_case(path: str | Path) -> Case:
-    """Read a case file of any kind.
+def load_case(path: str | Path, changes: Mapping[str, Any] | None = None) -> Case:
+    """Read a case file of any kind; its `build` makes the model.
 
     Parameters
     ----------
     path : str or Path
         A TOML file whose key ``model`` names the kind.
+    changes : dict, optional
+        Values in place of those of the file, ``{"friction.manning": 0.03, "output.file": "rough.nc"}``; keys are spelt
+        as messages spell them (``boundaries.north[1].rate``), None takes a key out, paths start from the file's folder.
 
     Raises
     ------
@@ -123,7 +127,7 @@ def load_case(path: str | Path) -> Case:
     except InputError as error:
         problem = Problem(("model",), error.what, error.allowed, error.fix, line_of(text, ("model",)))
         raise ConfigError([problem], str(path)) from None
-    return kind.case_class().load(path)
+    return kind.case_class().load(path, changes)
 
 
 def _load(reference: str) -> Any:

@@ -1,0 +1,62 @@
+# Made by tools/make_reference.py (make reference); change the source, not this file.
+
+from eagre import advection as advection
+from eagre import bench as bench
+from eagre import boundaries as boundaries
+from eagre import cases as cases
+from eagre import cyclone as cyclone
+from eagre import io as io
+from eagre import models as models
+from eagre import plots as plots
+from eagre import solvers as solvers
+from eagre import terms as terms
+from eagre import waves as waves
+from eagre.boundaries.absorbing import Absorbing as Absorbing
+from eagre.boundaries.discharge import Discharge as Discharge
+from eagre.boundaries.inflow import Inflow as Inflow
+from eagre.boundaries.inside import Area as Area
+from eagre.boundaries.inside import Line as Line
+from eagre.boundaries.normal_depth import NormalDepth as NormalDepth
+from eagre.boundaries.outflow import Outflow as Outflow
+from eagre.boundaries.periodic import Periodic as Periodic
+from eagre.boundaries.sides import Boundaries as Boundaries
+from eagre.boundaries.sides import Part as Part
+from eagre.boundaries.stage import Stage as Stage
+from eagre.boundaries.wall import Wall as Wall
+from eagre.errors import BlowUpError as BlowUpError
+from eagre.errors import ConvergenceError as ConvergenceError
+from eagre.errors import DeviceError as DeviceError
+from eagre.errors import EagreError as EagreError
+from eagre.errors import InputError as InputError
+from eagre.errors import MemoryNeededError as MemoryNeededError
+from eagre.grid import Grid as Grid
+from eagre.models.anelastic.model import AnelasticFlow as AnelasticFlow
+from eagre.models.barotropic.layers import Layers as Layers
+from eagre.models.barotropic.model import BarotropicVorticity as BarotropicVorticity
+from eagre.models.barotropic.scales import DoubleGyre as DoubleGyre
+from eagre.models.potential_waves.model import PotentialWaves as PotentialWaves
+from eagre.models.potential_waves.sides import Paddle as Paddle
+from eagre.models.potential_waves.sides import SpongeLayer as SpongeLayer
+from eagre.models.potential_waves.zones import Zone as Zone
+from eagre.models.registry import load_case as load_case
+from eagre.models.shallow_water.model import ShallowWater as ShallowWater
+from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble as ShallowWaterADIEnsemble
+from eagre.models.shallow_water_adi.model import ShallowWaterADI as ShallowWaterADI
+from eagre.moving import Instants as Instants
+from eagre.moving import MovingField as MovingField
+from eagre.moving import Nodes as Nodes
+from eagre.series import Series as Series
+from eagre.stepping.averages import Averages as Averages
+from eagre.stepping.maps import Maps as Maps
+from eagre.terms.atmospheric_pressure import AtmosphericPressure as AtmosphericPressure
+from eagre.terms.body_force import BodyForce as BodyForce
+from eagre.terms.coriolis import Coriolis as Coriolis
+from eagre.terms.rain import Rain as Rain
+from eagre.terms.weather_pressure import WeatherPressure as WeatherPressure
+from eagre.terms.weather_rain import WeatherRain as WeatherRain
+from eagre.terms.weather_wind import WeatherWind as WeatherWind
+from eagre.terms.wind_stress import WindStress as WindStress
+from eagre.terms.zone_rain import ZoneRain as ZoneRain
+
+__all__: list[str]
+__version__: str
