@@ -158,6 +158,26 @@ def test_memory_is_summed_by_device(monkeypatch):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("shape", [(2, 5, 3), (1, 40, 33), (3, 1, 4), (2, 34, 1)])
+def test_a_kernel_turns_what_it_copies(shape):
+    """Rows of the source become columns in memory, and back; of parts of larger arrays."""
+    from eagre.backend.copies import copy_launches
+    from eagre.backend.simulated import SimulatedDevice
+
+    nz, ny, nx = shape
+    rng = np.random.default_rng(ny)
+    rows = rng.standard_normal((nz, ny + 2, nx + 3)) + 1j * rng.standard_normal((nz, ny + 2, nx + 3))
+    turned, again = np.zeros((nz, nx, ny + 4), complex), np.zeros_like(rows)
+    some, there = rows[:, 1:-1, 3:], turned.transpose(0, 2, 1)[:, 4:]
+    device = SimulatedDevice()
+    device.run(copy_launches(device, [(there, some)]))
+    np.testing.assert_array_equal(there, some)
+    assert not turned[:, :, :4].any()
+    device.run(copy_launches(device, [(again[:, 1:-1, 3:], there)]))
+    np.testing.assert_array_equal(again[:, 1:-1, 3:], some)
+
+
+@pytest.mark.simulator
 @pytest.mark.parametrize("count", range(1, 11))
 def test_a_kernel_copies_boxes_and_rows(count):
     from eagre.backend.copies import copy_launches

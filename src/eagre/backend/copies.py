@@ -1,15 +1,19 @@
-"""Kernels that copy between the memories of GPUs: several copies a launch, all loads before the first store."""
+"""Kernels that copy between the memories of GPUs: several copies a launch, all loads before the first store.
+
+Complex arrays are turned: one lies row by row, the other column by column, and a tile passes through shared memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from eagre.backend.cells import cell, switch
+from eagre.backend.cells import cell, cplx, cuda, entry, switch
 from eagre.backend.device import Device, Launch
 
 ROWS_AT_ONCE = 4  # copies of arrays in one piece that one kernel makes
 BOXES_AT_ONCE = 7  # copies of any arrays
+TILE, TILE_ROWS = 32, 8  # of a block that turns: numbers a side, and rows of threads
 COPIES = switch("COPIES", ROWS_AT_ONCE)  # of them those that there are
 
 Pair = tuple[Any, Any]
@@ -92,8 +96,29 @@ def copied_boxes(k, j, i, targets, sources):
         put(targets.box_6, k, j, i, value_6)
 
 
+@entry
+def turned_cuda(target, source):
+    """target = source, (nz, rows, columns): the source has columns side by side in memory, the target rows.
+
+    A block has a tile of TILE x TILE; its threads read along columns and write along rows.
+    """
+    tile = cuda.shared.array((TILE, TILE + 1), cplx)
+    _, rows, columns = source.shape
+    k, x = cuda.blockIdx.z, cuda.threadIdx.x
+    i, j = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    for y in range(cuda.threadIdx.y, TILE, TILE_ROWS):
+        if j + y < rows and i + x < columns:
+            tile[y, x] = source[k, j + y, i + x]
+    cuda.syncthreads()
+    for y in range(cuda.threadIdx.y, TILE, TILE_ROWS):
+        if j + x < rows and i + y < columns:
+            target[k, j + x, i + y] = tile[x, y]
+
+
 def copy_launches(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
     """Launches on the device that owns the targets; sources may lie wherever it can read."""
+    if pairs[0][0].dtype.kind == "c":
+        return [_turned(member, *pair) for pair in pairs]
     if all(array.flags.c_contiguous for pair in pairs for array in pair):
         return _rows(member, pairs)
     return _boxes(member, pairs)
@@ -123,6 +148,16 @@ def _boxes(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
         program = member.loop(copied_boxes, _precision(some[0][0]), copies)
         made.append(member.over(program, region, tuple(Boxes(*arrays) for arrays in zip(*some, strict=True))))
     return made
+
+
+def _turned(member: Device, target: Any, source: Any) -> Launch:
+    """Of arrays (nz, ny, nx), whichever of the two lies row by row."""
+    if source.strides[2] != source.itemsize:
+        target, source = (one.transpose(0, 2, 1) for one in (target, source))
+    nz, rows, columns = map(int, source.shape)
+    program = member.program(turned_cuda, "single" if source.itemsize == 8 else "double")
+    grid = (-(-columns // TILE), -(-rows // TILE), nz)
+    return Launch(program, (target, source), grid, (TILE, TILE_ROWS))
 
 
 def _groups(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:

@@ -199,12 +199,12 @@ class CudaDevice(Device):
             made = RealTransforms(a, spectrum, axes, self.stream.ptr)
         return HostCall(made.forward, (a,), captured=True), HostCall(made.backward, (out,), captured=True)
 
-    def complex_transforms(self, a: Any, count: int) -> tuple[HostCall, HostCall]:
+    def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         from eagre.backend.fourier_cuda import ComplexTransforms
 
         self.use()
         with self.stream:
-            made = ComplexTransforms(a, count, self.stream.ptr)
+            made = ComplexTransforms(a, axes, self.stream.ptr)
         return HostCall(made.forward, (), captured=True), HostCall(made.backward, (), captured=True)
 
     def synchronize(self) -> None:

@@ -163,8 +163,8 @@ class Device:
         """
         raise NotImplementedError
 
-    def complex_transforms(self, a: Any, count: int) -> tuple[HostCall, HostCall]:
-        """The Fourier transform of a complex array over its first `count` axes, in place, and back, times n."""
+    def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
+        """The Fourier transform of a complex array (nz, ny, nx) over axis 2 or 0 and 2, in place, and back, times n."""
         raise NotImplementedError
 
     def synchronize(self) -> None:
@@ -249,10 +249,8 @@ class HostArrays(Device):
 
         return HostCall(forward, (a,)), HostCall(backward, (out,))
 
-    def complex_transforms(self, a: np.ndarray, count: int) -> tuple[HostCall, HostCall]:
+    def complex_transforms(self, a: np.ndarray, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         import scipy.fft
-
-        axes = tuple(range(count))
 
         def forward() -> None:
             a[...] = scipy.fft.fftn(a, axes=axes)

@@ -8,7 +8,6 @@ directly.
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -74,25 +73,27 @@ class RealTransforms:
 
 
 class ComplexTransforms:
-    """Transforms over the first axes of a complex array, in place; backward without the factor 1 / n.
+    """Transforms over the last axis of a complex array, or the first and the last, in place; backward times n.
+
+    Numbers along the last axis lie side by side. With strides along both axes these take 5 to 10 times as long.
 
     Parameters
     ----------
-    a : CuPy array
+    a : CuPy array (nz, ny, nx)
         Complex, C-contiguous.
-    count : int
-        Of axes.
+    axes : (2,) or (0, 2)
     stream : int
         Address of the CUDA stream.
     """
 
-    def __init__(self, a: Any, count: int, stream: int) -> None:
+    def __init__(self, a: Any, axes: Sequence[int], stream: int) -> None:
         self._a, self._plan = a, ctypes.c_int()
         self._name, kind = COMPLEX[a.dtype.itemsize]
-        sizes, behind = (ctypes.c_int * count)(*map(int, a.shape[:count])), math.prod(map(int, a.shape[count:]))
-        layout = sizes, ctypes.c_int(behind), ctypes.c_int(1)  # as whole, from one to the next along, and of the next
-        known = ctypes.byref(self._plan), ctypes.c_int(count), sizes, *layout, *layout
-        _checked("cufftPlanMany", library().cufftPlanMany(*known, ctypes.c_int(kind), ctypes.c_int(behind)))
+        (nz, ny, nx), pair = map(int, a.shape), ctypes.c_int * len(axes)
+        sizes, within, batch = ((nz, nx), (nz, ny * nx), ny) if len(axes) == 2 else ((nx,), (nx,), nz * ny)
+        layout = pair(*within), ctypes.c_int(1), ctypes.c_int(nx)  # as whole, from one to the next, to the next line
+        known = ctypes.byref(self._plan), ctypes.c_int(len(axes)), pair(*sizes), *layout, *layout
+        _checked("cufftPlanMany", library().cufftPlanMany(*known, ctypes.c_int(kind), ctypes.c_int(batch)))
         _checked("cufftSetStream", library().cufftSetStream(self._plan, ctypes.c_void_p(stream)))
 
     def forward(self) -> None:

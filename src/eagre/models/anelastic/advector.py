@@ -34,6 +34,8 @@ class FaceFluxes:
         On the device.
     sides : of z, y, x: "periodic", "wall" or "open"
     terrain : bool
+    rows : slice, optional
+        Those that `most` is of; else all.
 
     Attributes
     ----------
@@ -51,6 +53,7 @@ class FaceFluxes:
         slopes: Slopes,
         sides: tuple[str, str, str],
         terrain: bool,
+        rows: slice | None = None,
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
         self._h, self._slopes, self._terrain = h, slopes, terrain
@@ -60,6 +63,7 @@ class FaceFluxes:
         self.v2 = device.zeros((nz, ny + 1, nx), h.dtype)
         self.v3 = device.zeros((nz + 1, ny, nx), h.dtype)
         if device.kind == "cuda":
+            self._rows = (0, ny) if rows is None else (rows.start, rows.stop)
             self._tiles = Tiles.of(device, shape)
             self.most = device.zeros((self._tiles.blocks,), np.float64)
 
@@ -80,7 +84,7 @@ class FaceFluxes:
         """One kernel for all faces over flat ground."""
         registers = self._device.layout("solver:gcr").faces[self._precision]
         program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
-        known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes)
+        known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes, self._rows)
         return self._tiles.launch(program, (*known, self.v1, self.v2, self.v3, self.most))
 
     def _by_axis(self, now: Velocity, then: Velocity, numbers: Any) -> list[Launch]:
@@ -100,5 +104,5 @@ class FaceFluxes:
     def _outflow(self) -> Launch:
         """The largest Courant number of each block of points."""
         program = self._device.program(advector_cuda.outflow_cuda, self._precision, self._switches)
-        arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self.most)
+        arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self._rows, self.most)
         return self._tiles.launch(program, arguments)

@@ -92,7 +92,7 @@ def outer_faces(low, here, high, i, n, kind):
 
 
 @entry
-def faces_cuda(now, then, h, stretch, numbers, kinds, planes, v1, v2, v3, most):
+def faces_cuda(now, then, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, most):
     """All faces over flat ground, and what `outflow_cuda` finds; kinds: of the ends of z, y and x; grid as there.
 
     An axis of one point has no faces.
@@ -143,7 +143,8 @@ def faces_cuda(now, then, h, stretch, numbers, kinds, planes, v1, v2, v3, most):
                 v3[k, j, i] = first
                 if k == nz - 1:
                     v3[np.uint32(nz), j, i] = second
-            largest = max(largest, leaving / density)
+            if rows[0] <= j and j < rows[1]:
+                largest = max(largest, leaving / density)
             up_low, up = up, up_high
     largest_of(tree, thread(), BLOCK, float(largest))
     if thread() == 0:
@@ -161,17 +162,17 @@ def rises(h, stretch, k, nz, periodic):
 
 
 @entry
-def outflow_cuda(v1, v2, v3, h, planes, most):
-    """The largest share of its mass that a point of a block loses; most: (blocks,).
+def outflow_cuda(v1, v2, v3, h, planes, rows, most):
+    """The largest share of its mass that a point of a block loses, of some rows; most: (blocks,).
 
     grid: tiles of LANES x ROWS columns by `planes` levels
     """
     tree = cuda.shared.array(BLOCK, np.float64)
-    nz, ny, nx = v3.shape[0] - 1, v3.shape[1], v3.shape[2]
+    nz, nx = v3.shape[0] - 1, v3.shape[2]
     i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
     j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
     largest, bottom = real(0.0), cuda.blockIdx.z * planes
-    if i < nx and j < ny:
+    if i < nx and rows[0] <= j and j < rows[1]:
         below = v3[np.uint32(bottom), j, i]
         for m in range(bottom, min(nz, bottom + planes)):
             k = np.uint32(m)

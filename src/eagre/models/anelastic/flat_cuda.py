@@ -2,8 +2,8 @@
 
 As `operator.set_residual` and `operator.set_wind` with profiles for coefficients, without Coriolis and open sides.
 
-    residual     r = L phi - (1 / rho*) div(rho* v^), and whether it is small: the last block adds up what all have left
-                 in `partials`, (2, 1, blocks)
+    residual     r = L phi - (1 / rho*) div(rho* v^) in some rows, and whether it is small: the last block adds up what
+                 all have left in `partials`, (2, 1, blocks); or others do, where a device has a band of the grid
     divergence   r = -(1 / rho*) div(rho* v^)
     wind         v = v^ - C grad phi, and half forces
     sweep        a q + b L q + c r while an iteration goes on
@@ -39,9 +39,9 @@ class Gradient(NamedTuple):
 OWN = {**SCOPE, "flat_load": flat_load, "next_to": next_to, "HALF": HALF, "SCALE": SCALE}
 
 
-def residual(vector: int) -> Entry:
-    """For threads of so many points, as all of these."""
-    return kernel(flat_text.RESIDUAL, vector, OWN)
+def residual(vector: int, alone: bool) -> Entry:
+    """For threads of so many points, as all of these; alone : whether the device has the whole grid."""
+    return kernel(flat_text.RESIDUAL, vector, OWN, ALONE=int(alone))
 
 
 def divergence(vector: int) -> Entry:

@@ -5,7 +5,7 @@ needs is asked for before any of it is used. `star`, `first` and `gradient` are 
 """
 
 RESIDUAL = """
-def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, control, partials, arrived):
+def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, rows, control, partials, arrived):
     tree = cuda.shared.array(BLOCK, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = thread()
@@ -14,7 +14,7 @@ def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, control, parti
         j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
         nz, ny, nx = phi.shape
         largest, squares = real(0.0), 0.0
-        if i < nx and j < ny:
+        if i < nx and rows[0] <= j and j < rows[1]:
             n, o = near(star, j, i, nx), next_to(first, j, i, nx)
             bottom, size = cuda.blockIdx.z * planes, ny * nx
             {a} = load(phi, level(bottom - 2, nz, size, periodic), n.here)
@@ -54,7 +54,7 @@ def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, control, parti
                 for v in range(VECTOR):
                     a[v], b[v], c[v], d[v], w_below[v], w_here[v] = b[v], c[v], d[v], e[v], w_here[v], w_above[v]
         store_parts(tree, t, float(largest), squares, partials, True)
-        if is_last(flag, t, partials.shape[2], arrived):
+        if ALONE and is_last(flag, t, partials.shape[2], arrived):
             most, squares = both_totals(tree, t, partials, True)
             if t == 0:
                 judge_both(control, most, squares)

@@ -244,7 +244,7 @@ class Projection:
         self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._in_place)]
         start: list[Work] = [operator.residual(self.phi, hat, self._r), test.measured]
         if flat is not None:
-            start = [flat.residual(self.phi, hat, self._r, test)]
+            start = [flat.residual(self.phi, hat, self._r, test.control, test.partials)]
         if self._direct:
             begin = flat.divergence(hat, self._r) if flat is not None else operator.start(hat, self._r)
             self._until: Any = self._direct_solution(begin, test, start)

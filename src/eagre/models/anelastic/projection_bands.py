@@ -23,6 +23,7 @@ from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projected, add, stretch
 from eagre.models.anelastic.spectral_bands import SpectralBands
 from eagre.models.anelastic.stages import Fields, Stages
+from eagre.models.anelastic.stars import FlatKernels, is_star
 from eagre.several import Banded, SeveralDevices
 from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
 from eagre.solvers.gcr.iteration import Weights
@@ -91,6 +92,8 @@ class ProjectionBands:
         if known is not None and known.update(*parts) and known.exact == self._direct:
             for rank, operator in enumerate(self._operators):
                 operator.update(*(cut(one, self._rows(rank)) for one in parts))
+            for operator, flat in zip(self._operators, self._flat, strict=False):
+                flat.refill(operator)
             self._refresh()
             return
         self._coefficients = Coefficients(self.metric, self._density, *parts)
@@ -158,21 +161,39 @@ class ProjectionBands:
         ]  # fmt: skip
         self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
+        self._flat = self._flat_kernels()
         self.final = self._each(self._wind)
-        first: list[Stage] = [self._each(self._residual), self._cleared(self._r)]
         if self._direct:
-            test = ResidualTestBands(devices, self._precision, self._r)
-            judged: list[Any] = [*first, *test.measured]
-            adds = self._loop(add, self.phi, self._b, test.control)
-            again: list[Any] = [*self._spectral.launches(self._r, self._b), adds, *judged]
-            begin = [self._each(self._begun), self._cleared(self._r), *self._spectral.launches(self._r, self.phi)]
-            self._until = Until(devices, test, again, [*begin, *judged], look_every=1, start_counts=True)
+            self._until = self._direct_solution()
             return
+        first: list[Stage] = [self._each(self._residual), self._cleared(self._r)]
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
         known_to_all = (devices, self._precision, self.phi, self._r, first)
         kept = 3 if known.turning else 1
         self._until = GcrBands(*known_to_all, self._apply, self._precondition, weights, kept).until
+
+    def _flat_kernels(self) -> list[FlatKernels]:
+        """Kernels of each device that serve on GPUs over flat ground, or none."""
+        devices, operators = self._devices, self._operators
+        if devices.kind != "cuda" or not self._direct or any(one is not None for one in self._normal):
+            return []
+        if not all(map(is_star, operators)):
+            return []
+        members = enumerate(devices.members)
+        return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in members]
+
+    def _direct_solution(self) -> Until:
+        """As `Projection._direct_solution`; kernels of flat ground judge own rows, so that r may be any beside them."""
+        devices, r, spectral = self._devices, self._r, self._spectral
+        blocks = [one.tiles.blocks for one in self._flat] or None
+        test = ResidualTestBands(devices, self._precision, r, blocks=blocks)
+        clear = [] if self._flat else [self._cleared(r)]
+        judged: list[Any] = [self._each(lambda rank: self._residual(rank, test)), *clear, *test.measured]
+        adds = self._loop(add, self.phi, self._b, test.control)
+        again: list[Any] = [*spectral.launches(r, self._b), adds, *judged]
+        begin: list[Any] = [self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
+        return Until(devices, test, again, [*begin, *judged], look_every=1, start_counts=True)
 
     def _axes(self) -> Any:
         return zip(self.metric.shape, self.metric.sides, strict=True)
@@ -188,16 +209,22 @@ class ProjectionBands:
         return self._density.shape == self.metric.shape
 
     def _wind(self, rank: int) -> Any:
-        own = self._parts[rank].fields
-        return self._operators[rank].wind(self.phi.parts[rank], own.now, own.forces, not self._is_free)
+        own, kernels = self._parts[rank].fields, self._flat or self._operators
+        return kernels[rank].wind(self.phi.parts[rank], own.now, own.forces, not self._is_free)
 
-    def _residual(self, rank: int) -> Any:
-        hat = tuple(one.parts[rank] for one in self.hat)
-        return self._operators[rank].residual(self.phi.parts[rank], hat, self._r.parts[rank])
+    def _hat(self, rank: int) -> tuple[Any, Any, Any]:
+        u, v, w = (one.parts[rank] for one in self.hat)
+        return u, v, w
+
+    def _residual(self, rank: int, test: ResidualTestBands | None = None) -> Any:
+        arguments = self.phi.parts[rank], self._hat(rank), self._r.parts[rank]
+        if self._flat and test is not None:
+            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.parts.own[rank])
+        return self._operators[rank].residual(*arguments)
 
     def _begun(self, rank: int) -> Any:
-        hat = tuple(one.parts[rank] for one in self.hat)
-        return self._operators[rank].start(hat, self._r.parts[rank])
+        arguments = self._hat(rank), self._r.parts[rank]
+        return self._flat[rank].divergence(*arguments) if self._flat else self._operators[rank].start(*arguments)
 
     def _apply(self, q: Banded, out: Banded) -> list[Stage]:
         applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))

@@ -2,7 +2,7 @@
 
 Modes of x are dealt out: a device has some of them in all rows and levels, where transforms along y and z and column
 systems need no other. Two exchanges of all with all: own rows there, all rows that a band holds back. Transforms are
-made in the order of `spectral`.
+made in the order of `spectral`. Where a GPU transforms along y, rows of a mode lie side by side: exchanges turn them.
 """
 
 from __future__ import annotations
@@ -34,37 +34,41 @@ class Share:
         Of the whole grid.
     own : slice
         Modes of x.
+    reached : bool
+        Whether kernels of GPUs read one another's memory.
     dz, sign
         As of `Modes`.
 
     Attributes
     ----------
-    numbers : (nz, ny, n), real
-        Of the modes; in memory rows come first where a GPU transforms along these alone.
+    turned : bool
+        Whether a GPU transforms along y: in memory rows of a mode lie side by side, (nz, n, ny).
+    numbers : (nz, ny, n)
+        Of the modes; complex where they are turned, else real.
     """
 
-    def __init__(self, device: Device, precision: str, basis: Basis, own: slice, dz: float, sign: float) -> None:
+    def __init__(
+        self, device: Device, precision: str, basis: Basis, own: slice, reached: bool, dz: float, sign: float
+    ) -> None:
         z, y, x = basis.symbols
         self._device, self._real = device, check_precision(precision)
-        self._basis = basis._replace(symbols=(z, y, x[own]))
-        self.modes = Modes(device, precision, self._basis, dz, sign)
         self._is_complex = 2 in basis.waves
         self._waves = tuple(k for k in basis.waves if k < 2)
         nz, ny, n = *basis.shape[:2], own.stop - own.start
-        self._held = device.kind == "cuda" and self._is_complex and 1 in basis.waves
-        rows_first = self._held and 0 not in basis.waves
+        self.turned = reached and device.kind == "cuda" and self._is_complex and 1 in basis.waves
+        self._basis = basis._replace(symbols=(z, x[own], y) if self.turned else (z, y, x[own]))
+        self.modes = Modes(device, precision, self._basis, dz, sign)
         dtype = complex_of(self._real) if self._is_complex else self._real
-        self.spectrum = device.zeros((ny, nz, n) if rows_first else (nz, ny, n), dtype)
-        numbers = self.spectrum.view(self._real)
-        self.numbers = numbers.transpose(1, 0, 2) if rows_first else numbers
+        self.spectrum = device.zeros((nz, n, ny) if self.turned else (nz, ny, n), dtype)
+        self.numbers = self.spectrum.transpose(0, 2, 1) if self.turned else self.spectrum.view(self._real)
 
     @property
     def work(self) -> list[Work]:
         """Solve for the modes, in their place; a graph can hold it where x and y are periodic."""
-        if not self._held:
+        if not self.turned:
             return [HostCall(self._solve, ())]
-        forward, backward = self._device.complex_transforms(self.spectrum, len(self._waves))
-        return [forward, self.modes.launch(self.numbers), backward]
+        forward, backward = self._device.complex_transforms(self.spectrum, (0, 2) if 0 in self._waves else (2,))
+        return [forward, self.modes.launch(self.spectrum.view(self._real)), backward]
 
     def _solve(self) -> None:
         a, fft, waves = self.spectrum, fourier_module(self.spectrum), self._waves
@@ -103,8 +107,8 @@ class SpectralBands:
         ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.members))]).tolist()
         self._modes = [slice(*pair) for pair in pairwise(ends)]
         shares = zip(devices.members, self._modes, strict=True)
-        dz = metric.spacing[0]
-        self._shares = [Share(member, precision, basis, own, dz, sign) for member, own in shares]
+        known = devices.graphs or devices.target == "simulator", metric.spacing[0], sign
+        self._shares = [Share(member, precision, basis, own, *known) for member, own in shares]
         nz = basis.shape[0]
         self._is_complex = 2 in basis.waves
         complex_ = complex_of(self._real) if self._is_complex else self._real
@@ -118,7 +122,7 @@ class SpectralBands:
     def _publish(self) -> None:
         transport = LocalTransport(self._devices.group)
         for rank, (rows, share) in enumerate(zip(self._rows, self._shares, strict=True)):
-            transport.publish(rank, "rows", rows.view(self._real))
+            transport.publish(rank, "rows", rows if share.turned else rows.view(self._real))
             transport.publish(rank, "modes", share.numbers)
         ranks, there, back = range(len(self._rows)), [], []
         for band in ranks:
@@ -133,8 +137,8 @@ class SpectralBands:
         self._there, self._back = transport.exchange(there), transport.exchange(back)
 
     def _numbers(self, rank: int) -> slice:
-        """Where the modes of a device lie among the real numbers of a row."""
-        parts, own = 2 if self._is_complex else 1, self._modes[rank]
+        """Where the modes of a device lie among the numbers of a row."""
+        parts, own = 2 if self._is_complex and not self._shares[rank].turned else 1, self._modes[rank]
         return slice(parts * own.start, parts * own.stop)
 
     def _held(self, rank: int) -> list[tuple[slice, slice]]:

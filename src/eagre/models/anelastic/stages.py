@@ -118,6 +118,8 @@ class Stages:
         h at every point; None where it is 1.
     driven : sequence of str
         Names of the fields with explicit tendencies.
+    rows : slice, optional
+        Those that are a device's own, of a band; else all.
 
     Attributes
     ----------
@@ -128,7 +130,7 @@ class Stages:
 
     def __init__(
         self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric,
-        masses: Any, driven: Sequence[str],
+        masses: Any, driven: Sequence[str], rows: slice | None = None,
     ) -> None:  # fmt: skip
         self.setup, self.device, self.precision, self.slopes = setup, device, precision, slopes
         self.rest = rest
@@ -136,7 +138,7 @@ class Stages:
         self.fields = fields = Fields.zeros(setup, device, self._real, driven)
         self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
         self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
-        self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.sides, setup.terrain)
+        self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.sides, setup.terrain, rows)
         self.pace = Pace(device, precision, setup.spacing)
         self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
         self.is_free = not (setup.stratified or setup.coriolis or setup.absorber.any())
@@ -144,11 +146,11 @@ class Stages:
         self._masses = masses
         self._loops: dict[tuple[Any, ...], Any] = {}
         self._at_rest: AtRest | None = None
-        rows = setup.shape[0] * setup.shape[1]
-        self._outflow = device.zeros((rows,), self._real)
+        lines = setup.shape[0] * setup.shape[1]
+        self._outflow = device.zeros((lines,), self._real)
         loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
         faces = self.advector
-        self.measure = device.over(loop, (rows,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
+        self.measure = device.over(loop, (lines,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
 
     def take_implicit(self, dt: float) -> dict[str, np.ndarray]:
         """Take what is implicit for a time step, s; returns it, as `RestState.implicit`."""

@@ -13,7 +13,7 @@ from eagre.models.anelastic.operator import Wind
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.solvers.gcr.fused import Tiles, vector_of
 from eagre.solvers.gcr.fused_cuda import BLOCK
-from eagre.solvers.gcr.iteration import ResidualTest, arrived
+from eagre.solvers.gcr.iteration import arrived
 from eagre.solvers.gcr.star import Star, on_device
 
 
@@ -112,23 +112,27 @@ class FlatKernels:
     device : Device
     precision : str
     operator : PressureOperator
+    rows : slice, optional
+        Those that are a device's own, of a band; else all.
     """
 
-    def __init__(self, device: Device, precision: str, operator: PressureOperator) -> None:
+    def __init__(self, device: Device, precision: str, operator: PressureOperator, rows: slice | None = None) -> None:
         self._device, self._real, self._precision = device, check_precision(precision), precision
         self._periodic = int(operator.metric.sides[0] == "periodic" and operator.metric.shape[0] > 1)
         periodic_x = operator.metric.sides[2] == "periodic"
         vector = vector_of(device, precision, operator.metric.shape, periodic_x)
         self.tiles = Tiles.of(device, operator.metric.shape, vector)
+        self._alone, rows = rows is None, rows or slice(0, operator.metric.shape[1])
+        self._rows = (rows.start, rows.stop)
         self._made = star, first, gradient = _tables(operator)
         self._star, self._first = on_device(star, device, self._real), on_device(first, device, self._real)
         self._gradient = Gradient(*(device.array(one.astype(self._real)) for one in gradient))
 
-    def residual(self, phi: Any, hat: tuple[Any, Any, Any], r: Any, test: ResidualTest) -> Launch:
-        """As `PressureOperator.residual`; it judges, with numbers of the test."""
-        program = self._program(flat_cuda.residual(self.tiles.vector))
-        tables = (self._star, self._first, self._periodic, self.tiles.planes)
-        return self.tiles.launch(program, (phi, *hat, r, *tables, test.control, test.partials, arrived(self._device)))
+    def residual(self, phi: Any, hat: tuple[Any, Any, Any], r: Any, control: Any, partials: Any) -> Launch:
+        """As `PressureOperator.residual` in own rows; it judges, with numbers of a test, or leaves parts of a band."""
+        program = self._program(flat_cuda.residual(self.tiles.vector, self._alone))
+        tables = (self._star, self._first, self._periodic, self.tiles.planes, self._rows)
+        return self.tiles.launch(program, (phi, *hat, r, *tables, control, partials, arrived(self._device)))
 
     def divergence(self, hat: tuple[Any, Any, Any], r: Any) -> Launch:
         """The residual of phi = 0."""

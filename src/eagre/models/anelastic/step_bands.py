@@ -111,7 +111,7 @@ class StepsBands:
             full = None if even else member.array((h * np.ones(own.shape)).astype(real))
             slopes = Slopes(**metrics[-1].arrays(member, precision))
             known = (own, member, precision, cut_rest(rest, rows), member.array(h.astype(real)), slopes, metrics[-1])
-            self.parts.append(Stages(*known, full, names))
+            self.parts.append(Stages(*known, full, names, devices.inside(rank)))
         self.fields = self._joined()
         self.inflow = InflowBands(devices, self.parts, setup, rest)
         known = (devices, precision, metric, rest.density, self.parts, metrics, self.fields, setup.tolerance)
@@ -162,7 +162,8 @@ class StepsBands:
         if self._bound != self.projection.bound:
             self._graphs.pop("finish", None)
             self._bound = self.projection.bound
-        self._run("finish", lambda: [self.projection.final, self._finish(), *self._exchanged, self._measures()])
+        measures = [] if self.devices.kind == "cuda" else [self._measures()]
+        self._run("finish", lambda: [self.projection.final, self._finish(), *self._exchanged, *measures])
         self.before = dt
         return made
 
@@ -221,7 +222,12 @@ class StepsBands:
     # -- what a step was ----------------------------------------------------------------------------
 
     def courant(self) -> Place:
-        """As `Steps.courant`; the step has measured."""
+        """As `Steps.courant`."""
+        if self.devices.kind == "cuda":
+            most = max(float(part.device.host(part.advector.most).max()) for part in self.parts)
+            if most <= 1.0:
+                return most, (0, 0)
+            self.devices.run([self._measures()])
         return largest(self._of_rows([part.measured() for part in self.parts]))
 
     def mixing(self, dt: float) -> Place:

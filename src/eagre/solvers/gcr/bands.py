@@ -26,13 +26,18 @@ SHARED = {"ALONE": False}
 
 
 class Parts:
-    """Rows of parts of sums: `own`, what each device's kernels leave, and `all` of them on every device."""
+    """Rows of parts of sums: `own`, what each device's kernels leave, and `all` of them on every device.
 
-    def __init__(self, devices: SeveralDevices, fields: Banded, rows: int) -> None:
+    blocks : those of each GPU's kernels that leave parts, if others than `kernels_cuda`
+    """
+
+    def __init__(self, devices: SeveralDevices, fields: Banded, rows: int, blocks: Sequence[int] | None = None) -> None:
         members, on_gpu = devices.members, devices.kind == "cuda"
-        axis = 2 if on_gpu else 1
-        shapes = [(1, _blocks(one, part)) if on_gpu else (part.shape[0], part.shape[2])
-                  for one, part in zip(members, fields.parts, strict=True)]  # fmt: skip
+        axis, pairs = 2 if on_gpu else 1, list(zip(members, fields.parts, strict=True))
+        if on_gpu:
+            shapes = [(1, count) for count in blocks or [_blocks(*pair) for pair in pairs]]
+        else:
+            shapes = [(part.shape[0], part.shape[2]) for part in fields.parts]
         counts = [shape[axis - 1] for shape in shapes]
         whole = (rows, 1, sum(counts)) if on_gpu else (rows, sum(counts), shapes[0][1])
         self.own = [member.zeros((rows, *shape), np.float64) for member, shape in zip(members, shapes, strict=True)]
@@ -61,10 +66,14 @@ class ResidualTestBands:
     control : float64 (SIZE,), on each device
     launch : stage
     measured : stages
+
+    blocks : of each GPU's kernel that makes r and leaves its parts; then `measured` gathers alone
     """
 
-    def __init__(self, devices: SeveralDevices, precision: str, r: Banded, rows: int = 2) -> None:
-        self.control, self.parts = devices.zeros((SIZE,), np.float64), Parts(devices, r, rows)
+    def __init__(
+        self, devices: SeveralDevices, precision: str, r: Banded, rows: int = 2, blocks: Sequence[int] | None = None
+    ) -> None:
+        self.control, self.parts = devices.zeros((SIZE,), np.float64), Parts(devices, r, rows, blocks)
         measure: list[list[Launch]] = []
         self.launch: Any = []
         for rank, member in enumerate(devices.members):
@@ -78,7 +87,7 @@ class ResidualTestBands:
             else:
                 measure.append([Launch(member.program(kernels.measure_cpu, precision), (part, own))])
                 self.launch.append([Launch(member.program(kernels.judge_cpu, "double"), (every, control))])
-        self.measured: list[Stage] = [measure, *self.parts.gathered]
+        self.measured: list[Stage] = [*([measure] if blocks is None else []), *self.parts.gathered]
 
 
 class Sums(NamedTuple):
