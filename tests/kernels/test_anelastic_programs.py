@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from anelastic_runs import RUNS
+from eagre.backend.copies import copy_launches
+from eagre.backend.group import Group
+from eagre.cases.air import decaying_turbulence
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.mean_profiles import MeanProfiles
 from kernels.recording import RecordingDevice, doubles_of, name_of
@@ -29,3 +33,20 @@ def test_no_double_arithmetic_in_single_precision(name):
     eddies |= {"upward_flux", "add_drag", "dissipation"}
     wanted = {"closed": eddies, "forced": {"add_push", "add_tendency"}, "open": {"hold_x", "hold_y", "add_push"}}
     assert wanted[name.partition("-")[0]] <= set(found)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_programs_of_bands_compile(precision):
+    """What several GPUs run over flat ground, and the copies that turn modes; these do no arithmetic."""
+    setup = decaying_turbulence(16, "solenoidal", device="cpu").setup
+    members = [RecordingDevice(), RecordingDevice()]
+    engine = Engine(setup, Group(members), precision)
+    engine.device.run([*engine.steps._explicit(), *engine.steps.projection.launches])
+    rows = np.zeros((2, 6, 7), np.complex64 if precision == "single" else np.complex128)
+    turned = np.zeros((2, 7, 9), rows.dtype).transpose(0, 2, 1)[:, 2:8]
+    for pair in ((turned, rows), (rows, turned)):
+        members[0].run(copy_launches(members[0], [pair]))
+    found = {name_of(program): (program, signature) for program, signature in members[0].found.items()}
+    wanted = ("faces_cuda", "divergence_cuda", "residual_cuda", "wind_cuda", "turned_cuda")
+    made = {name: doubles_of(*found[name]) for name in wanted}
+    assert made["turned_cuda"] == (0, False) and not any(spills for _, spills in made.values())

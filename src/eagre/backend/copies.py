@@ -13,7 +13,7 @@ from eagre.backend.device import Device, Launch
 
 ROWS_AT_ONCE = 4  # copies of arrays in one piece that one kernel makes
 BOXES_AT_ONCE = 7  # copies of any arrays
-TILE, TILE_ROWS = 32, 8  # of a block that turns: numbers a side, and rows of threads
+TILE, PITCH, TILE_ROWS = 32, 33, 8  # of a block that turns: numbers a side, from row to row, and rows of threads
 COPIES = switch("COPIES", ROWS_AT_ONCE)  # of them those that there are
 
 Pair = tuple[Any, Any]
@@ -102,7 +102,7 @@ def turned_cuda(target, source):
 
     A block has a tile of TILE x TILE; its threads read along columns and write along rows.
     """
-    tile = cuda.shared.array((TILE, TILE + 1), cplx)
+    tile = cuda.shared.array((TILE, PITCH), cplx)
     _, rows, columns = source.shape
     k, x = cuda.blockIdx.z, cuda.threadIdx.x
     i, j = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
