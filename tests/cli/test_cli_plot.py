@@ -440,3 +440,79 @@ def test_northings_are_written_out(tmp_path):
     axis = picture.axes.yaxis
     assert axis.get_offset_text().get_text() == ""
     assert axis.get_majorticklabels()[1].get_text().startswith("5300")
+
+
+NUMBERS = {"max_w": ("largest upward wind", "m s-1", [1.0, 3.0, 2.0]), "steps": ("steps", "1", [0.0, 10.0, 20.0])}
+
+
+def make_numbers(path):
+    """Write extremes over time as a run of air does."""
+    times = [0.0, 10.0, 20.0]
+    if path.suffix == ".csv":
+        heads = [
+            "time (s since 2026-01-31 06:00:00)",
+            *(f"{name} ({units})" for name, (_, units, _) in NUMBERS.items()),
+        ]
+        rows = zip(times, *(values for _, _, values in NUMBERS.values()), strict=True)
+        path.write_text("\n".join([",".join(heads), *(",".join(map(str, row)) for row in rows)]))
+        return path
+    numbers = {
+        name: ("time", values, {"long_name": text, "units": units}) for name, (text, units, values) in NUMBERS.items()
+    }
+    coords = {"time": ("time", times, {"units": "seconds since 2026-01-31 06:00:00"})}
+    xr.Dataset(numbers, coords=coords, attrs={"title": "Gusts"}).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".nc", ".csv"])
+def test_numbers_of_no_place_have_a_panel_each(eagre, tmp_path, monkeypatch, ending):
+    path, lines = make_numbers(tmp_path / f"maxima{ending}"), drawn_lines(monkeypatch)
+    assert eagre("plot", path).code == 0
+    assert lines[0][1].tolist() == [1.0, 3.0, 2.0] and lines[0][0].tolist() == [0.0, 10.0, 20.0]
+    lines.clear()
+    assert eagre("plot", path, "-v", "steps").code == 0
+    assert len(lines) == 1 and lines[0][1].tolist() == [0.0, 10.0, 20.0]
+    told = eagre("info", path).out
+    assert ("largest upward wind (m s-1): 1 to 3" in told) if ending == ".nc" else ("max_w (m s-1)" in told)
+    for options, words in (
+        (["-v", "maxw"], ("did you mean", "--variable max_w")),
+        (["-t", "10 s"], ("which holds numbers over time",)),
+        (["--observed", "measured.csv"], ("which holds numbers over time",)),
+    ):
+        found = eagre("plot", path, *options)
+        assert found.code == exits.BAD_INPUT and all(word in found.err for word in words), found.err
+    found = eagre("waves", path)
+    assert found.code == exits.BAD_INPUT and "holds no series" in found.err
+
+
+def make_spectra(path):
+    """Write spectral densities over wave numbers as a run of air does; the first record has none."""
+    k = {axis: np.arange(1.0, 5.0 + (axis == "y")) * 0.01 for axis in "xy"}
+    z, along = np.array([100.0, 500.0]), {}
+    for axis, numbers in k.items():
+        values = np.array([0.0, 1.0])[:, None, None] * z[:, None] * numbers ** (-5.0 / 3.0)
+        about = {"long_name": f"spectral density along {axis}", "units": "m3 s-2"}
+        along[f"w_spectrum_{axis}"] = (("time", "z", f"wavenumber_{axis}"), values, about)
+    coords = {"time": ("time", [0.0, 60.0], {"units": "s"}), "z": z} | {f"wavenumber_{axis}": k[axis] for axis in "xy"}
+    xr.Dataset(along, coords=coords, attrs={"title": "Rolls"}).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+def test_spectra_are_drawn_over_wave_numbers(eagre, tmp_path, monkeypatch):
+    path, lines = make_spectra(tmp_path / "spectra.nc"), drawn_lines(monkeypatch)
+    assert eagre("plot", path).code == 0
+    assert [label for _, _, label in lines] == ["z = 100 m", "z = 500 m"]
+    np.testing.assert_allclose(lines[1][0], [0.01, 0.02, 0.03, 0.04])
+    np.testing.assert_allclose(lines[1][1], 500.0 * lines[1][0] ** (-5.0 / 3.0))
+    lines.clear()
+    assert eagre("plot", path, "-v", "w_spectrum_y", "-t", "0", "-o", tmp_path / "one.png").code == 0
+    assert lines[0][0].size == 5 and not np.isfinite(lines[0][1]).any()  # nothing has no logarithm
+    told = eagre("info", path).out
+    assert "spectra at 2 heights, 100 to 500 m" in told and "along x (m3 s-2): 2.137e+04 to 1.077e+06" in told
+    for options, words in (
+        (["-v", "w_spectrum"], ("did you mean", "w_spectrum_x, w_spectrum_y")),
+        (["-t", "3 h"], ("0 s to 60 s in spectra.nc",)),
+        (["--observed", "measured.csv"], ("which holds spectra",)),
+    ):
+        found = eagre("plot", path, *options)
+        assert found.code == exits.BAD_INPUT and all(word in found.err for word in words), found.err

@@ -100,7 +100,7 @@ def _netcdf(path: Path) -> Rows:
             *(("grid", grid), ("time", f"{header.time:.10g} s, {header.steps} steps"), ("version", header.version)),
         ]
     from eagre.plots.reading import open_results
-    from eagre.plots.results import FieldFile, ProfileFile, TrackFile
+    from eagre.plots.results import FieldFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 
     try:
         results = open_results(path)
@@ -111,8 +111,10 @@ def _netcdf(path: Path) -> Rows:
             raise error from None
     if isinstance(results, TrackFile):
         return _tracks(results)
-    if isinstance(results, ProfileFile):
-        return _profiles(results)
+    if isinstance(results, (ProfileFile, SpectrumFile)):
+        return _profiles(results, "profiles" if isinstance(results, ProfileFile) else "spectra")
+    if isinstance(results, NumberFile):
+        return _numbers(results)
     return _fields(results) if isinstance(results, FieldFile) else _gauges(results)
 
 
@@ -122,16 +124,32 @@ def _tracks(results: Any) -> Rows:
     return rows + [(axis, f"{a.min():.4g} to {a.max():.4g} m") for axis, a in (("x", results.x), ("y", results.y))]
 
 
-def _profiles(results: Any) -> Rows:
+def _numbers(results: Any) -> Rows:
     import numpy as np
 
+    from eagre.plots.labels import plain
+
+    rows = [("file", f"{results.path}: numbers over time")]
+    if results.times.size:
+        rows += [("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records")]
+    for name, values in results.values.items():
+        if np.isfinite(values).any():
+            rows.append((name, f"{plain(results.labels[name])}: {np.nanmin(values):.4g} to {np.nanmax(values):.4g}"))
+    return rows
+
+
+def _profiles(results: Any, what: str) -> Rows:
+    import numpy as np
+
+    from eagre.plots.labels import plain
+
     z = results.heights
-    rows = [("file", f"{results.path}: profiles at {z.size} heights, {z[0]:g} to {z[-1]:g} m")]
+    rows = [("file", f"{results.path}: {what} at {z.size} heights, {z[0]:g} to {z[-1]:g} m")]
     rows += [("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records")]
     for name, values in results.values.items():
         if np.isfinite(values[-1]).any():
             span = f"{np.nanmin(values[-1]):.4g} to {np.nanmax(values[-1]):.4g} in the last record"
-            rows.append((name, f"{results.labels[name]}: {span}"))
+            rows.append((name, f"{plain(results.labels[name])}: {span}"))
     return rows
 
 

@@ -9,7 +9,7 @@ import typer
 
 
 def plot(
-    file: Annotated[Path, typer.Argument(help="Fields, gauges (.nc, .csv), profiles or particles of eagre run.")],
+    file: Annotated[Path, typer.Argument(help="What eagre run wrote, but restarts: fields, gauges, profiles ...")],
     variable: Annotated[
         str | None, typer.Option("--variable", "-v", help="What to draw; else the depth or the first.")
     ] = None,
@@ -20,7 +20,7 @@ def plot(
     perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
     plane: Annotated[str | None, typer.Option("--slice", help='Of fields on levels: "z = 500 m" or "y = 0".')] = None,
 ) -> None:
-    """Draw a map of fields (bed, water, shoreline), series of gauges, profiles or tracks of particles."""
+    """Draw a map of fields (bed, water, shoreline), series, profiles, spectra or tracks of particles."""
     from eagre import plots
     from eagre.cli.console import console
 
@@ -32,6 +32,12 @@ def plot(
     elif isinstance(results, plots.ProfileFile):
         _refuse(file, "profiles", "--observed with a gauge file", observed=observed)
         plots.plot_profiles(results, target, variable=variable, time=time, dpi=dpi)
+    elif isinstance(results, plots.SpectrumFile):
+        _refuse(file, "spectra", "--observed with a gauge file", observed=observed)
+        plots.plot_spectra(results, target, variable=variable, time=time, dpi=dpi)
+    elif isinstance(results, plots.NumberFile):
+        _refuse(file, "numbers over time", "--variable, --output and --dpi", time=time, observed=observed)
+        plots.plot_numbers(results, target, variable=variable, dpi=dpi)
     elif isinstance(results, plots.TrackFile):
         _refuse(file, "tracks", "--output and --dpi", variable=variable, time=time, observed=observed)
         plots.plot_tracks(results, target, dpi=dpi)

@@ -1,24 +1,29 @@
-"""Pictures of results: maps, profiles, gauge series, tracks and animations (matplotlib, no global state)."""
+"""Pictures of results: maps, profiles, series, spectra, tracks and animations (matplotlib, no global state)."""
 
 from __future__ import annotations
 
 from eagre.plots.animation import animate
-from eagre.plots.gauges import plot_gauges
+from eagre.plots.gauges import plot_gauges, plot_numbers
 from eagre.plots.heights import plot_profiles
 from eagre.plots.maps import plot_map
 from eagre.plots.reading import open_results
-from eagre.plots.results import FieldFile, GaugeFile, ProfileFile, TrackFile
+from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
+from eagre.plots.spectra import plot_spectra
 from eagre.plots.tracks import plot_tracks
 
 __all__ = [
     "FieldFile",
     "GaugeFile",
+    "NumberFile",
     "ProfileFile",
+    "SpectrumFile",
     "TrackFile",
     "animate",
     "open_results",
     "plot_gauges",
     "plot_map",
+    "plot_numbers",
     "plot_profiles",
+    "plot_spectra",
     "plot_tracks",
 ]

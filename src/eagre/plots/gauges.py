@@ -1,4 +1,4 @@
-"""Series at gauges, with observations where there are any."""
+"""Series at gauges, with observations where there are any, and numbers over time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.names import nearest
 from eagre.plots.labels import time_unit
-from eagre.plots.results import GaugeFile
+from eagre.plots.results import GaugeFile, NumberFile
 from eagre.plots.style import INK, RC, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MODEL, _OBSERVED = "#1f6ba6", "#d0562f"
 _MAX_PANELS = 24
@@ -59,18 +60,69 @@ def plot_gauges(
     count = min(len(gauges.names), _MAX_PANELS)
     unit, factor = time_unit(float(gauges.times[-1] - gauges.times[0]) if gauges.times.size else 0.0)
     with rc_context(RC):
-        figure = new_figure(9.0, 1.2 + 1.9 * count)
-        panels = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+        figure, panels = stacked(count, gauges.title, unit)
         for index, axes in enumerate(panels):
             _panel(axes, gauges, name, index, measured, factor)
-        panels[-1].set_xlabel(f"time ({unit})")
         label = gauges.labels[name]
         figure.supylabel(label, fontsize=RC["font.size"])
-        figure.suptitle(gauges.title, x=0.01, ha="left", fontsize=RC["axes.titlesize"], fontweight="bold")
         if measured:
             panels[0].legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderpad=0.0, ncols=2)
         figure.savefig(output, dpi=dpi)
     return Path(output)
+
+
+def plot_numbers(numbers: NumberFile, output: str | Path, *, variable: str | None = None, dpi: int = 150) -> Path:
+    """Draw numbers over time, one panel each.
+
+    Parameters
+    ----------
+    numbers : NumberFile
+    output : str or Path
+        Picture to write.
+    variable : str, optional
+        Without it all, 24 at most.
+    dpi : int
+        Dots per inch.
+
+    Returns
+    -------
+    Path
+        `output`.
+
+    Raises
+    ------
+    InputError
+        If the variable is not in the file.
+    """
+    from matplotlib import rc_context
+
+    names = [*numbers.values][:_MAX_PANELS] if variable is None else [numbers.check_variable(variable)]
+    unit, factor = time_unit(float(numbers.times[-1] - numbers.times[0]) if numbers.times.size else 0.0)
+    with rc_context(RC):
+        figure, panels = stacked(len(names), numbers.title, unit)
+        for name, axes in zip(names, panels, strict=True):
+            series(axes, numbers.times * factor, numbers.values[name], numbers.labels[name])
+        figure.savefig(output, dpi=dpi)
+    return Path(output)
+
+
+def stacked(count: int, title: str, unit: str) -> tuple[Figure, list[Axes]]:
+    """A figure with panels over each other that share their time, in `unit`."""
+    figure = new_figure(9.0, 1.2 + 1.9 * count)
+    panels = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
+    panels[-1].set_xlabel(f"time ({unit})")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=RC["axes.titlesize"], fontweight="bold")
+    return figure, panels
+
+
+def series(axes: Axes, times: np.ndarray, values: np.ndarray, note: str) -> None:
+    """A line over time, with a note above it."""
+    axes.plot(times, values, color=_MODEL, linewidth=1.4, label="computed")
+    axes.set_title(note, fontsize=RC["font.size"])
+    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    if times.size > 1:
+        axes.set_xlim(times[0], times[-1])
 
 
 def misfit(times: np.ndarray, values: np.ndarray, when: np.ndarray, measured: np.ndarray) -> float:
@@ -96,12 +148,7 @@ def _panel(
         when, data = measured[gauge]
         axes.plot(when * factor, data, color=_OBSERVED, linewidth=1.1, label="observed")
         note += f"   rms difference {misfit(gauges.times, values, when, data):.3g}"
-    axes.plot(gauges.times * factor, values, color=_MODEL, linewidth=1.4, label="computed")
-    axes.set_title(note, fontsize=RC["font.size"])
-    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    if gauges.times.size > 1:
-        axes.set_xlim(gauges.times[0] * factor, gauges.times[-1] * factor)
+    series(axes, gauges.times * factor, values, note)
 
 
 def _observed(gauges: GaugeFile, path: str | Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:

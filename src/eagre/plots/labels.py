@@ -22,6 +22,11 @@ def pretty_units(units: str) -> str:
     return re.sub(r"([A-Za-z])(-?\d+)", r"\1$^{\2}$", units)
 
 
+def plain(label: str) -> str:
+    """A label as text, ``"m2 s-1"`` in place of raised powers."""
+    return re.sub(r"\$\^\{(-?\d+)\}\$", r"\1", label)
+
+
 def date_of(units: str, seconds: float) -> str:
     """Date and time of `seconds` after the reference in ``"seconds since ..."``; else an empty text.
 

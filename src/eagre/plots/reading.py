@@ -12,25 +12,28 @@ from eagre.errors import InputError
 from eagre.io.files import is_store
 from eagre.io.store_zarr import need_zarr
 from eagre.plots.labels import label_of
-from eagre.plots.results import FieldFile, GaugeFile, ProfileFile, TrackFile
+from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 from eagre.plots.slices import sliced
-from eagre.plots.tables import read_gauge_csv
+from eagre.plots.tables import read_series_csv
 
 if TYPE_CHECKING:
     import xarray as xr
 
+Results = FieldFile | GaugeFile | NumberFile | ProfileFile | SpectrumFile | TrackFile
+"""What a file of results can hold."""
 
-def open_results(path: str | Path, plane: str | None = None) -> FieldFile | GaugeFile | ProfileFile | TrackFile:
+
+def open_results(path: str | Path, plane: str | None = None) -> Results:
     """Open an output file of ``eagre run``; `plane`, such as ``"y = 0"``, cuts fields on levels.
 
     Raises
     ------
     InputError
-        If it is missing, no NetCDF, Zarr or CSV file, or holds neither fields nor gauges nor profiles nor tracks.
+        If it is missing, no NetCDF, Zarr or CSV file, or holds nothing of what ``eagre run`` writes but restarts.
     """
     path = Path(path) if is_store(Path(path)) else existing_file(Path(path), "result file")
     if path.suffix.lower() == ".csv":
-        return read_gauge_csv(path)
+        return read_series_csv(path)
     dataset = open_dataset(path)
     if {"time", "z", "y", "x"} <= set(dataset.dims):
         cut, axes, place = sliced(dataset, plane, path)
@@ -45,6 +48,9 @@ def open_results(path: str | Path, plane: str | None = None) -> FieldFile | Gaug
         return _tracks(path, dataset)
     if dataset.attrs.get("featureType") == "timeSeriesProfile" and _over_height(dataset):
         return _profiles(path, dataset)
+    for kind in (_spectra, _numbers):
+        if "time" in dataset.dims and (found := kind(path, dataset)) is not None:
+            return found
     points = [dim for dim in dataset.dims if dim not in ("time", "x", "y")]
     series = {
         str(name): item
@@ -107,6 +113,45 @@ def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
         {name: label_of(dataset[name].attrs, name) for name in names},
         str(dataset.attrs.get("title") or path.stem),
         str(dataset["time"].attrs.get("units", "")),
+    )
+
+
+def _spectra(path: Path, dataset: xr.Dataset) -> SpectrumFile | None:
+    """Densities over (time, z, wavenumber_x) or (time, z, wavenumber_y); None where there are none."""
+    axes = {f"wavenumber_{axis}": f"angular wave number along {axis} (rad/m)" for axis in "xy"}
+    found = {
+        str(name): item
+        for name, item in dataset.data_vars.items()
+        if item.dims[:2] == ("time", "z") and item.dims[2:] in [(axis,) for axis in axes]
+    }
+    if not found or dataset.sizes["time"] == 0:
+        return None
+    return SpectrumFile(
+        path,
+        np.asarray(dataset["time"].values, dtype=np.float64),
+        np.asarray(dataset["z"].values, dtype=np.float64),
+        {
+            name: (np.asarray(dataset[axis].values, dtype=np.float64), axes[axis])
+            for name, item in found.items()
+            for axis in [str(item.dims[2])]
+        },
+        {name: np.asarray(item.values, dtype=np.float64) for name, item in found.items()},
+        {name: label_of(item.attrs, name) for name, item in found.items()},
+        str(dataset.attrs.get("title") or path.stem),
+        str(dataset["time"].attrs.get("units", "")),
+    )
+
+
+def _numbers(path: Path, dataset: xr.Dataset) -> NumberFile | None:
+    """Numbers over time alone; None where there is anything else."""
+    if any(item.dims != ("time",) or item.dtype.kind != "f" for item in dataset.data_vars.values()):
+        return None
+    return NumberFile(
+        path,
+        np.asarray(dataset["time"].values, dtype=np.float64),
+        {str(name): np.asarray(item.values, dtype=np.float64) for name, item in dataset.data_vars.items()},
+        {str(name): label_of(item.attrs, str(name)) for name, item in dataset.data_vars.items()},
+        str(dataset.attrs.get("title") or path.stem),
     )
 
 

@@ -250,6 +250,70 @@ class ProfileFile:
 
 
 @dataclass
+class NumberFile:
+    """Numbers over time that belong to no place, such as extremes of a run.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    values : dict
+        Name to array of shape (n,).
+    labels : dict
+        Name to long name and units.
+    title : str
+    """
+
+    path: Path
+    times: np.ndarray
+    values: dict[str, np.ndarray]
+    labels: dict[str, str]
+    title: str
+
+    def check_variable(self, name: str) -> str:
+        """`name`, or `InputError` with the names in the file."""
+        return known_variable(name, [*self.values], self.path)
+
+
+@dataclass
+class SpectrumFile:
+    """Spectral densities over wave numbers at heights and times.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    heights : (nz,) array, m
+    wave_numbers : dict
+        Variable to wave numbers, (nk,), rad/m, and their label.
+    values : dict
+        Variable to array of shape (n, nz, nk).
+    labels : dict
+        Variable to long name and units.
+    title : str
+    since : str
+        Units of the times, with the date that they count from.
+    """
+
+    path: Path
+    times: np.ndarray
+    heights: np.ndarray
+    wave_numbers: dict[str, tuple[np.ndarray, str]]
+    values: dict[str, np.ndarray]
+    labels: dict[str, str]
+    title: str
+    since: str = ""
+
+    def check_variable(self, name: str | None) -> str:
+        """`name` or the first, or `InputError` with the names in the file."""
+        return known_variable(next(iter(self.values)) if name is None else name, [*self.values], self.path)
+
+    def record_at(self, time: str | None) -> int:
+        """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
+        return nearest_record(self.path, self.times, time, self.since)
+
+
+@dataclass
 class TrackFile:
     """Tracks of particles.
 

@@ -10,7 +10,8 @@ from eagre.config.toml import existing_file
 from eagre.config.units import UNITS
 from eagre.errors import InputError
 from eagre.io.table import Table, read_table, split_unit
-from eagre.plots.results import GaugeFile
+from eagre.plots.labels import label_of
+from eagre.plots.results import GaugeFile, NumberFile
 
 
 def read_columns(path: str | Path) -> tuple[list[str], np.ndarray]:
@@ -49,9 +50,22 @@ def read_observed(path: str | Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return times, columns
 
 
-def read_gauge_csv(path: Path) -> GaugeFile:
-    """Read gauge output in CSV: one column per point and variable, ``"pier surface_elevation (m)"``."""
+def read_series_csv(path: Path) -> GaugeFile | NumberFile:
+    """Read gauge output in CSV: one column per point and variable, ``"pier surface_elevation (m)"``.
+
+    Columns of no point in several units, ``"max_w (m s-1)"``, are numbers, such as extremes of a run.
+    """
     header, table = read_columns(path)
+    columns = [split_unit(column) for column in header[1:]]
+    if len({unit for _, unit in columns}) > 1 and not any(" " in name for name, _ in columns):
+        values = {name: table[:, index] for index, (name, _) in enumerate(columns, start=1)}
+        labels = {name: label_of({"units": unit}, name) for name, unit in columns}
+        return NumberFile(path, table[:, 0] * _scale(split_unit(header[0])[1]), values, labels, path.stem)
+    return _gauges(path, header, table)
+
+
+def _gauges(path: Path, header: list[str], table: np.ndarray) -> GaugeFile:
+    """Series at points."""
     names: list[str] = []
     columns: dict[str, dict[str, np.ndarray]] = {}
     units: dict[str, str] = {}
