@@ -33,10 +33,10 @@ def short_advection(monkeypatch):
 
 def flow(device, hill, sides="wall", time_step=2.0):
     """Stratified noise over flat ground, or over a hill between walls along y; in a box that is periodic, neutral."""
-    grid = Grid.of_points(3, 8, 200.0, 800.0, periodic=(True, not hill))
-    ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(3)
+    grid = Grid.of_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
+    ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(nx)
     side = "wall" if hill else "periodic"
-    wind = np.random.default_rng(1).standard_normal((3, 3, 8, 3))
+    wind = np.random.default_rng(1).standard_normal((3, 3, 8, nx))
     air = boussinesq(buoyancy_frequency=0.02 if sides == "wall" else 0.0)
     return AnelasticFlow(
         grid, 3, height=300.0, atmosphere=air, velocity=tuple(wind), ground=ground, time_step=time_step,
