@@ -103,6 +103,18 @@ def test_all_choices_are_timed_over_the_same_steps(anew):
     assert times[64][0][0] < times[64][0][2]
 
 
+@pytest.mark.parametrize(("anew", "made"), [(True, 5), (False, 3)])
+def test_the_clock_of_the_shipped_values_is_made_once_where_trials_follow_one_another(monkeypatch, anew, made):
+    """It takes three runs to make; each choice has its own."""
+    load, work = load_of(), []
+    load.anew = anew
+    monkeypatch.setattr(load, "_clock", lambda model, values: work.append(values) or (lambda: 1.0))
+    load._rounds = 1
+    for values in ({}, {KEY: 16}, {}, {KEY: 128}, {}):
+        load.clock(values)
+    assert len(work) == made
+
+
 def test_results_of_each_choice_are_held_against_the_shipped_ones(monkeypatch):
     """To the bit, to rounding, or not at all: relative to the largest value, 5 after four steps."""
     monkeypatch.setattr(Steps, "wrong", {16: 1e-6, 32: 1e-3, 128: np.nan})

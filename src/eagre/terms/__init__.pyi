@@ -12,4 +12,5 @@ from eagre.terms.zone_rain import ZoneRain as ZoneRain
 
 __all__: list[str]
 NAMES: dict[str, str]
+
 def class_name(module: str) -> str: ...
