@@ -24,7 +24,7 @@ def stub(package: str) -> str:
         if home:
             imports.append((home, not name.isupper(), name))
         elif inspect.isfunction(value):
-            rest.append(f"def {name}{inspect.signature(value)}: ...".replace("'", ""))
+            rest.append(f"\ndef {name}{inspect.signature(value)}: ...".replace("'", ""))
         else:
             rest.append(f"{name}: {_type(value)}")
     imports += [(package, True, name) for name in vars(module).get("_PACKAGES", ())]
