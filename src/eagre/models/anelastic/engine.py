@@ -124,11 +124,7 @@ class Engine:
         """The Courant number of a next step of dt, s."""
         for part in self.parts:
             part.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
-        if isinstance(self.steps, StepsBands):
-            self.steps.devices.run([[[*part.faces(), part.measure] for part in self.parts]])
-        else:
-            self.device.run(self.steps.faces())
-            self.steps.faces_set = True
+        self.steps.set_faces()
         return self.steps.courant()[0]
 
     def _begins_anew(self, dt: float) -> bool:

@@ -80,6 +80,11 @@ class Steps(Stages):
         self.projection.solve(dt)
         self.device.run(self.finish())
 
+    def set_faces(self) -> None:
+        """Set the advector of the next step, whose Courant number so is known."""
+        self.device.run(self.faces())
+        self.faces_set = True
+
     def _begin(self, faces_set: bool) -> None:
         """Run what comes before the projection; on a GPU always the same launches, once made."""
         if not self.device.graphs:

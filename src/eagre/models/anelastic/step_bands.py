@@ -162,8 +162,7 @@ class StepsBands:
         if self._bound != self.projection.bound:
             self._graphs.pop("finish", None)
             self._bound = self.projection.bound
-        measures = [] if self.devices.kind == "cuda" else [self._measures()]
-        self._run("finish", lambda: [self.projection.final, self._finish(), *self._exchanged, *measures])
+        self._run("finish", lambda: [self.projection.final, self._finish(), *self._exchanged, *self._measured()])
         self.before = dt
         return made
 
@@ -203,6 +202,14 @@ class StepsBands:
 
     def _finish(self) -> Stage:
         return [part.finish() for part in self.parts]
+
+    def set_faces(self) -> None:
+        """As `Steps.set_faces`; they are set again by the step."""
+        self.devices.run([[part.faces() for part in self.parts], *self._measured()])
+
+    def _measured(self) -> list[Stage]:
+        """What finds the Courant numbers of rows; on GPUs the faces' kernel finds the largest."""
+        return [] if self.devices.kind == "cuda" else [self._measures()]
 
     def _measures(self) -> Stage:
         return [[part.measure] for part in self.parts]
