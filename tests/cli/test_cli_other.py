@@ -94,6 +94,10 @@ def test_info_about_files(eagre, fake_case, tmp_path):
     found = eagre("info", tmp_path / "out.nc").out
     for words in ("fields", "12 x 9 cells", "0 s to 10 s, 6 records", "water depth (m)", "cpu (7 threads)"):
         assert words in found
+    assert eagre("run", fake_case(end_time="7200", interval="3600"), "--overwrite").code == 0
+    assert "0 s to 7200 s (0 s to 2 h), 3 records" in eagre("info", tmp_path / "out.nc").out
+    path = fake_case()
+    assert eagre("run", path, "--overwrite").code == 0
     found = eagre("info", tmp_path / "restart.nc").out
     for words in ("restart file", "fake, single precision", "10 s, 40 steps"):
         assert words in found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import numpy as np
 import pytest
 
@@ -160,6 +163,10 @@ name = "spring"
         ([("Polygon", [POND], {"n": 0.02})], ', layer = "a"', "layer with files that hold several"),
         ([("Polygon", [POND], {"n": 0.02})], ', outside = "2 m"', "write: +outside = 0.5"),
         ([("Polygon", "here", {"n": 0.02})], "", "1, a Polygon of here"),
+        ([("MultiPolygon", [[POND], [[[None, 2.0], *POND[1:]]]], {"n": 0.02})], "", "1, a MultiPolygon of"),
+        ([("Polygon", [[[1.0], *POND[1:]]], {"n": 0.02})], "", "1, a Polygon of"),
+        ([("Polygon", [[[math.nan, 2.0], *POND[1:]]], {"n": 0.02})], "", "1, a Polygon of"),
+        ([("MultiPolygon", [[POND], []], {"n": 0.02})], "", "1, a MultiPolygon of"),
     ],
 )
 def test_what_is_refused(tmp_path, features, text, what):
@@ -188,3 +195,17 @@ def test_without_the_library_the_line_to_write_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(vector.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"without the library pyogrio(.|\n)*pip install 'eagre\[vector\]'"):
         options(tmp_path, 'friction.manning = { zones = "a.gpkg", value = "n" }\n')
+
+
+def test_features_without_a_place_and_marks_of_encoding_are_passed_over(tmp_path):
+    geojson(tmp_path / "land.geojson", ("Polygon", [POND], {"n": 0.02}))
+    text = (tmp_path / "land.geojson").read_text()
+    data = json.loads(text)
+    data["features"].insert(0, {"type": "Feature", "properties": {"n": 9.9}, "geometry": None})
+    (tmp_path / "marked.geojson").write_text(json.dumps(data), encoding="utf-8-sig")
+    made = [
+        options(tmp_path, f'friction.manning = {{ zones = "{name}.geojson", value = "n", outside = 0.05 }}\n')
+        for name in ("land", "marked")
+    ]
+    np.testing.assert_array_equal(made[0][1]["manning"], made[1][1]["manning"])
+    assert np.unique(made[1][1]["manning"]).tolist() == [0.02, 0.05]

@@ -118,9 +118,18 @@ def _netcdf(path: Path) -> Rows:
     return _fields(results) if isinstance(results, FieldFile) else _gauges(results)
 
 
+def _records(times: Any) -> str:
+    """First and last time, s and in words where they are long, and how many there are."""
+    from eagre.cli.console import duration
+
+    first, last = float(times[0]), float(times[-1])
+    words = f" ({duration(first)} to {duration(last)})" if last >= 3600.0 else ""
+    return f"{first:g} s to {last:g} s{words}, {times.size} records"
+
+
 def _tracks(results: Any) -> Rows:
     rows = [("file", f"{results.path}: tracks of {results.x.shape[1]} particles")]
-    rows += [("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records")]
+    rows += [("time", _records(results.times))]
     return rows + [(axis, f"{a.min():.4g} to {a.max():.4g} m") for axis, a in (("x", results.x), ("y", results.y))]
 
 
@@ -131,7 +140,7 @@ def _numbers(results: Any) -> Rows:
 
     rows = [("file", f"{results.path}: numbers over time")]
     if results.times.size:
-        rows += [("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records")]
+        rows += [("time", _records(results.times))]
     for name, values in results.values.items():
         if np.isfinite(values).any():
             rows.append((name, f"{plain(results.labels[name])}: {np.nanmin(values):.4g} to {np.nanmax(values):.4g}"))
@@ -145,7 +154,7 @@ def _profiles(results: Any, what: str) -> Rows:
 
     z = results.heights
     rows = [("file", f"{results.path}: {what} at {z.size} heights, {z[0]:g} to {z[-1]:g} m")]
-    rows += [("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records")]
+    rows += [("time", _records(results.times))]
     for name, values in results.values.items():
         if np.isfinite(values[-1]).any():
             span = f"{np.nanmin(values[-1]):.4g} to {np.nanmax(values[-1]):.4g} in the last record"
@@ -161,7 +170,7 @@ def _fields(results: Any) -> Rows:
     rows += [(name, str(attributes[name])) for name in ("kind", "source", "device", "precision") if name in attributes]
     rows += [
         ("grid", f"{results.x.size} x {results.y.size} cells"),
-        ("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records"),
+        ("time", _records(results.times)),
     ]
     last = results.times.size - 1
     if results.date(last):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,9 +60,11 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
         If it is no FeatureCollection.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
         found = []
         for number, one in enumerate(data["features"], 1):
+            if one["geometry"] is None:  # a feature without a place, which the standard allows
+                continue
             properties = one.get("properties") or {}
             geometry = {"type": str(one["geometry"]["type"]), "coordinates": one["geometry"]["coordinates"]}
             found.append(Feature(_name_of(properties, one.get("id", number)), geometry, properties))
@@ -109,12 +112,27 @@ def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Laye
         if one.geometry["type"].removeprefix("Multi") not in kinds:
             got = f"{path}: {one.name} of the type {one.geometry['type']}"
             raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
-        if not is_valid_geom(one.geometry):
+        if not (is_valid_geom(one.geometry) and _has_numbers(one.geometry)):
             got = f"{path}: {one.name}, a {one.geometry['type']} of {str(one.geometry['coordinates'])[:60]}"
             raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
     if not features:
         raise InputError(f"{path} without a feature", allowed="one or more")
     return Layer(path, features, crs, crs is None and geojson)
+
+
+def _has_numbers(geometry: Mapping[str, Any]) -> bool:
+    """Whether every point of a geometry is two finite numbers or more."""
+    kind = geometry["type"]
+    depth = ("Point", "LineString", "Polygon").index(kind.removeprefix("Multi")) + kind.startswith("Multi")
+
+    def is_whole(at: Any, depth: int) -> bool:
+        if not isinstance(at, list | tuple) or not at:
+            return False
+        if depth:
+            return all(is_whole(one, depth - 1) for one in at)
+        return len(at) >= 2 and all(isinstance(x, int | float) and math.isfinite(x) for x in at[:2])
+
+    return is_whole(geometry["coordinates"], depth)
 
 
 def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | None = None) -> list[Feature]:

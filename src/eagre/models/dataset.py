@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from eagre.contract import Batch, Instants, Model, Recording, gauged
 from eagre.given import all_of_type, of_type
 from eagre.names import field_names
 from eagre.stepping.run import Event, run
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def run_to_dataset(
@@ -22,7 +25,7 @@ def run_to_dataset(
     gauges: Mapping[str, tuple[float, float]] | None = None,
     gauge_interval: float | None = None,
     progress: bool = False,
-) -> Any:
+) -> xarray.Dataset:
     """Run to `until`, s, and return fields over time as an `xarray.Dataset`.
 
     Parameters

@@ -16,6 +16,7 @@ from eagre.models.anelastic.stability import COURANT, largest_courant
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
+COLD_AIR = 100.0  # K; below it degrees Celsius may be meant
 STRONG_HEAT = 2.0  # K m/s, some 2400 W/m2: above it W/m2 may be meant
 WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
@@ -166,6 +167,10 @@ def remarks_of(setup: Setup) -> list[str]:
     found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
     if setup.levels.ground is not None:
         found.append(_ground_of(setup, setup.levels.ground))
+    coldest = float(setup.air.ambient(np.zeros(1))[0])
+    if setup.air.equations != "incompressible" and coldest < COLD_AIR:
+        celsius = f"{coldest:g} degrees Celsius would be theta = {coldest + 273.15:g}"
+        found.append(f"theta is {coldest:g} K at z = 0; {celsius}")
     ends = zip("yx", setup.sides[1:], strict=True)
     if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(
