@@ -31,7 +31,7 @@ def short_advection(monkeypatch):
     monkeypatch.setattr("eagre.models.anelastic.stages.plan_of", Upstream)
 
 
-def flow(device, hill, sides="wall", time_step=2.0):
+def flow(device, hill, sides="wall", time_step=2.0, courant=None):
     """Stratified noise over flat ground, or over a hill between walls along y; in a box that is periodic, neutral."""
     grid = Grid.of_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
     ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(nx)
@@ -40,6 +40,7 @@ def flow(device, hill, sides="wall", time_step=2.0):
     air = boussinesq(buoyancy_frequency=0.02 if sides == "wall" else 0.0)
     return AnelasticFlow(
         grid, 3, height=300.0, atmosphere=air, velocity=tuple(wind), ground=ground, time_step=time_step,
+        courant=courant,
         tolerance=1e-7, coriolis=0.02 if hill else 0.0, precision="double", device=device,
         sides={"y": side, "z": sides},
     )  # fmt: skip
@@ -58,6 +59,19 @@ def test_as_one_gpu(hill, sides, steps):
     iterations = ours.statistics()["iterations_a_step"]
     assert iterations == pytest.approx(theirs.statistics()["iterations_a_step"], abs=1.0 if hill else 0.0)
     assert ours.engine.counts["courant"] == pytest.approx(theirs.engine.counts["courant"], rel=1e-6)
+
+
+def test_steps_by_the_courant_number_are_those_of_one_gpu():
+    """They are looked at before they are made, and shortened: the wind speeds up from rest."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    known = {"time_step": None, "courant": 0.01}
+    ours, theirs = (flow(device, 0.0, **known) for device in ([SimulatedDevice()] * 2, SimulatedDevice()))
+    for model in (ours, theirs):
+        model.advance(1e9, max_steps=3)
+    assert ours.engine.fastest <= 0.01 and ours.statistics()["dt_min"] < 0.9 * ours.statistics()["dt_max"]
+    for name in ("steps", "dt_min", "dt_max"):
+        assert ours.statistics()[name] == pytest.approx(theirs.statistics()[name], rel=1e-9), name
 
 
 def test_the_largest_courant_number_is_that_of_own_rows():
