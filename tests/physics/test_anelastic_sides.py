@@ -70,6 +70,24 @@ def test_what_is_carried_leaves_and_what_flows_in_is_what_was_there(wind):
     np.testing.assert_allclose(model.field("dye"), 0.5, rtol=0, atol=1e-3)
 
 
+def test_waves_leave_through_the_top_for_hours():
+    """Under a layer as the page wants it: the drag of linear waves, 0.97 hydrostatic for a N / U = 5, after 4 and 8 h.
+
+    Waves that come back from a layer of 0.05 s-1 at the top leave 0.77 of it.
+    """
+    grid = Grid.of_points(121, 1, 60e3, 1.0, -30e3)
+    ground = 10.0 / (1.0 + (grid.x / 5e3) ** 2)[None]
+    model = AnelasticFlow(
+        grid, 52, height=17e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)), ground=ground,
+        sides={"x": "open"}, absorber=(7e3, 0.006), side_absorber={"x": (8e3, 0.006)}, tolerance=1e-7, **ON,
+    )  # fmt: skip
+    slope = np.gradient(ground[0], grid.dx)
+    for hours in (4.0, 8.0):
+        model.advance(3600.0 * hours)
+        drag = np.sum(model.field("pressure")[0, 0] * slope) * grid.dx
+        assert drag / (0.25 * np.pi * 0.01 * 10.0 * 10.0**2) == pytest.approx(0.97, abs=0.06), hours
+
+
 def test_layers_at_sides_damp_as_their_rate_says():
     """Without anything else a wind falls as exp(-A t) towards the ambient one."""
     grid = Grid.of_points(9, 1, 800.0, 1.0, periodic=(True, True))

@@ -182,9 +182,12 @@ class AbsorberSection(Section):
     """Layers that draw wind and temperature to the ambient air: below the top, and at the ends of x and y."""
 
     thickness: PositiveMetres | None = Field(
-        default=None, description="of the layer below the top, metres", examples=[4000.0]
+        default=None, description="of the layer below the top, metres; 2 pi U / N or more", examples=[7000.0]
     )
-    rate: Frequency = Field(description="at the top and the ends, 1/s; it rises as sin^2", gt=0, examples=[0.02])
+    rate: Frequency = Field(
+        description="at the top and the ends, 1/s; it rises as sin^2; 2 to 5 times the frequency of waves", gt=0,
+        examples=[0.006],
+    )  # fmt: skip
     thickness_x: PositiveMetres | None = Field(
         default=None, description="of layers at both ends of x, metres", examples=[10000.0]
     )
