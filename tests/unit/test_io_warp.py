@@ -10,13 +10,15 @@ import rasterio
 import xarray as xr
 from rasterio.warp import transform
 
+from eagre.config.problems import ConfigError
 from eagre.config.terrain import BedSection, GridSection, make_terrain
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io import read_raster
+from eagre.io import FieldWriter, read_raster
 from eagre.io.landcover import SHIPPED, read_class_table, values_of_classes
 from eagre.io.raster import Around, Dem
 from eagre.io.warp import MARGIN, around, onto
+from eagre.models.registry import load_case
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 UTM = "EPSG:32633"
@@ -77,6 +79,53 @@ def test_a_dem_in_degrees_lies_where_it_belongs(tmp_path, kind, dx):
     assert np.abs(bed - expected).max() < (0.15 if dx == 20.0 else 0.5)
     aside = relief(*degrees(*(one + 15.0 for one in grid.mesh("corner"))))
     assert np.abs(bed - aside).max() > 2.5
+
+
+POINTS = """
+model = "{kind}"
+[run]
+end_time = 1.0
+device = "cpu"
+[{section}]
+nx = 49
+ny = 33
+length_x = 960.0
+length_y = 640.0
+x0 = 500200.0
+y0 = 5200200.0
+{more}
+{key} = {{ file = "a.tif" }}
+"""
+BOXES = {
+    "potential-waves": ("basin", "bed", ""),
+    "anelastic": ("domain", "ground", 'levels = 9\nheight = 2000.0\nsides_x = "wall"\nsides_y = "wall"'),
+}
+
+
+@pytest.mark.parametrize("kind", BOXES)
+def test_the_points_of_waves_and_of_air_lie_where_they_belong(tmp_path, monkeypatch, kind):
+    """As cells of water do: a raster in degrees is warped to `crs`, and files say where they are."""
+    monkeypatch.chdir(tmp_path)
+    section, key, more = BOXES[kind]
+    path = geographic(tmp_path / "a.tif")
+    if kind == "potential-waves":
+        with rasterio.open(path, "r+") as file:
+            file.write(file.read(1) - 200.0, 1)
+    text = POINTS.format(kind=kind, section=section, key=key, more=more + f'\ncrs = "{UTM}"')
+    (tmp_path / "case.toml").write_text(text)
+    model = load_case(tmp_path / "case.toml").build()
+    expected = relief(*degrees(*model.grid.mesh()))
+    found = 200.0 - model.field("still_water_depth") if section == "basin" else model.field("height")[0]
+    assert model.grid.crs == UTM and np.abs(found - expected).max() < 0.3
+    with FieldWriter("out.nc", model, list(model.variables)[:1]) as writer:
+        writer.write(model)
+    with xr.open_dataset("out.nc", decode_times=False, engine="h5netcdf") as data:
+        assert data.crs.attrs["epsg_code"] == UTM
+        assert {"crs"} == {one.attrs["grid_mapping"] for one in data.data_vars.values() if one.dims[-2:] == ("y", "x")}
+    (tmp_path / "case.toml").write_text(text.replace(f'crs = "{UTM}"', ""))
+    with pytest.raises(ConfigError, match=rf'crs = "{UTM}" in \[basin\] or \[domain\]') as told:
+        load_case(tmp_path / "case.toml").build()
+    assert f"{section}.{key}" in str(told.value)
 
 
 def test_only_what_is_needed_is_read(tmp_path):

@@ -81,6 +81,7 @@ class ZoneValues:
         return np.where(out, self.outside.at_centres(grid, bed), values[numbers])
 
     def _refuse_elsewhere(self, features: Any, grid: Grid) -> None:
+        from eagre.io.raster import WHERE
         from eagre.io.vector import points_of
 
         points = np.concatenate([points_of(one.geometry["coordinates"]) for one in features])
@@ -89,5 +90,5 @@ class ZoneValues:
             f"{self.section.zones}: polygons at x {west:.10g} to {east:.10g}, y {south:.10g} to {north:.10g} in the "
             f"grid's coordinates ({(grid.crs or 'of no known system')[:60]}), none over a centre",
             allowed="x {:.10g} to {:.10g}, y {:.10g} to {:.10g}".format(*grid.extent),
-            fix='crs = "EPSG:32633" in [grid], and in the file the system that it is in',
+            fix=f'crs = "EPSG:32633" {WHERE}, and in the file the system that it is in',
         )

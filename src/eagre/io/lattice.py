@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.raster import parse_crs
+from eagre.io.raster import WHERE, parse_crs
 from eagre.moving import Nodes
 
 LONGITUDE_LATITUDE = "OGC:CRS84"
@@ -110,7 +110,7 @@ def _transform(grid: Grid, crs: Any, what: str) -> Any:
     if own is None:
         raise InputError(
             f"{what} in {str(crs)[:60]}, for a grid whose coordinate system is not known",
-            allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid], or in [basin] of the gyres',
+            allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}',
         )  # fmt: skip
     return lambda x, y: moved(own, target, x, y)
 

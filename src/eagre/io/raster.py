@@ -221,6 +221,10 @@ def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess
     )
 
 
+WHERE = "in [grid], or in [basin] of gyres and waves and [domain] of air"
+"""Where a case says which coordinate system its x and y are in."""
+
+
 def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: str = "") -> str:
     """The command that projects `name` to the UTM zone of (longitude, latitude), cells of `spacing` m."""
     size = float(f"{spacing:.2g}")
@@ -231,7 +235,8 @@ def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: s
 
 def _or_warped(lon_lat: tuple[float, float]) -> str:
     """The other way: rasters are warped on reading to the cells of a grid in a system of its own."""
-    return f'or dx, extent and crs = "EPSG:{_utm(lon_lat)}" of such in [grid], for which it is warped on reading'
+    crs = f'crs = "EPSG:{_utm(lon_lat)}"'
+    return f"or dx, extent and {crs} of such in [grid], {crs} in [basin] or [domain], for which it is warped on reading"
 
 
 def _utm(lon_lat: tuple[float, float]) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.files import choose, listing
-from eagre.io.raster import parse_crs
+from eagre.io.raster import WHERE, parse_crs
 
 GEOJSON = (".geojson", ".json")
 SUFFIXES = (*GEOJSON, ".gpkg", ".shp", ".fgb")
@@ -224,7 +224,7 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
     if theirs is None:
         raise InputError(f"{path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
     if ours is None and theirs.is_geographic:
-        raise InputError(f"{path} in degrees", allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid]')
+        raise InputError(f"{path} in degrees", allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}')
     if ours is None or theirs == ours:
         return None
     check_degrees(theirs, points, str(path))

@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.raster import Around, Dem, parse_crs
+from eagre.io.raster import WHERE, Around, Dem, parse_crs
 
 MARGIN = 4
 """Cells around the grid, so that corners on its edge have neighbours."""
@@ -108,7 +108,7 @@ def _system(dem: Dem, target):
     """The coordinate system of a raster: one that is not known is the grid's."""
     crs = parse_crs(dem.crs)
     if crs is not None and target is None:
-        raise InputError(f"rasters in {dem.crs}", allowed="a grid with a crs", fix=f'crs = "{dem.crs}" in [grid]')
+        raise InputError(f"rasters in {dem.crs}", allowed="a grid with a crs", fix=f'crs = "{dem.crs}" {WHERE}')
     return crs if crs is not None else target
 
 

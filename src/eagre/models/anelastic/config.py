@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField
 from eagre.config.section import Section
+from eagre.config.terrain import Crs
 from eagre.config.values import (
     Frequency,
     Metres,
@@ -69,6 +71,9 @@ class DomainSection(Section):
     )
     x0: Metres = Field(default=0.0, description="x of the first point, metres")
     y0: Metres = Field(default=0.0, description="y of the first point, metres")
+    crs: Crs | None = Field(
+        default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
+    )
     sides_x: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
     sides_y: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
     sides_z: Side = Field(default="wall", description="wall or periodic")
@@ -126,7 +131,8 @@ class DomainSection(Section):
         """The grid whose centres are the columns."""
         wraps = self.sides_x == "periodic", self.sides_y == "periodic"
         nx, ny = self.distinct(self.nx, self.sides_x), self.distinct(self.ny, self.sides_y)
-        return Grid.of_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        grid = Grid.of_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        return replace(grid, crs=self.crs)
 
     def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
         """The ground, (ny, nx) or a number, m, as `blend` and `steepest` want it."""

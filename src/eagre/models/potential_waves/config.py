@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.signals import Signal, signal
+from eagre.config.terrain import Crs
 from eagre.config.values import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
 from eagre.config.waves import Wave
 from eagre.errors import InputError
@@ -48,6 +50,9 @@ class BasinSection(Section):
     )
     x0: Metres = Field(default=0.0, description="x of the first point, metres")
     y0: Metres = Field(default=0.0, description="y of the first point, metres")
+    crs: Crs | None = Field(
+        default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
+    )
     periodic: Annotated[str, one_of("none", "x", "y", "both")] = Field(
         default="none", description="none (walls all round), x, y or both", examples=["x"]
     )
@@ -70,7 +75,8 @@ class BasinSection(Section):
     def grid(self) -> Grid:
         """The grid whose centres are the points."""
         wraps = self.periodic in ("x", "both"), self.periodic in ("y", "both")
-        return Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        grid = Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        return replace(grid, crs=self.crs)
 
 
 class InitialSection(Section):
