@@ -17,6 +17,7 @@ from eagre.basis import Basis, basis_state, check_basis
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, centre_bed
+from eagre.names import unknown_field
 
 DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
 LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
@@ -161,9 +162,11 @@ def check_sample(
 ) -> tuple[np.ndarray, np.ndarray]:
     """j and i of the cells to sample, (n,) each; refuses fields that are not there and cells outside the grid."""
     known = list(variables)
+    if isinstance(names, str):
+        raise InputError(f"names = {names!r}", allowed="a list", fix=f'["{names}"]')
     for name in names:
         if name not in known:
-            raise InputError(f"the field {name!r}", allowed=", ".join(known))
+            raise unknown_field(name, known)
     cells = np.array(points, np.int64).reshape(-1, 2)
     outside = ((cells < 0) | (cells >= grid.shape)).any(axis=1)
     if outside.any():

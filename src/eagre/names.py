@@ -80,5 +80,13 @@ def field_names(names: Sequence[str], known: Collection[str], key: str = "variab
     return list(dict.fromkeys(one for name in names for one in components(name, known)))
 
 
+def unknown_field(name: object, known: Collection[str]) -> InputError:
+    """The error for a field that a model does not have: the nearest one, or the components of a vector."""
+    parts = components(str(name), known)
+    near = parts[0] if parts else nearest(name, known)
+    hint = f", a vector of {', '.join(parts)}" if parts else did_you_mean(name, known)
+    return InputError(f"the field {name!r}{hint}", allowed=", ".join(known), fix=f'"{near}"' if near else "")
+
+
 def _folded(name: str) -> str:
     return name.casefold().replace("-", "_")

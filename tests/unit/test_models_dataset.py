@@ -51,6 +51,8 @@ def test_choices_and_refusals():
     assert set(ds.data_vars) == {"speed", "bed"} and ds.sizes["time"] == 2 and "gauge" not in ds.coords
     with pytest.raises(InputError, match=r'"sped"(.|\n)*surface_elevation'):
         model.run(1.0, variables=["sped"])
+    with pytest.raises(InputError, match=r"gauges\['far'\] = 3"):
+        model.run(1.0, gauges={"far": 3})
     with pytest.raises(InputError, match="the point"):
         model.run(1.0, gauges={"far": (0.0, 0.0)})
     with pytest.raises(InputError, match=r"a time after 0\.5 s"):
@@ -72,3 +74,16 @@ def test_statistics_of_the_implicit_model():
     assert found["courant_max"] == pytest.approx(np.sqrt(9.81 * deepest) * 0.4 / 2.0)
     told = model.settings()
     assert told["chezy"] == pytest.approx(40.0) and told["time_step"] == 0.5 and told["drying"] == "on"
+
+
+def test_the_coordinate_system_of_the_grid_comes_along(tmp_path):
+    import xarray as xr
+
+    grid = eagre.Grid(6, 4, 2.0, 3.0, crs="EPSG:32633")
+    model = eagre.ShallowWater(grid, -1.0, surface_elevation=0.0, device=PlainDevice())
+    model.run(0.5, gauges={"pier": (1.0, 1.0)}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", decode_coords="all") as ds:
+        assert "UTM zone 33N" in ds["spatial_ref"].attrs["crs_wkt"]
+        assert {ds[name].encoding["grid_mapping"] for name in ("depth", "bed")} == {"spatial_ref"}
+    pond_in_metres, _ = pond("shallow-water")
+    assert "spatial_ref" not in pond_in_metres.run(0.5).coords

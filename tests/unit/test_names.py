@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.errors import InputError
-from eagre.names import components, did_you_mean, field_names, nearest
+from eagre.names import components, did_you_mean, field_names, nearest, unknown_field
 
 WATER = ("depth", "velocity_x", "velocity_y", "discharge_x", "discharge_y", "speed")
 
@@ -56,3 +56,21 @@ def test_names_of_none_are_told_all_at_once_with_the_list_to_write(names, known,
     with pytest.raises(InputError) as caught:
         field_names(names, known, key)
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "depht",
+            'the field \'depht\' (did you mean "depth"?)\nallowed: depth, velocity_x, velocity_y\nwrite:   "depth"',
+        ),
+        (
+            "velocity",
+            'a vector of velocity_x, velocity_y\nallowed: depth, velocity_x, velocity_y\nwrite:   "velocity_x"',
+        ),
+        ("salt", "got the field 'salt'\nallowed: depth, velocity_x, velocity_y"),
+    ],
+)
+def test_a_field_that_is_not_there(name, words):
+    assert str(unknown_field(name, ["depth", "velocity_x", "velocity_y"])).endswith(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 from pathlib import Path
@@ -16,6 +17,12 @@ MODULES = sorted(
     for path in (SOURCE / "eagre").rglob("*.py")
     if path.name != "__main__.py"
 )
+
+
+def _text_of(name: str) -> str:
+    """Source of a module."""
+    path = SOURCE / name.replace(".", "/")
+    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
 
 
 def has_docstring(owner: type, name: str) -> bool:
@@ -46,6 +53,11 @@ def test_public_names_have_docstrings(name):
             pytest.skip(f"needs {error.name}")
         raise
     assert undocumented(module) == []
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if ">>> " in _text_of(name)])
+def test_examples_in_docstrings_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 def test_missing_docstring_is_found():

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.contract import Batch, Instants, Model, Recording, gauged
+from eagre.errors import InputError
 from eagre.given import all_of_type, of_type
+from eagre.io.cf import grid_mapping
 from eagre.names import field_names
 from eagre.stepping.run import Event, run
 
@@ -46,7 +48,8 @@ def run_to_dataset(
     -------
     xarray.Dataset
         Fields with dimensions (time, y, x), or (time, z, y, x), units and long names, the coordinates x and y of the
-        centres, and the model's settings as attributes. For runs that do not fit the memory write a file:
+        centres, the coordinate system of the grid, if it has one, as ``spatial_ref``, and the model's settings as
+        attributes. For runs that do not fit the memory write a file:
         `eagre.io.FieldWriter`.
 
     Raises
@@ -61,7 +64,7 @@ def run_to_dataset(
     gauges = of_type("gauges", gauges or {}, Mapping, 'gauges={"harbour": (1200.0, 300.0)}')
     times: list[float] = []
     kept: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    points = {name: model.grid.cell_of(*point) for name, point in gauges.items()}
+    points = {name: model.grid.cell_of(*_point(name, point)) for name, point in gauges.items()}
     gauge_times: list[float] = []
     shown = gauged(model)
     gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in shown}
@@ -100,6 +103,17 @@ def _known(variables: Sequence[str], model: Model) -> list[str]:
     return field_names(all_of_type("variables", variables, str, 'variables=["depth"]'), model.variables)
 
 
+def _point(name: str, point: Any) -> tuple[float, float]:
+    """A point of a gauge."""
+    try:
+        x, y = map(float, point)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"gauges[{name!r}] = {point!r}", allowed="(x, y), m", fix=f'gauges={{"{name}": (1200.0, 300.0)}}'
+        ) from None
+    return x, y
+
+
 def _dataset(
     model: Model,
     times: list[float],
@@ -110,9 +124,12 @@ def _dataset(
 ) -> Any:
     import xarray
 
+    mapping = grid_mapping(model.grid.crs)
+
     def attributes(name: str) -> dict[str, str]:
         variable = model.variables[name]
         found = {"units": variable.units, "long_name": variable.long_name}
+        found |= {"grid_mapping": "spatial_ref"} if mapping is not None else {}
         return found | ({"standard_name": variable.standard_name} if variable.standard_name else {})
 
     data: dict[str, Any] = {
@@ -128,6 +145,8 @@ def _dataset(
         "x": ("x", model.grid.x, {"units": "m", "standard_name": "projection_x_coordinate"}),
         "y": ("y", model.grid.y, {"units": "m", "standard_name": "projection_y_coordinate"}),
     }
+    if mapping is not None:
+        coordinates["spatial_ref"] = ((), 0, mapping)
     if model.levels is not None:
         coordinates["z"] = ("z", model.levels.height, {"units": "m", "positive": "up"})
     if points:

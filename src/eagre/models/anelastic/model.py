@@ -12,7 +12,6 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, checked_number, grid_state
 from eagre.contract import field_type
-from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.given import of_type
 from eagre.grid import Grid, Levels
@@ -50,6 +49,7 @@ from eagre.models.anelastic.stability import checked_steps
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
+from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages
 from eagre.stepping.mapped import RunMaps
@@ -270,7 +270,7 @@ class AnelasticFlow(BaseModel):
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field, (nz, ny, nx), or (ny, nx) where it has no levels."""
         if name not in self.variables:
-            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+            raise unknown_field(name, self.variables)
         return field_of(self._engine, name).astype(field_type(self))
 
     def snapshot(self, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:

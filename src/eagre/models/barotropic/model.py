@@ -43,6 +43,7 @@ from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
 from eagre.models.barotropic.wind import checked_curl, words_of_wind
 from eagre.models.base import BaseModel
+from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages, asked_of, words_of
 from eagre.stepping.mapped import RunMaps
@@ -295,7 +296,7 @@ class BarotropicVorticity(BaseModel):
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx)."""
         if name not in self.variables:
-            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+            raise unknown_field(name, self.variables)
         return field_of(self._engine, name, self.time)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:

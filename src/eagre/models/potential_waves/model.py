@@ -12,7 +12,6 @@ from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
-from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.given import of_type
 from eagre.grid import Grid
@@ -53,6 +52,7 @@ from eagre.models.potential_waves.stability import SPARE, check_time_step, coura
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.zones import Zone
+from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages, words_of
 from eagre.stepping.mapped import RunMaps
@@ -272,7 +272,7 @@ class PotentialWaves(BaseModel):
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx); velocities need a Laplace problem, the next step's first."""
         if name not in self.variables:
-            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+            raise unknown_field(name, self.variables)
         return field_of(self._engine, name).astype(field_type(self))
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:

@@ -27,7 +27,6 @@ from eagre.checks import (
 )
 from eagre.constants import GRAVITY
 from eagre.contract import Recording
-from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.given import of_type
 from eagre.grid import Grid
@@ -40,6 +39,7 @@ from eagre.models.shallow_water.bands import engine_for
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.stepper import Stepper
+from eagre.names import unknown_field
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages, asked_of
@@ -264,7 +264,7 @@ class ShallowWater(BaseModel):
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
         if name not in self.variables:
-            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+            raise unknown_field(name, self.variables)
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, self._engine.derived())
         return self._fields_of(self._cache[1], self.setup.centre_bed, [name])[name]

@@ -11,10 +11,10 @@ import numpy as np
 from eagre.backend.group import Group
 from eagre.checks import check_sample
 from eagre.contract import Recording
-from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.taking import Taking
+from eagre.names import unknown_field
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Water
 from eagre.stepping.recording import Recorder
@@ -43,7 +43,7 @@ class Fields:
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
         if name not in self.variables:
-            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+            raise unknown_field(name, self.variables)
         if self._cache is None:
             p, before, after = self._engine.fluxes()
             q = _mean(before, after)
