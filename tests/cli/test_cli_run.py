@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import math
 import sys
+import threading
 import types
 from time import sleep
 
 import numpy as np
 import pytest
 import xarray as xr
+from rich.console import Console
 
-from eagre.cli import exits
+from eagre.cli import exits, progress
 from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
 from eagre.io import write_restart
@@ -58,6 +61,16 @@ def test_progress_lines(eagre, fake_case):
     assert 1 <= len(lines) <= 12
     assert "mass error 2.5e-07" in lines[-1]
     assert "left " in lines[-1]
+
+
+@pytest.mark.parametrize(("patience", "quiet", "told"), [(0.0, False, True), (0.0, True, False), (60.0, False, False)])
+def test_a_model_that_takes_long_to_make_is_told_where_no_spinner_turns(monkeypatch, patience, quiet, told):
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    out = Console(file=io.StringIO())
+    with progress.preparing(out, quiet=quiet):
+        sleep(0.3)
+    assert (out.file.getvalue() == f"{progress.PREPARING}\n") == told
+    assert not any(isinstance(one, threading.Timer) for one in threading.enumerate() if one.is_alive())
 
 
 def test_rates_in_words():

@@ -98,6 +98,11 @@ def test_keys_that_lead_nowhere(name, words):
         changed(tomllib.loads(CASE), {name: 1})
 
 
+def test_changes_that_are_no_table(case):
+    with pytest.raises(InputError, match=r"changes = \['grid.nx=3'\](.|\n)*friction.manning"):
+        load_case(case, ["grid.nx=3"])
+
+
 def test_keys_are_spelt_as_messages_spell_them():
     assert key_of("boundaries.north[1].rate") == ("boundaries", "north", 0, "rate")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +17,31 @@ if TYPE_CHECKING:
 
     from eagre.stepping.run import Progress
 
+PREPARING = "preparing (the first run compiles)"
+_PATIENCE = 3.0
+"""Wall time after which a line says what goes on, s."""
 _LINE_EVERY = 30.0
 """Least wall time between two plain lines, s."""
+
+
+@contextmanager
+def preparing(console: Console, *, quiet: bool = False) -> Iterator[None]:
+    """Say that a model is being made: beside a spinner on a terminal, in a line where it takes long elsewhere."""
+    if console.is_terminal:
+        with console.status(PREPARING):
+            yield
+        return
+    if quiet:
+        yield
+        return
+    line = threading.Timer(_PATIENCE, console.print, (PREPARING,))
+    line.daemon = True
+    line.start()
+    try:
+        yield
+    finally:
+        line.cancel()
+        line.join()  # nothing is said later
 
 
 class ProgressView:

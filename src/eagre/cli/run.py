@@ -131,9 +131,10 @@ def _run(
     `--restart`.
     """
     from eagre.cli.console import console, print_facts
+    from eagre.cli.progress import preparing
 
     out = console()
-    with out.status("preparing (the first run compiles)") if out.is_terminal else ExitStack():
+    with preparing(out, quiet=quiet):
         model = case.build(device=device, precision=precision)
         if origin is not None:
             _restore(case, model, origin)

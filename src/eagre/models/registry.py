@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eagre.errors import InputError
-from eagre.given import of_type
 from eagre.names import nearest
 
 if TYPE_CHECKING:
@@ -115,6 +114,7 @@ def load_case(path: str | Path, changes: Mapping[str, Any] | None = None) -> Cas
     """
     from eagre.config.problems import ConfigError, Problem
     from eagre.config.toml import line_of, read_toml
+    from eagre.given import of_type
 
     changes = of_type("changes", changes or {}, Mapping, '{"friction.manning": 0.03}')
     data, text = read_toml(path)
