@@ -88,6 +88,24 @@ def test_waves_leave_through_the_top_for_hours():
         assert drag / (0.25 * np.pi * 0.01 * 10.0 * 10.0**2) == pytest.approx(0.97, abs=0.06), hours
 
 
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_noise_leaves_without_a_limiter(axis):
+    """What is carried to a side where air enters is what enters: its departures grew there if nothing limited them."""
+    noise = np.random.default_rng(1).standard_normal((2, 9, 1, 31))
+    if axis == "x":
+        grid = Grid.of_points(31, 1, 30e3, 1.0)
+    else:
+        grid, noise = Grid.of_points(1, 31, 1.0, 30e3), noise.swapaxes(2, 3)
+    wind = (10.0, 0.0) if axis == "x" else (0.0, 10.0)
+    along = [1e-3 * noise[0] + one if one else 0.0 for one in wind]
+    model = AnelasticFlow(
+        grid, 9, height=8e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=wind), sides={axis: "open"},
+        velocity=(*along, 1e-3 * noise[1]), nonoscillatory=False, time_step=30.0, tolerance=1e-8, **ON,
+    )  # fmt: skip
+    model.advance(9000.0)
+    assert np.abs(model.field("u" if axis == "x" else "v") - 10.0).max() < 2e-3
+
+
 def test_layers_at_sides_damp_as_their_rate_says():
     """Without anything else a wind falls as exp(-A t) towards the ambient one."""
     grid = Grid.of_points(9, 1, 800.0, 1.0, periodic=(True, True))

@@ -75,6 +75,18 @@ def test_files_of_older_versions_do_not_say_what_their_values_stand_on(part):
     noisy().restore(state)
 
 
+def test_files_of_older_versions_do_not_hold_the_wind_that_enters():
+    """It is the ambient one, which the run knows."""
+    known = {"sides": {"x": "open"}, "nonoscillatory": False}
+    whole, model = noisy(**known), noisy(**known)
+    whole.advance(9e9, max_steps=2)
+    model.restore({name: array for name, array in whole.state().items() if name != "inflow_x_u"})
+    for one in (whole, model):
+        one.advance(9e9, max_steps=2)
+    np.testing.assert_array_equal(model.field("u"), whole.field("u"))
+    np.testing.assert_array_equal(model.state()["inflow_x_u"], 5.0)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

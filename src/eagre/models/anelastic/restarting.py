@@ -94,7 +94,8 @@ def _with_what_it_lacks(state: State, own: State, setup: Setup, fresh: bool) -> 
     begun = [name for name in setup.scalars if name not in state and fresh]
     left = [name for name in carried(state) if name not in setup.scalars]
     lacking = {f"drag_{name}" for name in driven} | {*begun}
-    lacking |= {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in begun}
+    ambient = {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in OWN}
+    lacking |= ambient | {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in begun}
     time = float(state["clock"][0] + state["clock"][1]) if "clock" in state else 0.0
     said = [f"the scalar {name} begins at t = {time:g} s as at a start: the restart has none" for name in begun]
     said += [f"the scalar {name} of the restart is carried no more: the case has none" for name in left]

@@ -17,7 +17,6 @@ from eagre.models.anelastic.setup import Setup
 Array = np.ndarray
 NEARLY_BALANCED = 0.1  # of the fastest wind through a side
 ACROSS = {"x": 2, "y": 1}
-OWN = {"x": "u", "y": "v"}  # the wind across a side
 
 
 def ends_of(field: Array, axis: int) -> Array:
@@ -60,7 +59,6 @@ def ambient_inflow(setup: Setup, rest: RestState, names: Sequence[str]) -> dict[
         f"inflow_{axis}_{name}": ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
         for axis in open_axes(setup)
         for name in names
-        if name != OWN[axis]
     }
 
 
@@ -99,8 +97,6 @@ class Inflow:
         nz, ny, nx = self._setup.shape
         found: list[Work] = []
         for axis in self._axes:
-            if name == OWN[axis]:
-                continue
             cell, v, region = (
                 (forces.hold_x, faces.v1, (nz, ny, 2)) if axis == "x" else (forces.hold_y, faces.v2, (nz, 2, nx))
             )
