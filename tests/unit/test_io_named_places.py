@@ -39,6 +39,11 @@ def test_points_of_a_table(tmp_path):
     assert read_points(path).on(FLUME) == {"pier": [(1.5, 2.0)], "old, town": [(-3.0, 400.0)]}
     path.write_text("NAME;Y;X;note\npier;2;1.5;\n")
     assert read_points(path).on(UTM) == {"pier": [(1.5, 2.0)]}  # a table that names no system: the grid's
+    path.write_bytes("name;Easting;Northing\r\nHöhe;1,5;2,25\r\n".encode())
+    assert read_points(path).on(UTM) == {"Höhe": [(1.5, 2.25)]}
+    path.write_bytes("name,x,y\nHöhe,1,2\n".encode("latin1"))
+    with pytest.raises(InputError, match=r"byte 10 is no UTF-8(.|\n)*iconv -f latin1"):
+        read_points(path)
 
 
 def test_points_and_lines_of_geojson(tmp_path):
@@ -117,6 +122,7 @@ def test_points_and_lines_of_a_geopackage(tmp_path):
         ("name,x\na,1\n", "name, x, y"),
         ("name,x,y\na,1,two\n", "line 2"),
         ("name,x,y\na,1\n", "line 2"),
+        ("name;x;y\na;1,5,2;3\n", "line 2"),
         ("name,x,y\na,1,2\na,1,3\n", "'a' stands twice"),
         ("name,x,y\n,1,2\n", "line 2 without a name"),
         ("name,x,y\na,1,inf\n", "line 2"),

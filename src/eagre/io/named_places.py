@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,10 @@ from eagre.io.raster import parse_crs
 from eagre.io.vector import LONGITUDE_LATITUDE, layer_of, system_to_leave
 
 Point = tuple[float, float]
-COLUMNS = {("x", "y"): None, **dict.fromkeys((("lon", "lat"), ("longitude", "latitude")), LONGITUDE_LATITUDE)}
+COLUMNS = {
+    **dict.fromkeys((("x", "y"), ("easting", "northing"))),
+    **dict.fromkeys((("lon", "lat"), ("longitude", "latitude")), LONGITUDE_LATITUDE),
+}
 """Pairs of columns of a table, and the coordinate system that they tell."""
 
 
@@ -80,8 +85,9 @@ def read_points(path: Path, layer: str | None = None, crs: str | None = None) ->
     Parameters
     ----------
     path : Path
-        ``.csv``: a header with the columns name, x and y, or name, lon and lat (degrees, WGS 84), among others, and
-        commas, semicolons or tabs between them; or features of the type Point of a file that
+        ``.csv``: a header with the columns name, x and y (or easting and northing), or name, lon and lat (degrees,
+        WGS 84), among others, and commas, semicolons or tabs between them, with decimal commas too where no comma
+        parts columns; or features of the type Point of a file that
         `eagre.io.vector.read_features` reads, with a property "name", or else an id.
     layer : str, optional
         Of a file that holds several.
@@ -140,23 +146,26 @@ def _rows(path: Path, kind: str, layer: str | None) -> tuple[list[tuple[str, lis
 
 def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
     """Names and points of a table, and the coordinate system that its columns tell."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        first = file.readline()
-        file.seek(0)
-        delimiter = next((one for one in ";\t" if one in first), ",")
-        reader = csv.DictReader(file, skipinitialspace=True, delimiter=delimiter)
-        heads = [head.strip().casefold() for head in reader.fieldnames or ()]
-        reader.fieldnames = heads
-        pair = next((pair for pair in COLUMNS if {"name", *pair} <= set(heads)), None)
-        if pair is None:
-            allowed = "name, x, y, or name, lon, lat"
-            raise InputError(f"{path} with the columns {', '.join(heads)}", allowed=allowed, fix="name,x,y")
-        rows = []
-        for row in reader:
-            line, name = f"line {reader.line_num}", str(row["name"] or "").strip()
-            if not name:
-                raise InputError(f"{path}: {line} without a name", allowed="a name of its own for each")
-            rows.append((name, [_point(path, line, [row[key] for key in pair])]))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        fix = f"iconv -f latin1 -t utf-8 {quote(str(path))} -o {quote(path.stem)}_utf8.csv"
+        raise InputError(f"{path}: byte {error.start} is no UTF-8", allowed="text in UTF-8", fix=fix) from None
+    delimiter = next((one for one in ";\t" if one in text.partition("\n")[0]), ",")
+    reader = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True, delimiter=delimiter)
+    heads = [head.strip().casefold() for head in reader.fieldnames or ()]
+    reader.fieldnames = heads
+    pair = next((pair for pair in COLUMNS if {"name", *pair} <= set(heads)), None)
+    if pair is None:
+        allowed = "name, x, y, or name, lon, lat"
+        raise InputError(f"{path} with the columns {', '.join(heads)}", allowed=allowed, fix="name,x,y")
+    point_for = "," if delimiter != "," else "."  # a decimal comma, where no comma parts the columns
+    rows = []
+    for row in reader:
+        line, name = f"line {reader.line_num}", str(row["name"] or "").strip()
+        if not name:
+            raise InputError(f"{path}: {line} without a name", allowed="a name of its own for each")
+        rows.append((name, [_point(path, line, [(row[key] or "").replace(point_for, ".") for key in pair])]))
     return rows, COLUMNS[pair]
 
 
