@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.cases.air import decaying_turbulence
 from eagre.errors import InputError
 from eagre.models.anelastic.atmosphere import boussinesq
 from eagre.models.anelastic.spectra import one_sided
@@ -69,6 +70,27 @@ def test_planes_between_points():
         model.slice(["w"], x=1575.0).sample()["w"], 0.25 * w[:, :, 15] + 0.75 * w[:, :, 0], atol=1e-13
     )
     np.testing.assert_allclose(model.slice(["w"], z=125.0).sample()["w"], 0.75 * w[1] + 0.25 * w[2], atol=1e-13)
+
+
+@pytest.mark.parametrize("hill", [False, True])
+def test_the_top_is_the_last_level(hill):
+    """Of planes and probes."""
+    model = flow(hill)
+    w = model.field("w")
+    np.testing.assert_allclose(model.slice(["w"], z=800.0).sample()["w"], w[-1], atol=1e-12)
+    mast = model.probes({"mast": {"x": 300.0, "y": 200.0, "z": 800.0}}, ["w"])
+    assert float(mast.sample()["w"][0]) == pytest.approx(w[-1, 2, 3], abs=1e-12)
+
+
+def test_above_the_last_level_of_a_periodic_box_comes_the_first():
+    model = decaying_turbulence(8, "solenoidal", time_step=0.02, device="cpu", precision="double")
+    w, z = model.field("w"), model.levels.height
+    between = float(z[-1]) + 0.25 * float(z[1])
+    found = float(model.probes({"a": {"x": 0.0, "y": 0.0, "z": between}}, ["w"]).sample()["w"][0])
+    assert found == pytest.approx(0.75 * w[-1, 0, 0] + 0.25 * w[0, 0, 0], abs=1e-14)
+    np.testing.assert_allclose(model.slice(["w"], z=between).sample()["w"], 0.75 * w[-1] + 0.25 * w[0], atol=1e-14)
+    with pytest.raises(InputError, match="above the top"):
+        model.slice(["w"], z=float(z[-1]) + 1.1 * float(z[1]))
 
 
 def test_a_level_plane_over_a_hill_is_empty_under_the_ground():
@@ -160,13 +182,16 @@ def test_spectra_of_a_run_have_its_variance():
     assert [axis.name for axis in spectra.axes] == ["z", "wavenumber_x"]
     found = spectra.sample()["w_spectrum_x"]
     w = model.field("w")
+    np.testing.assert_allclose(spectra.axes[1].values, 2.0 * np.pi / 1600.0 * np.arange(1, 9), rtol=1e-14)
     weights = np.ones(12)
     weights[[0, -1]] = 0.5
     for row, plane in zip(found, (w[2], 0.5 * (w[4] + w[5])), strict=True):
         expected = np.average(plane.var(axis=1), weights=weights)
         np.testing.assert_allclose(row.sum() * 2.0 * np.pi / 1600.0, expected, rtol=1e-12)
-    both = flow().spectra([200.0], ["u"]).sample()
-    assert both["u_spectrum_x"].shape == (1, 8) and both["u_spectrum_y"].shape == (1, 6)
+    both = flow().spectra([200.0], ["u"])
+    np.testing.assert_allclose(both.axes[2].values, 2.0 * np.pi / 1200.0 * np.arange(1, 7), rtol=1e-14)
+    found = both.sample()
+    assert found["u_spectrum_x"].shape == (1, 8) and found["u_spectrum_y"].shape == (1, 6)
 
 
 @pytest.mark.parametrize(
