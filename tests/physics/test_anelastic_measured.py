@@ -210,6 +210,14 @@ def test_spectra_that_are_none_are_refused(options, arguments, words):
         flow(steps=0, **options).spectra(**{"heights": [300.0], **arguments})
 
 
+def test_spacings_that_air_crosses_are_those_of_each_axis():
+    """Of oblong cells: 2 m/s along x and 3 m/s along y cross 0.1 and 0.3 spacings in 5 s."""
+    grid = eagre.Grid.of_points(8, 6, 800.0, 300.0, periodic=(True, True))
+    model = eagre.AnelasticFlow(grid, 5, height=400.0, velocity=(2.0, 3.0, 0.0), time_step=5.0, device="cpu")
+    model.advance(5.0)
+    assert float(model.maxima().sample()["cfl"]) == pytest.approx(0.4, rel=1e-6)
+
+
 @pytest.mark.parametrize("hill", [False, True])
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_maxima_are_those_of_the_fields(hill, precision):
