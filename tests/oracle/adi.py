@@ -152,15 +152,19 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     gravity = o.g * 0.5 * (depth_a + depth_b) / o.dx
     put(row, row, 1 / o.dt)
     rhs[row] += p[j, i] / o.dt
-    for c, sign in ((a, -1.0), (b, 1.0)):
-        if steps and z[j, c] < ridge:
-            rhs[row] -= sign * gravity * ridge
-        else:
-            put(row, 2 * c + 1, sign * gravity)
     q8 = (qo[j, a] + qo[j, b] + qo[j + 1, a] + qo[j + 1, b] + qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 8
     speed = np.hypot(p[j, i], q8)
     most = 2 / (top - ridge) ** 2 if steps else np.inf  # a front rubs as the water behind it does
     put(row, row, friction(speed, depth_a, depth_b, j, a, b, o, most))
+    # Behind an edge the water falls as over a weir, and by as much more as critical flow of that depth rubs away.
+    over = max(top - ridge, 0.0)
+    rubbed = friction(over * np.sqrt(o.g * over), depth_a, depth_b, j, a, b, o, most) * over * np.sqrt(o.g * over)
+    edge = ridge - o.dx * rubbed / (o.g * over)
+    for c, sign in ((a, -1.0), (b, 1.0)):
+        if steps and z[j, c] < edge:
+            rhs[row] -= sign * gravity * edge
+        else:
+            put(row, 2 * c + 1, sign * gravity)
     if steps:  # a drag once more than half of the cell behind would leave in a step
         behind = max(h[j, a] if p[j, i] > 0 else h[j, b], o.drying)
         put(row, row, 4 * max(0.0, abs(p[j, i]) * o.dt / (o.dx * behind) - 0.5) / o.dt)

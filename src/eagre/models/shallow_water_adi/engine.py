@@ -213,6 +213,7 @@ class Engine:
             dt,
             dt * setup.viscosity / here**2,
             dt * setup.viscosity / across**2,
+            here / dt,
         )
         return cells.Parameters._make(map(self.real, numbers))
 

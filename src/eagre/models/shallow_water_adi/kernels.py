@@ -44,6 +44,7 @@ class Parameters(NamedTuple):
     dt: np.floating  # s
     viscosity: np.floating  # dt E / dx^2
     viscosity_across: np.floating  # dt E / dy^2
+    pace: np.floating  # dx / dt, m s-1
 
 
 class Ends(NamedTuple):
@@ -128,25 +129,29 @@ def corner_flux(p_below, p_above, q_sum, depths, wet, p):
 
 
 @cell
-def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p):
+def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, factor, p):
     """What drying changes in a row: s, the sum of depths, w and r of both cells, and whether the face is closed.
 
-    Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed
-    stands for the surface. There and where water is thin, its depth over the higher bed counts; friction
+    Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed stands for the
+    surface, less what friction takes along the cell of flow as fast as its waves, so that a film runs down a
+    hillside at Manning's speed. There and where water is thin, its depth over the higher bed counts; friction
     never has a mean that is much thinner (depths that differ by less than 1.7 times are left alone).
     """
     zero = real(0.0)
     over_ridge = larger(z_l, z_r) - ridge
-    falls_l, falls_r = z_l < ridge, z_r < ridge
-    shallow = (smaller(h_l, h_r) < p.dry + p.dry) | falls_l | falls_r
+    shallow = (smaller(h_l, h_r) < p.dry + p.dry) | (smaller(z_l, z_r) < ridge)
     over = reciprocal(larger(over_ridge, p.dry))
+    s = select(shallow, over * over, smaller(s, real(FRONT) * over * over))
+    h = larger(over_ridge, zero)
+    level = ridge - p.pace * resistance(h * h, s, factor)
+    falls_l, falls_r = z_l < level, z_r < level
     return (
-        select(shallow, over * over, smaller(s, real(FRONT) * over * over)),
+        s,
         select(shallow, over_ridge + over_ridge, depths),
         select(falls_l, zero, p.w),
         select(falls_r, zero, p.w),
-        select(falls_l, ridge, r_l),
-        select(falls_r, ridge, r_r),
+        select(falls_l, level, r_l),
+        select(falls_r, level, r_r),
         over_ridge <= p.dry,
     )
 
@@ -178,7 +183,7 @@ def momentum_row(
         closed = (h_l < zero) | (h_r < zero)
     if DRYING:
         ridge = larger(d_l, d_r)
-        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p)
+        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, factor, p)
     gravity = p.push * depths
     across = real(0.125) * q_sum
     drag = resistance(hypotenuse(p_here, across), s, factor)
