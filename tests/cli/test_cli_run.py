@@ -19,7 +19,7 @@ from rich.console import Console
 from eagre.cli import exits, progress
 from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
-from eagre.io import write_restart
+from eagre.io import restart, write_restart
 from eagre.io.records import RecordFile
 from eagre.kernels.water_sums import water_facts
 
@@ -113,7 +113,8 @@ def test_number_of_threads(eagre, fake_case, count):
 def test_volume_in_the_summary(tmp_path):
     """The mass error where it is known, and the model's facts: for water, where it came from if any could."""
     plan = types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc")
-    facts = {"interrupted": False, "time": 1.0, "wall_seconds": 1.0, "steps": 1, "dt_min": 1.0, "dt_max": 1.0}
+    facts = {"interrupted": False, "restart": None, "steps": 1, "time": 1.0}
+    facts |= {"wall_seconds": 1.0, "dt_min": 1.0, "dt_max": 1.0}
     told = []
     for found in (
         {"volume": 2e6, "volume_change": 0.1, "volume_error": 5e-8, "volume_inflow": 0.0, "volume_rain": 0.0},
@@ -294,6 +295,34 @@ def test_full_disk_during_the_run_is_told(eagre, fake_case, monkeypatch, tmp_pat
     assert done.code == exits.NO_OUTPUT and "out.nc" in done.err and "free some space" in done.err
     with xr.open_dataset(tmp_path / "out.nc", decode_times=False, engine="h5netcdf") as dataset:
         assert dataset["time"].values.tolist() == [t for t in (0.0, 2.0, 4.0, 6.0, 8.0, 10.0) if t < full_at]
+
+
+NO_ROOM = [("", exits.NO_OUTPUT, 5.0), ("interrupt", exits.INTERRUPTED, 7.0), ("blow-up", exits.BLOW_UP, 6.0)]
+
+
+@pytest.mark.parametrize(("fail", "code", "at"), NO_ROOM)
+def test_a_state_without_room_on_its_disk_goes_beside_the_fields(
+    eagre, fake_case, monkeypatch, tmp_path, fail, code, at
+):
+    """A restart, one of an interrupted run and one of a run that blew up; no file that is there is replaced."""
+    write = restart._write
+
+    def unless_full(path, *rest):
+        if path.parent.name == "small":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, *rest)
+
+    monkeypatch.setattr(restart, "_write", unless_full)
+    path = fake_case(fail)
+    text = path.read_text().replace('"restart.nc"', '"small/restart.nc"')
+    path.write_text(text.replace("interval = 5", "interval = 9") if fail else text)
+    done = eagre("run", path)
+    assert done.code == code and str(tmp_path / "restart.nc") in done.err
+    assert restart.read_restart_header(tmp_path / "restart.nc").time == at
+    before = (tmp_path / "restart.nc").read_bytes()
+    done = eagre("run", path, "--overwrite")
+    assert done.code == (code if fail == "blow-up" else exits.NO_OUTPUT) and "no space left on the disk" in done.err
+    assert (tmp_path / "restart.nc").read_bytes() == before and not list((tmp_path / "small").iterdir())
 
 
 def test_records_are_on_disk_before_the_restart(eagre, fake_case, monkeypatch):

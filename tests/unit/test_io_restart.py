@@ -10,9 +10,10 @@ import sys
 import numpy as np
 import pytest
 
+from eagre import temporary
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io import RestartHeader, WriteError, read_restart, read_restart_header, restart, temporary, write_restart
+from eagre.io import RestartHeader, WriteError, read_restart, read_restart_header, restart, write_restart
 
 
 class FakeModel:

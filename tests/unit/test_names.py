@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eagre.errors import InputError
+from eagre.fields import WATER_VARIABLES
 from eagre.names import components, did_you_mean, field_names, nearest, unknown_field
+from eagre.stepping.averages import Averages
 
 WATER = ("depth", "velocity_x", "velocity_y", "discharge_x", "discharge_y", "speed")
 
@@ -74,3 +76,9 @@ def test_names_of_none_are_told_all_at_once_with_the_list_to_write(names, known,
 )
 def test_a_field_that_is_not_there(name, words):
     assert str(unknown_field(name, ["depth", "velocity_x", "velocity_y"])).endswith(words)
+
+
+def test_a_pair_of_averages_names_what_is_not_there():
+    with pytest.raises(InputError, match=r'covariance with "sped" \(did you mean "speed"\?\)') as caught:
+        Averages(covariance=[("depth", "sped")]).asked(WATER_VARIABLES, ["depth", "speed"])
+    assert caught.value.fix == 'covariance = [["depth", "speed"]]'

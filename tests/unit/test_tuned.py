@@ -355,6 +355,14 @@ def test_several_may_put_something_into_a_file_at_a_time():
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
+def test_a_write_that_fails_leaves_the_file_and_nothing_beside_it(monkeypatch):
+    path = keep(entry())
+    monkeypatch.setattr(store.os, "replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        store.add(path, entry(driver="other"))
+    assert len(store.read(path).entries) == 1 and [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_a_process_that_was_killed_does_not_block_others(monkeypatch):
     path = keep(entry())
     path.with_suffix(".lock").touch()

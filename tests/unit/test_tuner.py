@@ -288,7 +288,7 @@ def test_a_journal_that_cannot_be_begun_anew_stays(tmp_path, monkeypatch):
         patch.setattr("eagre.tuning.journal.os.replace", killed)
         with pytest.raises(KeyboardInterrupt):
             journal(path).add(Trial({"rows": 9}, {"shallow-water.march.longest": 9}, [1.0]))
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before and [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(

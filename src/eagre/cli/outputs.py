@@ -59,6 +59,12 @@ class OutputPlan:
         return [path for path in (*(path for _, path in self._outputs), self.restart) if path is not None]
 
     @property
+    def spares(self) -> list[Path]:
+        """Where a restart may go when `checkpoint` cannot be written: beside the other files, maybe on other disks."""
+        folders = dict.fromkeys(path.parent for _, path in self.places)
+        return [folder / self.checkpoint.name for folder in folders if folder != self.checkpoint.parent]
+
+    @property
     def _outputs(self) -> list[tuple[Key, Path | None]]:
         """Files of every section but [restart]."""
         named = (("gauges",), self.gauges), (("particles",), self.particles)

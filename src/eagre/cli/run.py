@@ -189,8 +189,9 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
         events = make_events(case, model, plan, stack)
         stack.callback(write_log, case, model, plan)
         view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
-        known = {"checkpoint": plan.checkpoint, "start_date": case.run.start_date}
-        return run_loop(model, case.run.end_time, events, on_progress=view.update, **known)
+        places = {"checkpoint": plan.checkpoint, "spares": plan.spares}
+        date = case.run.start_date
+        return run_loop(model, case.run.end_time, events, on_progress=view.update, start_date=date, **places)
 
 
 def _refuse_finished(case: Case, time: float) -> None:
@@ -257,7 +258,7 @@ def _summary_rows(
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
     rows += [*model.facts, *findings]
-    files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
+    files = [path for path in (*plan.files, summary.restart) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]
 

@@ -16,7 +16,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, sync, writing
-from eagre.io.temporary import beside
+from eagre.temporary import beside
 
 FORMAT = 1
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")

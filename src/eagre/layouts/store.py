@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from eagre.errors import InputError
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.kinds import PRECISIONS
+from eagre.temporary import beside
 
 FORMAT = 1
 SMALL_CELLS_A_SIDE = 512  # up to here, squared, launches and waiting cost more than memory
@@ -165,9 +166,9 @@ def write(path: Path, store: Store) -> None:
         "schemes": [_plain(one) for one in store.schemes],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    with beside(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        os.replace(temporary, path)
 
 
 def add(path: Path, *new: Entry | Scheme) -> None:

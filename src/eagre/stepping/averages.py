@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.given import of_type
 from eagre.kernels.averages import TOTAL, UNSET, Planes
-from eagre.names import field_names, nearest
+from eagre.names import did_you_mean, field_names, nearest
 
 if TYPE_CHECKING:
     from eagre.stepping.maps import Maps
@@ -263,7 +264,8 @@ def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
         if name not in possible:
             right = [nearest(one, possible) or possible[0] for one in pair]
             fix = f'covariance = [["{right[0]}", "{right[1]}"]]' if right[0] != right[1] else ""
-            raise InputError(f"covariance with {name!r}", allowed=", ".join(possible), fix=fix)
+            got = f"covariance with {json.dumps(name)}{did_you_mean(name, possible)}"
+            raise InputError(got, allowed=", ".join(possible), fix=fix)
     return pair[0], pair[1]
 
 

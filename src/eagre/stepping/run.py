@@ -111,13 +111,15 @@ def run(
     *,
     on_progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
+    spares: Sequence[str | Path] = (),
     start_date: datetime | None = None,
 ) -> RunSummary:
     """Run a model to `until`, s, doing each event at its times.
 
     Ctrl-C or SIGTERM finishes the steps under way, writes a restart to `checkpoint` and returns with `interrupted`
-    set. An output that can no longer be written ends the run with a restart too. `start_date` is that of model time 0,
-    for restarts.
+    set. An output that can no longer be written ends the run with a restart too. Where `checkpoint` cannot be
+    written, as on a full disk, the restart goes to the first of `spares` that can and is not there yet. `start_date`
+    is that of model time 0, for restarts.
 
     Raises
     ------
@@ -130,22 +132,27 @@ def run(
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
         raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the model's present)")
     loop = _Loop(model, until, list(events), on_progress)
+    places = [] if checkpoint is None else [checkpoint, *(path for path in spares if not Path(path).exists())]
     with _interrupts() as interrupted:
         try:
             loop.go(interrupted)
         except BlowUpError as error:
-            if checkpoint is None:
+            if not places:
                 raise
-            path = _write_restart(model, checkpoint, start_date)
+            try:
+                path = _write_restart(model, places, start_date)
+            except (OSError, InputError) as failed:
+                error.add_note(f"the last good state could not be written: {failed}")
+                raise error from failed
             raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
         except OSError as error:
-            if checkpoint is not None:
+            if places:
                 with suppress(OSError, InputError):
-                    path = _write_restart(model, checkpoint, start_date)
+                    path = _write_restart(model, places, start_date)
                     error.add_note(f"safe:    the state at t = {model.time:g} s in {path}, to continue with --restart")
             raise
         stopped = interrupted.number if model.time < until else 0
-        restart = _write_restart(model, checkpoint, start_date) if stopped and checkpoint is not None else None
+        restart = _write_restart(model, places, start_date) if stopped and places else None
     return loop.summary(stopped, restart)
 
 
@@ -243,11 +250,19 @@ class _Loop:
         )
 
 
-def _write_restart(model: Model, path: str | Path, start_date: datetime | None) -> Path:
+def _write_restart(model: Model, places: Sequence[str | Path], start_date: datetime | None) -> Path:
+    """Write a restart to the first of `places` that takes it; if none does, the error is that of the first."""
     from eagre.io import write_restart
 
-    write_restart(path, model, start_date=start_date)
-    return Path(path)
+    failed = []
+    for path in places:
+        try:
+            write_restart(path, model, start_date=start_date)
+        except (OSError, InputError) as error:
+            failed.append(error)
+        else:
+            return Path(path)
+    raise failed[0]
 
 
 @dataclass

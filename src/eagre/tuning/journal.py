@@ -12,6 +12,7 @@ from typing import Any
 
 from eagre.errors import InputError
 from eagre.layouts.store import Origin, Use
+from eagre.temporary import beside
 from eagre.tuning.space import identity
 
 
@@ -128,7 +129,7 @@ class Journal:
         """Write the key, and what was read: all of it or nothing, should the power fail."""
         lines = [self.head, *(asdict(one) for one in self.trials.values())]
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        os.replace(temporary, path)
+        with beside(path) as temporary:
+            temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            os.replace(temporary, path)
         self._begun = True
