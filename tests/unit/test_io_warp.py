@@ -257,6 +257,19 @@ def test_a_table_that_is_none(tmp_path, text, words):
         read_class_table(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class;n;name\r\n10;0,1;woods, open\r\n20;0,035;\r\n",
+        "class\tn\n10\t0.1\n20\t0.035\n",
+        "class;n\n10;.1\n20;0.035\n",
+    ],
+)
+def test_semicolons_and_decimal_commas(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8-sig")
+    assert read_class_table(tmp_path / "t.csv") == {10: 0.1, 20: 0.035}
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_tables_that_are_shipped(name):
     table = read_class_table(name)

@@ -21,6 +21,8 @@ SHIPPED = ("esa-worldcover", "nlcd")
 def read_class_table(table: str | Path) -> dict[int, float]:
     """Values by class, from a CSV with the columns ``class`` and ``n``; lines that begin with # are notes.
 
+    Semicolons or tabs may part the columns too, and decimals then have a comma or a point.
+
     Parameters
     ----------
     table : str or Path
@@ -37,14 +39,16 @@ def read_class_table(table: str | Path) -> dict[int, float]:
         path = input_file(table, "table of classes")
         name, text = str(path), path.read_bytes().decode("utf-8-sig", "replace")
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
-    rows = csv.DictReader([line for _, line in lines], skipinitialspace=True)
+    delimiter = next((one for one in ";\t" if lines and one in lines[0][1]), ",")
+    rows = csv.DictReader([line for _, line in lines], skipinitialspace=True, delimiter=delimiter)
+    comma = "," if delimiter != "," else "."  # of decimals, where no comma parts the columns
     if not {"class", "n"} <= set(rows.fieldnames or ()):
         got = listing(rows.fieldnames or ["nothing"])
         raise InputError(f"{name} with the columns {got}", allowed="class, n and, if wanted, name", fix="class,n,name")
     found: dict[int, float] = {}
     for row, (number, line) in zip(rows, lines[1:], strict=False):
         try:
-            code, value = int(row["class"]), float(row["n"])
+            code, value = int(row["class"]), float((row["n"] or "").replace(comma, "."))
         except (TypeError, ValueError):
             code, value = 0, math.nan
         if not 0.0 < value < math.inf or code in found:
