@@ -194,6 +194,17 @@ def test_a_leg_that_is_too_fast_ends_before_its_first_bad_step(monkeypatch):
     np.testing.assert_array_equal(found[0][2], found[1][2])
 
 
+def test_a_leg_whose_closure_mixes_more_than_its_wind_bears_is_taken_back(monkeypatch):
+    """By a diffusion number below 1, which air at rest would bear."""
+    found = []
+    for change in (lambda: None, lambda: one_by_one(monkeypatch)):
+        change()
+        with pytest.raises(BlowUpError, match=r"a diffusion number of 0.9\d*, above 0.88\d* in this wind") as error:
+            model(time_step=0.4, closure=Smagorinsky(0.258)).advance(1e9, max_steps=3)
+        found.append(str(error.value))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("case", [model, driven])
 def test_the_way_back_of_a_small_state_is_on_the_device(case, monkeypatch):
     run = case()
