@@ -56,6 +56,7 @@ demo: $(READY)
 
 lint: $(READY)
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check src tests tools examples benchmarks
 	$(BIN)/python tools/check_sizes.py src tools examples
 	$(BIN)/lint-imports
 	$(BIN)/pyright

@@ -23,8 +23,8 @@ class PlacesFile(Section):
     """Named points or lines of a file, warped to the grid's coordinate system; the name of a file alone will do."""
 
     file: Annotated[Path, PlainValidator(_file)] = Field(
-        description=".csv (name, x, y, or name, lon, lat; rows of one name are a line), .geojson, or .gpkg, .shp, .fgb "
-        "with eagre[vector]",
+        description=".csv (name, x, y, or easting, northing, or lon, lat; rows of one name are a line), .geojson, or "
+        ".gpkg, .shp, .fgb with eagre[vector]",
         examples=["gauges.csv"],
     )
     layer: str | None = Field(default=None, description="the layer of a file that holds several")
