@@ -206,10 +206,10 @@ def start(v: list[Array], theta: Array, air: Air) -> State:
 
 
 def held(x: Array, name: str, fluxes: list[Array], air: Air) -> Array:
-    """On open sides where air enters: the ambient wind along the side, no perturbation of theta."""
+    """On open sides where air enters: the ambient wind, no perturbation of theta (the donor is the environment)."""
     value = dict(zip("uv", air.wind, strict=True)).get(name, 0.0) * np.ones_like(x)
-    for axis, flux, own in ((X, fluxes[0], "u"), (Y, fluxes[1], "v")):
-        if not air.is_open[axis] or name == own or x.shape[axis] == 1:
+    for axis, flux in ((X, fluxes[0]), (Y, fluxes[1])):
+        if not air.is_open[axis] or x.shape[axis] == 1:
             continue
         inside = np.zeros(x.shape, bool)
         for end, sign in ((0, 1.0), (-1, -1.0)):
