@@ -130,15 +130,15 @@ def _spectra(path: Path, dataset: xr.Dataset) -> SpectrumFile | None:
         path,
         np.asarray(dataset["time"].values, dtype=np.float64),
         np.asarray(dataset["z"].values, dtype=np.float64),
+        {name: np.asarray(item.values, dtype=np.float64) for name, item in found.items()},
+        {name: label_of(item.attrs, name) for name, item in found.items()},
+        str(dataset.attrs.get("title") or path.stem),
+        str(dataset["time"].attrs.get("units", "")),
         {
             name: (np.asarray(dataset[axis].values, dtype=np.float64), axes[axis])
             for name, item in found.items()
             for axis in [str(item.dims[2])]
         },
-        {name: np.asarray(item.values, dtype=np.float64) for name, item in found.items()},
-        {name: label_of(item.attrs, name) for name, item in found.items()},
-        str(dataset.attrs.get("title") or path.stem),
-        str(dataset["time"].attrs.get("units", "")),
     )
 
 

@@ -215,22 +215,8 @@ class GaugeFile:
 
 
 @dataclass
-class ProfileFile:
-    """Averages over height at several times.
-
-    Parameters
-    ----------
-    path : Path
-    times : (n,) array, s
-    heights : (nz,) array, m
-    values : dict
-        Variable to array of shape (n, nz).
-    labels : dict
-        Variable to long name and units.
-    title : str
-    since : str
-        Units of the times, with the date that they count from.
-    """
+class _AtHeights:
+    """Values at heights and several times."""
 
     path: Path
     times: np.ndarray
@@ -247,6 +233,25 @@ class ProfileFile:
     def record_at(self, time: str | None) -> int:
         """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
         return nearest_record(self.path, self.times, time, self.since)
+
+
+@dataclass
+class ProfileFile(_AtHeights):
+    """Averages over height at several times.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    heights : (nz,) array, m
+    values : dict
+        Variable to array of shape (n, nz).
+    labels : dict
+        Variable to long name and units.
+    title : str
+    since : str
+        Units of the times, with the date that they count from.
+    """
 
 
 @dataclass
@@ -276,7 +281,7 @@ class NumberFile:
 
 
 @dataclass
-class SpectrumFile:
+class SpectrumFile(_AtHeights):
     """Spectral densities over wave numbers at heights and times.
 
     Parameters
@@ -284,8 +289,6 @@ class SpectrumFile:
     path : Path
     times : (n,) array, s
     heights : (nz,) array, m
-    wave_numbers : dict
-        Variable to wave numbers, (nk,), rad/m, and their label.
     values : dict
         Variable to array of shape (n, nz, nk).
     labels : dict
@@ -293,24 +296,11 @@ class SpectrumFile:
     title : str
     since : str
         Units of the times, with the date that they count from.
+    wave_numbers : dict
+        Variable to wave numbers, (nk,), rad/m, and their label.
     """
 
-    path: Path
-    times: np.ndarray
-    heights: np.ndarray
-    wave_numbers: dict[str, tuple[np.ndarray, str]]
-    values: dict[str, np.ndarray]
-    labels: dict[str, str]
-    title: str
-    since: str = ""
-
-    def check_variable(self, name: str | None) -> str:
-        """`name` or the first, or `InputError` with the names in the file."""
-        return known_variable(next(iter(self.values)) if name is None else name, [*self.values], self.path)
-
-    def record_at(self, time: str | None) -> int:
-        """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
-        return nearest_record(self.path, self.times, time, self.since)
+    wave_numbers: dict[str, tuple[np.ndarray, str]] = field(default_factory=dict)
 
 
 @dataclass
