@@ -46,6 +46,7 @@ def plot_spectra(
         If the variable is not in the file, or the time far from its records.
     """
     from matplotlib import colormaps, rc_context
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     name, record = spectra.check_variable(variable), spectra.record_at(time)
     along, label = spectra.wave_numbers[name]
@@ -54,6 +55,8 @@ def plot_spectra(
     with rc_context(RC):
         figure = new_figure(7.0, 5.4)
         axes = figure.add_subplot(xscale="log", yscale="log", xlabel=label, ylabel=spectra.labels[name])
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))  # labels of all digits would overlap
+        axes.xaxis.set_minor_formatter(NullFormatter())
         for place, level in zip(np.linspace(0.9, 0.0, len(shown)), shown, strict=True):
             told = f"z = {spectra.heights[level]:g} m"
             values = spectra.values[name][record, level]
