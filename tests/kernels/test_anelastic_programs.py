@@ -44,8 +44,10 @@ def test_programs_of_bands_compile(precision):
     engine.device.run([*engine.steps._explicit(), *engine.steps.projection.launches])
     rows = np.zeros((2, 6, 7), np.complex64 if precision == "single" else np.complex128)
     turned = np.zeros((2, 7, 9), rows.dtype).transpose(0, 2, 1)[:, 2:8]
-    for pair in ((turned, rows), (rows, turned)):
-        members[0].run(copy_launches(members[0], [pair]))
+    for pairs in ([(turned, rows)], [(rows, turned)] * 6):  # one launch, two
+        members[0].run(copy_launches(members[0], pairs))
+    turns = [one for one in members[0].found.items() if name_of(one[0]) == "turned_cuda"]
+    assert len(turns) == 3 and all(doubles_of(*one) == (0, False) for one in turns)
     found = {name_of(program): (program, signature) for program, signature in members[0].found.items()}
     wanted = ("faces_cuda", "divergence_cuda", "residual_cuda", "wind_cuda", "turned_cuda")
     made = {name: doubles_of(*found[name]) for name in wanted}

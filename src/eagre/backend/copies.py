@@ -13,6 +13,7 @@ from eagre.backend.device import Device, Launch
 
 ROWS_AT_ONCE = 4  # copies of arrays in one piece that one kernel makes
 BOXES_AT_ONCE = 7  # copies of any arrays
+TURNS_AT_ONCE = 4  # copies that turn
 TILE, PITCH, TILE_ROWS = 32, 33, 8  # of a block that turns: numbers a side, from row to row, and rows of threads
 COPIES = switch("COPIES", ROWS_AT_ONCE)  # of them those that there are
 
@@ -96,29 +97,43 @@ def copied_boxes(k, j, i, targets, sources):
         put(targets.box_6, k, j, i, value_6)
 
 
-@entry
-def turned_cuda(target, source):
-    """target = source, (nz, rows, columns): the source has columns side by side in memory, the target rows.
-
-    A block has a tile of TILE x TILE; its threads read along columns and write along rows.
-    """
-    tile = cuda.shared.array((TILE, PITCH), cplx)
-    _, rows, columns = source.shape
-    k, x = cuda.blockIdx.z, cuda.threadIdx.x
-    i, j = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+@cell
+def turned(tile, k, target, source):
+    """Level k of target = source, (nz, rows, columns), of a block: one tile, which its threads read along columns."""
+    levels, rows, columns = source.shape
+    x, i, j = cuda.threadIdx.x, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
     for y in range(cuda.threadIdx.y, TILE, TILE_ROWS):
-        if j + y < rows and i + x < columns:
+        if k < levels and j + y < rows and i + x < columns:
             tile[y, x] = source[k, j + y, i + x]
     cuda.syncthreads()
     for y in range(cuda.threadIdx.y, TILE, TILE_ROWS):
-        if j + x < rows and i + y < columns:
+        if k < levels and j + x < rows and i + y < columns:
             target[k, j + x, i + y] = tile[x, y]
+
+
+@entry
+def turned_cuda(target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
+    """COPIES arrays (nz, rows, columns): sources have columns side by side in memory, targets rows.
+
+    Blocks of a level of one copy lie beside those of the next, so that what crosses the links comes beside what does
+    not.
+    """
+    tile = cuda.shared.array((TILE, PITCH), cplx)
+    k, copy = cuda.blockIdx.z // COPIES, cuda.blockIdx.z % COPIES
+    if copy == 0:
+        turned(tile, k, target_0, source_0)
+    if COPIES > 1 and copy == 1:
+        turned(tile, k, target_1, source_1)
+    if COPIES > 2 and copy == 2:
+        turned(tile, k, target_2, source_2)
+    if COPIES > 3 and copy == 3:
+        turned(tile, k, target_3, source_3)
 
 
 def copy_launches(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
     """Launches on the device that owns the targets; sources may lie wherever it can read."""
     if pairs[0][0].dtype.kind == "c":
-        return [_turned(member, *pair) for pair in pairs]
+        return _turned(member, pairs)
     if all(array.flags.c_contiguous for pair in pairs for array in pair):
         return _rows(member, pairs)
     return _boxes(member, pairs)
@@ -150,14 +165,19 @@ def _boxes(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
     return made
 
 
-def _turned(member: Device, target: Any, source: Any) -> Launch:
-    """Of arrays (nz, ny, nx), whichever of the two lies row by row."""
-    if source.strides[2] != source.itemsize:
-        target, source = (one.transpose(0, 2, 1) for one in (target, source))
-    nz, rows, columns = map(int, source.shape)
-    program = member.program(turned_cuda, "single" if source.itemsize == 8 else "double")
-    grid = (-(-columns // TILE), -(-rows // TILE), nz)
-    return Launch(program, (target, source), grid, (TILE, TILE_ROWS))
+def _turned(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
+    """Of arrays (nz, ny, nx); targets or sources lie row by row, the others column by column."""
+    if pairs[0][1].strides[2] != pairs[0][1].itemsize:
+        pairs = [(target.transpose(0, 2, 1), source.transpose(0, 2, 1)) for target, source in pairs]
+    made = []
+    for some in _groups(pairs, TURNS_AT_ONCE):
+        nz, rows, columns = (max(source.shape[axis] for _, source in some) for axis in range(3))
+        grid = (-(-columns // TILE), -(-rows // TILE), nz * len(some))
+        precision, copies = "single" if some[0][1].itemsize == 8 else "double", {"COPIES": len(some)}
+        some += [some[-1]] * (TURNS_AT_ONCE - len(some))
+        program = member.program(turned_cuda, precision, copies)
+        made.append(Launch(program, tuple(array for pair in some for array in pair), grid, (TILE, TILE_ROWS)))
+    return made
 
 
 def _groups(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
