@@ -210,6 +210,8 @@ def test_gauges_in_netcdf(eagre, tmp_path):
         (["out.nc", "-o", "a.jpeg"], [".png", "-o a.png"]),
         (["out.nc", "--observed", "gauges.csv"], ["gauge file"]),
         (["gauges.csv", "-t", "1"], ["a file of fields"]),
+        (["gauges.csv", "--perspective"], ["--perspective with a file of fields"]),
+        (["gauges.csv", "--slice", "y = 0"], ["--slice with a file of fields on levels"]),
         (["gauges.csv", "-v", "dept"], ['did you mean "depth"']),
         (["gauges.csv", "--observed", "other.csv"], ["pier, ch5", "x"]),
         (["gauges.csv", "--observed", "bad.csv"], ["bad.csv, line 2"]),
@@ -417,6 +419,7 @@ def test_profiles_are_drawn_over_height(eagre, tmp_path, monkeypatch):
         (["-v", "time_bounds"], ("time_bounds", "theta, w_variance")),
         (["-t", "3 h"], ("60 s to 180 s in profiles.nc", '--time "180 s"')),
         (["--observed", "measured.csv"], ("which holds profiles",)),
+        (["--perspective"], ("--perspective with a file of fields",)),
     ],
 )
 def test_what_profiles_do_not_hold_is_refused(eagre, tmp_path, options, words):

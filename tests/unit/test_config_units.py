@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 
 import pytest
@@ -75,7 +76,18 @@ def test_example_of_every_dimension_can_be_read(name):
         ("-0,03", "number", ("decimal comma", 'end_time = "-0.03"')),
         ("1,500,000 m", "length", ('"1,500,000 m"',)),
         (math.nan, "number", ("allowed: a finite number\nwrite:   end_time = 0.5",)),
-        ("2 m", "time", ('"2 m"', "no unit of time", "min")),
+        ("2 m", "time", ('"2 m"', "no unit of time", 'end_time = "2 min"')),
+        ("1h30m", "time", ('"1h30m"', "no unit of time", 'end_time = "1h30 min"')),
+        ("01:30:05", "time", ('"01:30:05"', 'end_time = "1 h 30 min 5 s"')),
+        ("00:20", "time", ('end_time = "20 min"',)),
+        ("00:00:00", "time", ('end_time = "0 s"',)),
+        ("PT6H", "time", ('"PT6H"', 'end_time = "6 h"')),
+        ("P1W2DT3M0.5S", "time", ('end_time = "1 week 2 d 3 min 0.5 s"',)),
+        ("PT", "time", ('end_time = "2 h"',)),
+        ("2026-02-01T06:00", "time", ('"2026-02-01T06:00", a date', "start_date", 'end_time = "2 h"')),
+        (datetime.date(2026, 2, 1), "time", ("a date", 'end_time = "2 h"')),
+        (datetime.time(6, 30), "time", ('end_time = "6 h 30 min"',)),
+        (datetime.time(6, 30), "length", ("06:30:00", 'end_time = "10 m"')),
         ("20 hPa", "rain", ("no unit of rain", "mm/h")),
         ("20", "time", ("without a unit", 'end_time = "2 h"', "without quotes")),
         ("soon", "time", ('"soon"', 'such as "2 h"')),

@@ -273,3 +273,40 @@ def test_wind_blows_both_ways_and_has_a_bound(tmp_path, wind):
     else:
         speed = np.hypot(found.wind_x.record(1), found.wind_y.record(1))
         assert speed == pytest.approx(abs(wind)) and (np.sign(found.wind_x.record(1)) == np.sign(wind)).all()
+
+
+def with_versions(path, first=2, both=()):
+    """A file of ERA5 whose last records are provisional: expver 1 has numbers before record `first`, 5 from there."""
+    with xarray.open_dataset(era5(path, packed=False)) as dataset:
+        final = dataset.where((np.arange(4) < first)[:, None, None] | np.isin(np.arange(4), both)[:, None, None])
+        early = dataset.where((np.arange(4) >= first)[:, None, None])
+        joined = xarray.concat([final, early], xarray.DataArray([1, 5], dims="expver", name="expver"))
+        for name in dataset.data_vars:
+            joined[name].attrs = dataset[name].attrs
+        joined = joined.transpose("valid_time", "expver", "latitude", "longitude").load()
+    joined.to_netcdf(versions := path.with_name("versions.nc"), engine="h5netcdf")
+    return versions
+
+
+def test_final_and_provisional_data_follow_one_another(tmp_path):
+    """The dimension expver of ERA5 with ERA5T: at each time one of its values has the numbers."""
+    plain = read_weather(era5(tmp_path / "plain.nc", packed=False), UTM, start=DAY)
+    found = read_weather(with_versions(tmp_path / "e.nc"), UTM, start=DAY, nodata=0.0)
+    for kind in ("pressure", "wind_x", "rain"):
+        for k in range(4):
+            np.testing.assert_array_equal(getattr(found, kind).record(k), getattr(plain, kind).record(k))
+
+
+def test_numbers_of_several_versions_are_refused(tmp_path):
+    found = read_weather(with_versions(tmp_path / "e.nc", both=[3]), UTM, start=DAY)
+    found.pressure.record(2)
+    with pytest.raises(eagre.InputError, match=r"msl, record 4 with numbers for 2 .*[\s\S]*isel\(expver=0\)"):
+        found.pressure.record(3)
+
+
+def test_members_of_an_ensemble_are_refused_with_the_line_that_takes_one(tmp_path):
+    path = era5(tmp_path / "e.nc", packed=False)
+    with xarray.open_dataset(path) as dataset:
+        dataset.load().expand_dims(number=[0, 1]).to_netcdf(tmp_path / "members.nc", engine="h5netcdf")
+    with pytest.raises(eagre.InputError, match=r"isel\(number=0\)\.to_netcdf"):
+        read_weather(tmp_path / "members.nc", UTM, start=DAY)

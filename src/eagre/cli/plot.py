@@ -23,9 +23,12 @@ def plot(
     """Draw a map of fields (bed, water, shoreline), series, profiles, spectra or tracks of particles."""
     from eagre import plots
     from eagre.cli.console import console
+    from eagre.errors import InputError
 
     results = plots.open_results(file, plane)
     target = picture_path(file, output, (".png", ".pdf", ".svg"))
+    if perspective and not isinstance(results, plots.FieldFile):
+        raise InputError(f"--perspective for {file.name}", allowed="--perspective with a file of fields")
     if isinstance(results, plots.FieldFile):
         _refuse(file, "fields", "--observed with a gauge file", observed=observed)
         plots.plot_map(results, target, variable=variable, time=time, dpi=dpi, perspective=perspective)

@@ -7,10 +7,12 @@ case file declares its dimension, and a unit of another dimension is refused.
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from dataclasses import dataclass
 
+from eagre.config.durations import is_date, with_minutes, written_out
 from eagre.config.toml import literal
 from eagre.errors import InputError
 from eagre.names import did_you_mean, nearest
@@ -167,6 +169,8 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
     plain = f"a number in {wanted.si}" if wanted.exponents != _NONE else "a number"
     allowed = f'{plain}, or a text with a unit such as "{wanted.example}" (units: {wanted.units})'
     fix = _line(key, wanted.example if wanted.exponents == _NONE else f'"{wanted.example}"')
+    if dimension == "time" and isinstance(value, (datetime.date, datetime.time)):
+        value = value.isoformat()
     if isinstance(value, str):
         number = _parse_text(value, dimension, allowed, fix, key)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -201,11 +205,32 @@ def _line(key: str, value: str) -> str:
     return f"{key} {value}" if key.startswith("--") else f"{key} = {value}"
 
 
+def _refuse_other_styles(text: str, allowed: str, fix: str, key: str) -> str:
+    """Raise `InputError` for clocks, ISO 8601 and dates; else what to write if the text is no duration."""
+    if is_date(text):
+        raise InputError(f'"{text}", a date', allowed=f"{allowed}; the run starts at 0, which is start_date", fix=fix)
+    likely = written_out(text)
+    if likely is not None:
+        raise InputError(f'"{text}"', allowed=allowed, fix=_line(key, f'"{likely}"'))
+    minutes = with_minutes(text)
+    return _line(key, f'"{minutes}"') if minutes != text and is_quantity(minutes) else fix
+
+
+def _sum_of_terms(text: str, fix: str) -> float:
+    """Seconds of a text such as ``1 h 30 min``."""
+    terms = re.findall(rf"({_NUMBER})\s*([A-Za-z]+)", text)
+    try:
+        return sum(float(number) * unit_factor(unit, "time") for number, unit in terms)
+    except InputError as error:
+        raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix) from None
+
+
 def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> float:
     """Number in SI units of a text with a unit; several terms are added for times."""
-    if dimension == "time" and _DURATION.fullmatch(text):
-        terms = re.findall(rf"({_NUMBER})\s*([A-Za-z]+)", text)
-        return sum(float(number) * unit_factor(unit, "time") for number, unit in terms)
+    if dimension == "time":
+        fix = _refuse_other_styles(text, allowed, fix, key)
+        if _DURATION.fullmatch(text):
+            return _sum_of_terms(text, fix)
     if decimal_point(text) is not None:
         raise InputError(f'"{text}" with a decimal comma', allowed=allowed, fix=_line(key, f'"{decimal_point(text)}"'))
     match = _QUANTITY.fullmatch(text)

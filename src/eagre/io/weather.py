@@ -33,6 +33,8 @@ STRESS_UNITS = {
 }  # fmt: skip
 AMOUNTS = ("m", "mm", "kg m-2", "kg m**-2", "N m**-2 s", "N m-2 s", "Pa s")
 """Units of what came in since the record before."""
+VERSIONS = "expver"
+"""Dimension of ERA5 files that have final and provisional (ERA5T) data: missing where the other has numbers."""
 MEANS = ("mtpr", "avg_tprate", "metss", "mntss", "avg_iews", "avg_inss")
 """Variables of ERA5 that are means over the time before a record."""
 
@@ -217,9 +219,12 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     known, lone = KINDS[kind], _lone(dataset[name])
     array = dataset[name].squeeze(lone, drop=True)
     axes = {axis: _axis(array, axis, path) for axis in "xy"}
-    other = [str(one) for one in array.dims if one not in axes.values()]
+    other = [str(one) for one in array.dims if one not in (*axes.values(), VERSIONS)]
     if len(other) != 1:
-        raise InputError(f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="one time, one y and one x")
+        raise InputError(
+            f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="one time, one y and one x",
+            fix=_one_of_each(array, other, path),
+        )  # fmt: skip
     if other[0] not in dataset.coords:
         got = f"{path}: {name} over {other[0]}, of which the file has no values"
         raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
@@ -231,14 +236,37 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     amounts, means = unit in AMOUNTS, _counts_over_time(dataset[name], name, kind, has_bounds)
     times = model_times(coordinate, path, source.start)
     bounds = model_bounds(dataset, coordinate, path, source.start) if amounts or means else None
-    held = kept[name].squeeze(lone, drop=True).transpose(other[0], axes["y"], axes["x"])
+    held = kept[name].squeeze(lone, drop=True).transpose(other[0], ..., axes["y"], axes["x"])
 
     def read(k: int, factor: float) -> np.ndarray:
         scale = known.units[unit] * factor
         missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
-        return lattice.at_nodes(held[{other[0]: k}], missing) * scale
+        return lattice.at_nodes(_version(held[{other[0]: k}], f"{name}, record {k + 1}", path), missing) * scale
 
     return Part(path, name, times, bounds, amounts, means, lattice.nodes, read), lattice
+
+
+def _version(record: Any, what: str, path: Path) -> Any:
+    """A record on y and x; of final and provisional data (`VERSIONS`) that which has numbers."""
+    if VERSIONS not in record.dims:
+        return record
+    there = [k for k in range(record.sizes[VERSIONS]) if np.isfinite(record[{VERSIONS: k}].values).any()]
+    if len(there) > 1:
+        raise InputError(
+            f"{path}: {what} with numbers for {len(there)} values of {VERSIONS}",
+            allowed=f"one {VERSIONS} with numbers at each time: final data of ERA5 or provisional ones",
+            fix=f'xarray.open_dataset("{path.name}").isel({VERSIONS}=0).to_netcdf("new.nc")',
+        )
+    return record[{VERSIONS: there[0] if there else 0}]
+
+
+def _one_of_each(array: Any, other: Sequence[str], path: Path) -> str:
+    """What to write for a variable on more dimensions than a time, y and x: the first value of each that is no time."""
+    more = [name for name in other if name not in array.coords or array.coords[name].dtype.kind != "M"]
+    if len(other) - len(more) != 1:
+        return ""
+    first = ", ".join(f"{name}=0" for name in more)
+    return f'xarray.open_dataset("{path.name}").isel({first}).to_netcdf("new.nc")'
 
 
 def _lone(array: Any) -> list[str]:

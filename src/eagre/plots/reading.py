@@ -33,13 +33,13 @@ def open_results(path: str | Path, plane: str | None = None) -> Results:
     """
     path = Path(path) if is_store(Path(path)) else existing_file(Path(path), "result file")
     if path.suffix.lower() == ".csv":
+        _refuse_plane(plane, path)
         return read_series_csv(path)
     dataset = open_dataset(path)
     if {"time", "z", "y", "x"} <= set(dataset.dims):
         cut, axes, place = sliced(dataset, plane, path)
         return FieldFile(path, cut, axes, place)
-    if plane is not None:
-        raise InputError(f"--slice {plane} for {path.name}", allowed="--slice with a file of fields on levels")
+    _refuse_plane(plane, path)
     if {"time", "y", "x"} <= set(dataset.dims):
         return FieldFile(path, dataset)
     if {"y", "x"} <= set(dataset.dims) and "time" not in dataset.dims:  # fields that do not change
@@ -63,6 +63,11 @@ def open_results(path: str | Path, plane: str | None = None) -> Results:
             allowed="fields over (time, y, x) or series over (time, point), as eagre run writes them",
         )
     return _gauges(path, dataset, series)
+
+
+def _refuse_plane(plane: str | None, path: Path) -> None:
+    if plane is not None:
+        raise InputError(f"--slice {plane} for {path.name}", allowed="--slice with a file of fields on levels")
 
 
 def open_dataset(path: Path) -> xr.Dataset:
