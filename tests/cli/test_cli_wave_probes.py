@@ -144,7 +144,7 @@ def test_probes_go_on_after_a_restart(eagre, tmp_path, ending):
         ("sigma = 0.5", "sigma = 1.5", ["sigma = 1.5", "from 0 at the bed to 1 at the surface"]),
         ('[-0.5, -0.2, 0.0, "1 cm"]', "-0.6", ["z = -0.6", "from the bed, z = -0.5 m", "line"]),
         ("x = 0.87", "x = 8.7", ["8.7"]),
-        ('name = "middle"', 'name = "pile"', ["two probes", "pile"]),
+        ('name = "middle"', 'name = "pile"', ["two called 'pile'", 'name = "pile 2"']),
     ],
 )
 def test_mistakes_of_probes(eagre, tmp_path, old, new, words):

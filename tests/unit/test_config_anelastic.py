@@ -336,3 +336,12 @@ def test_maps_of_a_case(tmp_path):
             case(tmp_path, more=keys + more).build()
         (problem,) = caught.value.problems
         assert problem.key == ("maps", key) and allowed in problem.allowed
+
+
+def test_probes_by_name_and_in_double_brackets(tmp_path):
+    head = '[probes]\nfile = "p.nc"\ninterval = 1\n'
+    rows = case(tmp_path, more=head + 'points = [{name = "mast", x = 1, z = 10}, {name = "tower", x = "1 km"}]')
+    tables = case(tmp_path, more=head + "points.mast = {x = 1, z = 10}\npoints.tower = {x = 1000}")
+    assert rows.probes == tables.probes
+    with pytest.raises(ConfigError, match=r"(?s)two called 'a'.*write:   name = \"a 2\""):
+        case(tmp_path, more=head + 'points = [{name = "a", x = 1}, {name = "a", x = 2}]')

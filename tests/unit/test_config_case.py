@@ -146,6 +146,16 @@ def test_good_case():
         ("numerics", 'theta = "1.3"', "numerics.theta", ["a valid number", "theta = 1.3"]),
         ("numerics", 'early_exit = "yes"', "numerics.early_exit", ["auto, on, off", 'early_exit = "auto"']),
         ("gauges", "points = {a = [1]}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),
+        ("gauges", 'points = {a = [1, "east"]}', "gauges.points.a", ['"east"', "a = [100.0, 50.0]"]),
+        ("gauges", "points = {a = {x = 1}}", "gauges.points.a.y", ["nothing", "y = 50.0"]),
+        ("gauges", "points = {a = {name = 1}}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),
+        ("gauges", "points = [{x = 1, y = 2}]", "gauges.points[1].name", ["nothing", 'name = "harbour"']),
+        (
+            "gauges",
+            'points = [{name = "a", x = 1, y = 2}, {name = "a", x = 2, y = 2}]',
+            "gauges.points",
+            ["two called 'a'"],
+        ),
         ("gauges", "points = 5", "gauges.points", ["a table"]),
         ("gauges", "points = {}", "gauges.points", ["points = {}", "a table of points"]),
         ("grid", "crs = 32633", "grid.crs", ["a text", 'crs = "EPSG:32633"']),
@@ -307,3 +317,13 @@ def test_an_unknown_key_with_a_list_is_not_told_to_be_a_file(line):
 def test_an_unknown_key_is_told_with_the_nearest_that_takes_its_value():
     assert 'variables = ["depth"]' in problems_of('output.variable = ["depth"]\n' + GOOD)["output.variable"]
     assert 'file = "out.nc"' in problems_of('output.fil = "out.nc"\n' + GOOD)["output.fil"]
+
+
+@pytest.mark.parametrize(
+    "points",
+    ['{pier = [1.5, 2.0], quay = ["3 m", 4]}', '{pier = {x = "150 cm", y = 2}, quay = {x = 3, y = 4.0}}',
+     '[{name = "pier", x = 1.5, y = 2}, {name = "quay", x = 3, y = 4}]'],
+)  # fmt: skip
+def test_styles_of_points(points):
+    case = ShallowWaterCase.loads(GOOD + f'[gauges]\nfile = "a.csv"\ninterval = 1\npoints = {points}\n')
+    assert case.gauges.points.named == {"pier": [(1.5, 2.0)], "quay": [(3.0, 4.0)]}

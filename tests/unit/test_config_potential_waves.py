@@ -254,3 +254,25 @@ def test_paddles_and_sponges():
 def test_mistakes_of_paddles_and_sponges(text, words):
     said = refused(FLUME + text)
     assert all(word in said for word in words), said
+
+
+def test_probes_by_name_and_in_double_brackets():
+    rows = '[[probes.points]]\nname = "pile"\nx = 1\nz = -0.1\n[[probes.points]]\nname = "row"\nx = [1, 2]\nbelow = 0\n'
+    tables = "[probes.points]\npile = {x = 1, z = -0.1}\nrow = {x = [1, 2], below = 0}\n"
+    head = HEAD + FLUME + '[probes]\nfile = "p.nc"\ninterval = 1\n'
+    assert PotentialWavesCase.loads(head + rows).probes == PotentialWavesCase.loads(head + tables).probes
+
+
+@pytest.mark.parametrize(
+    ("points", "key", "words"),
+    [
+        ("{pile = [1.0, 2.0]}", "probes.points.pile", ["pile = [1.0, 2.0]", "pile = {x = 12.0, z = [-0.2, -0.1]}"]),
+        ('{name = "pile", x = 1.0, z = 0.0}', "probes.points.x", ["[[points]]", "x = {x = 12.0"]),
+        ("{pile = {x = 1.0}}", "probes.points.pile", ["no level", "z = -0.1"]),
+        ("{pile = {x = 1.0, zz = 1}}", "probes.points.pile.zz", ["z = 1"]),
+        ("{}", "probes.points", ["one or more"]),
+    ],
+)
+def test_mistakes_of_probes_by_name(points, key, words):
+    said = refused(FLUME + f'[probes]\nfile = "p.nc"\ninterval = 1\npoints = {points}\n')
+    assert key in said and all(word in said for word in words), said

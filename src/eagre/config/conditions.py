@@ -10,7 +10,7 @@ from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_
 
 from eagre import boundaries
 from eagre.boundaries.base import keys_of
-from eagre.config.problems import Key, Problems, problem_of
+from eagre.config.problems import Key, read_each
 from eagre.config.section import Section, check
 from eagre.config.signals import Signal, signal
 from eagre.config.toml import literal
@@ -74,19 +74,9 @@ class SidePart(NamedTuple):
 
 def _side(value: Any, info: ValidationInfo) -> list[SidePart]:
     """Read a table, or a list of tables with from and to; every wrong one is told."""
-    in_list = isinstance(value, list) and len(value) > 0
-    parts, problems = [], []
-    for index, item in enumerate(value if in_list else [value]):
-        key: Key = (index,) if in_list else ()
-        try:
-            parts.append(_part(item, info, in_list))
-        except Problems as error:
-            problems += [problem.under(key) for problem in error.problems]
-        except InputError as error:
-            problems += problem_of(error, key)
-    if problems:
-        raise Problems(problems)
-    return parts
+    if isinstance(value, list) and value:
+        return read_each(enumerate(value), lambda _, item: _part(item, info, in_list=True))
+    return [_part(value, info, in_list=False)]
 
 
 def _kind_of(value: Any) -> str:
@@ -202,20 +192,14 @@ def _inside(value: Any, info: ValidationInfo) -> list[InsidePart]:
     """Read a list of tables; every wrong one is told."""
     if not isinstance(value, list):
         raise InputError(literal(value), allowed="tables [[boundaries.inside]], with double brackets")
-    parts, problems = [], []
-    for index, item in enumerate(value):
-        try:
-            section = CONDITIONS[_kind_of(item)][0]
-            own = {key: value for key, value in item.items() if key in section.keys()}
-            rest = {key: value for key, value in item.items() if key not in own}
-            parts.append(InsidePart(check(section, own, info.context), check(InsidePlace, rest, info.context)))
-        except Problems as error:
-            problems += [problem.under((index,)) for problem in error.problems]
-        except InputError as error:
-            problems += problem_of(error, (index,))
-    if problems:
-        raise Problems(problems)
-    return parts
+
+    def one(_: Any, item: Any) -> InsidePart:
+        section = CONDITIONS[_kind_of(item)][0]
+        own = {key: value for key, value in item.items() if key in section.keys()}
+        rest = {key: value for key, value in item.items() if key not in own}
+        return InsidePart(check(section, own, info.context), check(InsidePlace, rest, info.context))
+
+    return read_each(enumerate(value), one)
 
 
 Inside = Annotated[list[InsidePart], PlainValidator(_inside)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from eagre.errors import InputError
 
+Made = TypeVar("Made")
 Key = tuple[str | int, ...]
 """Path of a key: ``("boundaries", "north", 0, "kind")``."""
 
@@ -78,6 +80,27 @@ def problem_of(error: InputError, key: Key) -> list[Problem]:
     if isinstance(error, ConfigError):
         return [problem.under(key) for problem in error.problems]
     return [Problem(key, error.what, error.allowed, error.fix)]
+
+
+def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any], Made]) -> list[Made]:
+    """`read` of every (part of the key, value); every wrong one is told.
+
+    Raises
+    ------
+    Problems
+        All of `read`, which raises them or `InputError`.
+    """
+    made, problems = [], []
+    for part, value in items:
+        try:
+            made.append(read(part, value))
+        except Problems as error:
+            problems += [problem.under((part,)) for problem in error.problems]
+        except InputError as error:
+            problems += problem_of(error, (part,))
+    if problems:
+        raise Problems(problems)
+    return made
 
 
 def spell_key(key: Key) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import math
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
-from eagre.config.places import places_of_file
-from eagre.config.problems import Key, Problem, Problems
+from eagre.config.places import own_names, places_of_file
+from eagre.config.problems import Key, Problems, read_each
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
 from eagre.config.values import (
@@ -18,6 +19,7 @@ from eagre.config.values import (
     Extent,
     FieldsFile,
     InputFile,
+    Metres,
     NetcdfFile,
     PositiveSeconds,
     Precision,
@@ -45,27 +47,41 @@ def _date(value: Any) -> Any:
     )
 
 
+class PointSection(Section):
+    """A gauge."""
+
+    name: str = Field(description="its name in the file; unlike the others", min_length=1, examples=["harbour"])
+    x: Metres = Field(description="place, metres", examples=[100.0])
+    y: Metres = Field(description="place, metres", examples=[50.0])
+
+
 def _points(points: Any, info: ValidationInfo) -> Places:
     found = places_of_file(points, info, read_points)
     if found is not None:
         return found
-    if not isinstance(points, dict) or not points:
+    if not isinstance(points, (dict, list)) or not points:
         raise InputError(
             f"points = {literal(points)}", allowed="a table of points", fix="points = {harbour = [100.0, 50.0]}"
         )
-    allowed = "[x, y], two numbers in metres"
-    problems = [
-        Problem((str(name),), f"{name} = {literal(point)}", allowed, f"{name} = [100.0, 50.0]")
-        for name, point in points.items()
-        if not (isinstance(point, (list, tuple)) and len(point) == 2 and all(_is_number(value) for value in point))
-    ]
-    if problems:
-        raise Problems(problems)
-    return Places({name: [(float(point[0]), float(point[1]))] for name, point in points.items()})
+    rows = own_names(
+        read_each(points.items() if isinstance(points, dict) else enumerate(points), partial(_point, info))
+    )
+    return Places({row.name: [(row.x, row.y)] for row in rows})
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def _point(info: ValidationInfo, name: str | int, at: Any) -> PointSection:
+    """A gauge of [x, y] or a table with x and y, by its name, or of a table with a name."""
+    if isinstance(name, int):
+        return check(PointSection, at, info.context)
+    if isinstance(at, dict) and "name" not in at:
+        return check(PointSection, {"name": name, **at}, info.context)
+    fix = f"{name} = [100.0, 50.0]"
+    if not (isinstance(at, (list, tuple)) and len(at) == 2):
+        raise InputError(f"{name} = {literal(at)}", allowed="[x, y], two numbers in metres", fix=fix)
+    try:
+        return check(PointSection, {"name": name, "x": at[0], "y": at[1]}, info.context)
+    except Problems as error:
+        raise Problems([replace(one, key=(), fix=fix) for one in error.problems]) from None
 
 
 Points = Annotated[Places, PlainValidator(_points)]
@@ -122,16 +138,7 @@ def _outputs(value: Any, info: ValidationInfo) -> OutputSection | list[OutputSec
         return check(OutputSection, value, info.context)
     if not value:
         raise InputError("output = []", allowed="tables [[output]]", fix='[[output]]\nfile = "out.nc"')
-    made: list[OutputSection] = []
-    problems: list[Problem] = []
-    for index, item in enumerate(value):
-        try:
-            made.append(check(OutputSection, item, info.context))
-        except Problems as error:
-            problems += [problem.under((index,)) for problem in error.problems]
-    if problems:
-        raise Problems(problems)
-    return made
+    return read_each(enumerate(value), lambda _, item: check(OutputSection, item, info.context))
 
 
 Outputs = Annotated[OutputSection | list[OutputSection], PlainValidator(_outputs)]
@@ -145,7 +152,7 @@ class GaugesSection(Section):
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["1 s"])
     points: Points = Field(
-        description="a table of name = [x, y], metres, or a file of points",
+        description="a table of name = [x, y], metres, or of tables with x and y, or a file of points",
         examples=[{"harbour": [100.0, 50.0]}],
     )
     variables: VariableNames | None = Field(

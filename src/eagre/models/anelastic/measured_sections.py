@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.config.maps import AveragesSection
+from eagre.config.places import named, own_names
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
@@ -128,6 +129,9 @@ class ProbeSection(Section):
     )
 
 
+Points = Annotated[list[ProbeSection], named(ProbeSection, {"x": 1600.0, "z": [10.0, 40.0]}), AfterValidator(own_names)]
+
+
 class ProbesSection(MeasuredSection):
     """Fields at points and in columns over time, in a NetCDF or CSV file."""
 
@@ -137,22 +141,15 @@ class ProbesSection(MeasuredSection):
         description="a file name that ends in .nc or .csv, relative to the case file", examples=["probes.nc"]
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["1 s"])
-    points: list[ProbeSection] = Field(
-        description="the sections [[probes.points]]", examples=[[{"name": "mast", "x": 1600.0, "z": [10.0, 40.0]}]]
+    points: Points = Field(
+        description="tables by name, or the sections [[probes.points]]",
+        examples=[[{"name": "mast", "x": 1600.0, "z": [10.0, 40.0]}]],
     )
     variables: VariableNames | None = Field(
         default=None,
         description="names of fields, velocity for u, v and w; wind and theta if not given",
         examples=[["u", "w"]],
     )
-
-    @model_validator(mode="after")
-    def _own_names(self) -> ProbesSection:
-        names = [one.name for one in self.points]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"two probes {name!r}", allowed="a name of its own for each", fix=f'name = "{name} 2"')
-        return self
 
     @property
     def any(self) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from eagre.config.places import named, own_names
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
@@ -54,6 +55,9 @@ class ProbeSection(Section):
         return self
 
 
+Points = Annotated[list[ProbeSection], named(ProbeSection, {"x": 12.0, "z": [-0.2, -0.1]}), AfterValidator(own_names)]
+
+
 class ProbesSection(MeasuredSection):
     """Velocity, acceleration and pressure under the surface over time, in a NetCDF or CSV file."""
 
@@ -63,18 +67,10 @@ class ProbesSection(MeasuredSection):
         description="a file name that ends in .nc or .csv, relative to the case file", examples=["probes.nc"]
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["0.1 s"])
-    points: list[ProbeSection] = Field(
-        description="the sections [[probes.points]]", min_length=1,
+    points: Points = Field(
+        description="tables by name, or the sections [[probes.points]]", min_length=1,
         examples=[[{"name": "pile", "x": 12.0, "z": [-0.2, -0.1]}]],
     )  # fmt: skip
-
-    @model_validator(mode="after")
-    def _own_names(self) -> ProbesSection:
-        names = [one.name for one in self.points]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"two probes {name!r}", allowed="a name of its own for each", fix=f'name = "{name} 2"')
-        return self
 
     @property
     def note(self) -> str:
