@@ -14,6 +14,7 @@ from eagre.config.fieldvalues import ClassRaster, FieldValue, RasterFile
 from eagre.config.places import PlacesFile
 from eagre.config.section import Section
 from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
+from eagre.config.tides import SeriesTides
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS
 from eagre.config.volumes import VolumeValue
@@ -22,6 +23,7 @@ from eagre.config.zone_series import ZoneSeries
 from eagre.config.zones import Zones
 from eagre.models.registry import KINDS
 
+SERIES = (SeriesFile, SeriesTable, SeriesExpression, SeriesTides)
 HEAD = """\
 <!-- Made by tools/make_reference.py (make reference); change the source, not this page. -->
 
@@ -36,7 +38,7 @@ with the nearest name. Relative paths start from the case file's folder.
 |---|---|---|
 | a quantity | `2.5`, `"2 h"`, `"1 h 30 min"`, `"20 mm/h"` | a plain number is in SI units, a text names its unit |
 | a field | `0.03`, `"where(x < 10, 2.5, 0.5)"` | a number, an expression in x, y and bed, a raster, zones (below) |
-| a signal | `0.5`, `"150 m3/s"` | a number, or a series over time (three forms below) |
+| a signal | `0.5`, `"150 m3/s"` | a number, or a series over time (four forms below) |
 
 Series are linear between their rows and must cover the run.
 """
@@ -122,7 +124,17 @@ def waves() -> Iterator[str]:
 def page() -> str:
     """The whole page."""
     lines = [HEAD]
-    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster, Zones, ZoneSeries, PlacesFile):
+    for form in (
+        SeriesFile,
+        SeriesTable,
+        SeriesExpression,
+        SeriesTides,
+        RasterFile,
+        ClassRaster,
+        Zones,
+        ZoneSeries,
+        PlacesFile,
+    ):
         lines += [f"### {first_line(form).rstrip('.')}", "", *table(form)]
     lines += waves()
     lines += ["### Expressions", "", f"Functions: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]

@@ -71,6 +71,7 @@ PARTS = (
     Part("Closure of air", "For `closure` of `AnelasticFlow`.", f"{AIR}.closure", ("Smagorinsky",), True),
     Part("Wind over an ocean", "For `wind_curl`.", "eagre.models.barotropic.inputs", ("curl_of_stress",)),
     Part("Cyclones", "[How to](../how-to/weather.md).", "eagre.cyclone", ("Track", "cyclone_fields", "holland"), True),
+    Part("Tides", "[How to](../how-to/boundaries.md#tides).", "eagre.tides", ("speed", "argument", "heights"), True),
     Part("Waves", "Usable without a model; [how to](../how-to/waves.md).", "eagre.waves"),
     Part("Advection", "[How to](../how-to/advection.md).", "eagre.advection"),
     Part("Poisson solver", "[How to](../how-to/poisson.md).", "eagre.solvers.poisson"),

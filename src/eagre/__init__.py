@@ -55,6 +55,7 @@ _PACKAGES = (
     "plots",
     "solvers",
     "terms",
+    "tides",
     "waves",
 )
 

@@ -10,6 +10,7 @@ from eagre import models as models
 from eagre import plots as plots
 from eagre import solvers as solvers
 from eagre import terms as terms
+from eagre import tides as tides
 from eagre import waves as waves
 from eagre.boundaries.absorbing import Absorbing as Absorbing
 from eagre.boundaries.discharge import Discharge as Discharge

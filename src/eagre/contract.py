@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    import xarray
+
     from eagre.backend.device import Device
     from eagre.backend.group import Group
     from eagre.fields import Variable
@@ -186,7 +188,7 @@ class Model(Protocol):
         gauges: Mapping[str, tuple[float, float]] | None = None,
         gauge_interval: float | None = None,
         progress: bool = False,
-    ) -> Any:
+    ) -> xarray.Dataset:
         """Run to `until`, s, and return fields over time as an `xarray.Dataset` (`models.dataset.run_to_dataset`)."""
         ...
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 import numpy as np
 
+from eagre import tides
 from eagre.errors import InputError
 from eagre.given import own_array
+from eagre.names import nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +135,58 @@ class Series:
         >>> len(tide.times)
         289
         """
-        if not (0.0 < every < math.inf and start < end < math.inf):
-            raise InputError(
-                f"{name}: every {every} s from {start} s to {end} s",
-                allowed="a step > 0 and an end after the start",
-                fix="Series.sampled(function, end=86400.0, every=60.0)",
-            )
-        times = start + every * np.arange(math.ceil((end - start) / every * (1.0 - 1e-12)) + 1)
+        times = _instants(start, end, every, name, "sampled(function, ")
         return cls(times, np.array([function(float(time)) for time in times]), name)
+
+    @classmethod
+    def of_tides(
+        cls,
+        constituents: Mapping[str, Sequence[float]],
+        end: float,
+        *,
+        phases: str | date | np.datetime64,
+        start_date: str | date | np.datetime64 | None = None,
+        mean: float = 0.0,
+        every: float = 60.0,
+        start: float = 0.0,
+        name: str = "tides",
+    ) -> Series:
+        """A tide of constituents, taken every `every` s from `start` to `end` and linear in between.
+
+        Parameters
+        ----------
+        constituents : dict of str to (amplitude, phase lag)
+            Names of `eagre.tides.NAMES`, such as M2; amplitudes in units of what the series drives, lags in degrees.
+        end : float
+            Model time, s.
+        phases : "greenwich", "start" or a date
+            "greenwich": lags behind the equilibrium tide at Greenwich, as harmonic analyses and atlases give them, so
+            that f A cos(V + u - lag) is summed (`eagre.tides`). "start": A cos(speed t - lag), t from model time 0. A
+            date, UTC: the same with t from that date.
+        start_date : date
+            Of model time 0, UTC; needed unless `phases` is "start".
+        mean : float
+            Added to the sum.
+        every, start : float
+            s. A line through samples a minute apart misses an M2 of 1 m by 0.01 mm, an M8 by 0.14 mm.
+        name : str
+            For error messages.
+
+        Raises
+        ------
+        InputError
+            If a constituent is not known, numbers are none, or the date of model time 0 is needed and not given.
+
+        Examples
+        --------
+        >>> tide = Series.of_tides({"M2": (1.0, 90.0)}, end=44714.2, phases="start")
+        >>> round(tide(0.25 * 44714.2), 3)
+        1.0
+        """
+        times = _instants(start, end, every, name, "of_tides(constituents, phases='start', ")
+        wanted = tides.checked(constituents)
+        zero, later = _phases(phases, start_date, name)
+        return cls(times, mean + tides.heights(wanted, times + later, zero), name)
 
     @property
     def is_constant(self) -> bool:
@@ -170,6 +216,35 @@ class Series:
                 if start < self.times[0]
                 else f"end_time = {self.times[-1]:g}, or a longer series",
             )
+
+
+def _instants(start: float, end: float, every: float, name: str, call: str) -> np.ndarray:
+    """Times from `start` to `end` or just beyond, s; `call` is what to write in front of them."""
+    if not (0.0 < every < math.inf and start < end < math.inf):
+        raise InputError(
+            f"{name}: every {every} s from {start} s to {end} s",
+            allowed="a step > 0 and an end after the start",
+            fix=f"Series.{call}end=86400.0, every=60.0)",
+        )
+    return start + every * np.arange(math.ceil((end - start) / every * (1.0 - 1e-12)) + 1)
+
+
+def _phases(
+    phases: str | date | np.datetime64, start_date: str | date | np.datetime64 | None, name: str
+) -> tuple[np.datetime64 | None, float]:
+    """The date of model time 0 if phase lags are Greenwich's, and else by how much later than `phases` that is, s."""
+    if isinstance(phases, str) and phases == "start":
+        return None, 0.0
+    if isinstance(phases, str) and (near := nearest(phases, ("greenwich", "start"))) not in (None, phases):
+        got = f"{name}: phases = {phases!r}"
+        raise InputError(got, allowed='"greenwich", "start" or a date', fix=f'phases="{near}"')
+    if start_date is None:
+        got = f"{name}: phases = {str(phases)!r} without a date of model time 0"
+        raise InputError(got, allowed='start_date, or phases="start"', fix='start_date="2026-01-31"')
+    zero = _utc(start_date, f"{name}: start_date")
+    if isinstance(phases, str) and phases == "greenwich":
+        return zero, 0.0
+    return None, float((zero - _utc(phases, f"{name}: phases")) / np.timedelta64(1, "s"))
 
 
 def _utc(moment: object, what: str) -> np.datetime64:

@@ -230,7 +230,7 @@ def test_missing_input_files_are_told_with_their_full_path(tmp_path):
         ("{expression = 'sin(t)'}", "boundaries.west.rate.every", ["nothing"]),
         ("'3 * sin(t)'", "boundaries.west.rate", ["every", '{expression = "3 * sin(t)"']),
         ("{file = 'river.csv', units = 'mm/h'}", "boundaries.west.rate", ["no unit of discharge"]),
-        ("[1]", "boundaries.west.rate", ["file, times and values, or expression"]),
+        ("[1]", "boundaries.west.rate", ["file, times and values, expression, or constituents"]),
         ("true", "boundaries.west.rate", ["true", "m3/s"]),
     ],
 )

@@ -78,3 +78,8 @@ def test_files_take_a_velocity_for_its_components(kind, tmp_path):
         gauges.write(model)
     with xr.open_dataset(tmp_path / "gauges.nc", decode_times=False) as found:
         assert [name for name in found.data_vars if "time" in found[name].dims] == names
+
+
+def test_a_run_of_any_model_has_a_type():
+    """For editors and checkers: of `load_case(...).build()` they know no more than the contract."""
+    assert Model.run.__annotations__["return"] == "xarray.Dataset"

@@ -1,4 +1,4 @@
-"""Values that may change with time: a number, a series file, a short table, or an expression in t."""
+"""Values that may change with time: a number, a series file, a short table, an expression in t, or a tide."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
 from eagre.config.expressions import Expression
 from eagre.config.section import Section, check
+from eagre.config.tides import SeriesTides, check_samples
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity, unit_factor
 from eagre.config.values import InputFile, PositiveSeconds, Seconds, key_of
@@ -84,11 +85,14 @@ class SeriesExpression(Section):
 
     def series(self, start: float, end: float) -> Series:
         """Samples from `start` to `end`, s."""
+        check_samples(start, end, self.every)
         count = max(2, int(np.ceil((end - start) / self.every - 1e-9)) + 1)
-        if count > 10_000_000:
-            raise InputError(f"every = {self.every:g} s, that is {count} samples", allowed="at most 10 million samples")
         times = start + self.every * np.arange(count)
         return Series(times, Expression(self.expression, ("t",))(t=times), f'"{self.expression}"')
+
+
+Source = SeriesFile | SeriesTable | SeriesExpression | SeriesTides
+"""Tables that a series comes from."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,12 @@ class Signal:
 
     Parameters
     ----------
-    source : float, SeriesFile, SeriesTable or SeriesExpression
+    source : float, SeriesFile, SeriesTable, SeriesExpression or SeriesTides
     dimension : str
         A key of `eagre.config.units.DIMENSIONS`.
     """
 
-    source: float | SeriesFile | SeriesTable | SeriesExpression
+    source: float | Source
     dimension: str
 
     def resolve(self, start: float, end: float, start_date: datetime | None = None) -> float | Series:
@@ -117,6 +121,8 @@ class Signal:
             return float(self.source)
         if isinstance(self.source, SeriesExpression):
             return self.source.series(start, end)
+        if isinstance(self.source, SeriesTides):
+            return self.source.series(start, end, self.dimension, start_date)
         if isinstance(self.source, SeriesTable):
             series = self.source.series(self.dimension)
         else:
@@ -145,15 +151,20 @@ def signal(dimension: str) -> PlainValidator:
         raise InputError(
             f"{key_of(info)} = {literal(value)}",
             allowed=f'a number in {DIMENSIONS[dimension].si}, a text such as "{DIMENSIONS[dimension].example}", '
-            "or a table with file, times and values, or expression",
+            "or a table with file, times and values, expression, or constituents",
             fix=f'{key_of(info)} = {{file = "series.csv"}}',
         )
 
     return PlainValidator(read)
 
 
-def _source(value: dict[str, Any], info: ValidationInfo, dimension: str) -> SeriesFile | SeriesTable | SeriesExpression:
+def _source(value: dict[str, Any], info: ValidationInfo, dimension: str) -> Source:
     """The kind of table that its keys say."""
+    if "constituents" in value or "phases" in value:
+        tide = check(SeriesTides, value, info.context)
+        tide.checked(dimension)
+        parse_quantity(tide.mean, dimension, "mean")
+        return tide
     if "expression" in value:
         return check(SeriesExpression, value, info.context)
     if "times" in value or "values" in value:
