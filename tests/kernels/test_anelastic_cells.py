@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.pace import Pace
@@ -77,6 +78,25 @@ def test_faces_in_one_kernel(shape, walls, hill):
 @GRIDS
 def test_the_advector_is_that_of_the_oracle(device, shape, walls, hill, precision):
     check_advector(device, shape, walls, hill, precision)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("device", [PlainDevice(), CpuDevice()], ids=["plain", "compiled"])
+@pytest.mark.parametrize("hill", [False, True])
+def test_what_leaves_a_cell_over_its_mass(device, hill):
+    """Through all six faces, the largest of each row; rows one after the other, level by level."""
+    nz, ny, nx = shape = (3, 4, 5)
+    v1, v2, v3 = (RNG.standard_normal(one) for one in ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx)))
+    mass = 1.0 + RNG.random(shape if hill else (nz, 1, 1))
+    leaving = sum(
+        np.maximum(np.take(v, range(1, n + 1), axis), 0.0) - np.minimum(np.take(v, range(n), axis), 0.0)
+        for v, n, axis in ((v1, nx, 2), (v2, ny, 1), (v3, nz, 0))
+    )
+    out = device.zeros((nz * ny,), np.float64)
+    loop = device.loop(kernels.largest_outflow, "double", {"TERRAIN": hill})
+    device.run([device.over(loop, (nz * ny,), (*map(device.array, (v1, v2, v3, mass)), out))])
+    device.synchronize()
+    np.testing.assert_allclose(device.host(out).reshape(nz, ny), (leaving / mass).max(axis=2), rtol=1e-14)
 
 
 def check_advector(device, shape, walls, hill, precision):

@@ -117,6 +117,7 @@ class Closure:
     ambient: Array  # theta_e
     height: Array  # over the ground
     roughness: float = 0.0  # with drag: lengths fall towards the ground
+    constants: tuple[float, float] = (0.0, 0.0)  # viscosity and diffusivity, beside K and K / Pr
 
     def length2(self, shape: tuple[int, ...]) -> Array:
         """l^2: of a cell's size, and near ground with drag of the height."""
@@ -142,5 +143,6 @@ class Closure:
 
     def __call__(self, fields: list[Array]) -> list[Array]:
         k = self.mixing(fields)
-        wind = tendency(fields[:3], k, self.space, True)
-        return [*wind, *tendency([fields[3] + self.ambient], k / self.prandtl, self.space, False)]
+        viscosity, diffusivity = self.constants
+        wind = tendency(fields[:3], k + viscosity, self.space, True)
+        return [*wind, *tendency([fields[3] + self.ambient], k / self.prandtl + diffusivity, self.space, False)]

@@ -9,10 +9,11 @@ import pytest
 
 from eagre.backend.device import CpuDevice
 from eagre.cases.air import PERIOD, taylor_green
+from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.models.anelastic import stress
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.metric import Metric
@@ -28,6 +29,40 @@ ON = {"device": "cpu", "precision": "double"}
 
 def hill_of(grid, height):
     return height * (1.0 + np.cos(2.0 * np.pi * grid.x / (grid.nx * grid.dx)))[None]
+
+
+def test_viscosity_between_walls_and_levels_at_any_distance():
+    """div(rho nu grad f) / rho of noise by hand: what stands across a wall is odd about it, all else even."""
+    grid, levels = Grid.of_points(5, 4, 400.0, 180.0), np.array([0.0, 30.0, 90.0, 240.0, 400.0])
+    shape, nu, kappa = (5, 4, 5), 2.0, 0.5
+    model = AnelasticFlow(
+        grid, levels, atmosphere=anelastic(), sides={"x": "wall", "y": "wall"}, viscosity=nu, diffusivity=kappa,
+        scalars={"dye": 0.0}, **ON,
+    )  # fmt: skip
+    fields, noise = model.engine.steps.fields, np.random.default_rng(2)
+    exner = 1.0 - GRAVITY * levels / (DRY_AIR_HEAT_CAPACITY * 300.0)
+    density = exner ** (DRY_AIR_HEAT_CAPACITY / DRY_AIR_GAS_CONSTANT - 1.0)
+    thick = np.gradient(levels)
+    held = {name: noise.standard_normal(shape) for name in fields.drag}
+    assert set(held) == {"u", "v", "w", "theta", "dye"}
+    for name, values in held.items():
+        model.engine.device.fill(fields.present[name], values)
+    model.engine.device.run(model.engine.steps.tendencies.launches())
+    for name, f in held.items():
+        expected = np.zeros(shape)
+        for axis, odd, spacing in ((2, "u", 100.0), (1, "v", 60.0), (0, "w", None)):
+            f_ = np.moveaxis(f, axis, 0)
+            beyond = np.pad(f_, ((1, 1), (0, 0), (0, 0)), mode="reflect")
+            beyond[[0, -1]] *= -1.0 if name == odd else 1.0
+            steps = np.diff(beyond, axis=0)
+            if spacing is None:
+                weight = np.pad(density / thick, 1, mode="reflect")
+                steps *= 0.5 * (weight[1:] + weight[:-1])[:, None, None]
+                found = np.diff(steps, axis=0) / (density * thick)[:, None, None]
+            else:
+                found = np.diff(steps, axis=0) / spacing**2
+            expected += (nu if name in "uvw" else kappa) * np.moveaxis(found, 0, axis)
+        np.testing.assert_allclose(fields.drag[name], expected, rtol=0, atol=1e-14, err_msg=name)
 
 
 @pytest.mark.parametrize("hill", [0.0, 40.0])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.constants import GRAVITY
+from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 
 TIGHT = {"single": 3e-5, "double": 1e-12}
 
@@ -22,10 +22,10 @@ def flow(precision="double", hill=False, sides=None, shape=(9, 6, 8), **options)
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(shape) + mean for mean in (10.0, -3.0, 0.0))
     ground = 150.0 * np.exp(-(((grid.x - 400.0) / 150.0) ** 2)) * np.ones(grid.shape) if hill else None
+    known = {"atmosphere": boussinesq(buoyancy_frequency=0.01), "scalars": {"dye": rng.random(shape)}}
     return eagre.AnelasticFlow(
-        grid, nz, height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind,
-        theta=rng.standard_normal(shape), scalars={"dye": rng.random(shape)}, sides=sides, ground=ground,
-        device="cpu", precision=precision, **options,
+        grid, nz, height=800.0, velocity=wind, theta=rng.standard_normal(shape), sides=sides, ground=ground,
+        device="cpu", precision=precision, **(known | options),
     )  # fmt: skip
 
 
@@ -139,6 +139,50 @@ def test_profiles_are_those_of_plain_sums(precision, sides, hill, heights):
         np.testing.assert_allclose(found[name][whole], rate[whole], rtol=0, atol=30 * TIGHT[precision] * scale)
     total = np.sum([found[name] for name in (*rates, "tke_residual") if name != "tke_storage"], axis=0)
     np.testing.assert_allclose(total[whole], found["tke_storage"][whole], rtol=1e-9, atol=1e-12)
+
+
+def test_the_budget_of_air_whose_density_falls_with_height():
+    """Transport and pressure work are divergences of fluxes of mass; g / theta_b is that of each height."""
+    n_b, power = 0.03, DRY_AIR_HEAT_CAPACITY / DRY_AIR_GAS_CONSTANT - 1.0
+    air = anelastic(reference_frequency=n_b, buoyancy_frequency=0.01)
+    model = flow(shape=(9, 4, 5), atmosphere=air, courant=0.4)
+    averages = model.profiles(1, [0.0, 130.0, 200.0, 520.0, 799.0])
+    means, found = over_time(model, averages, 3)
+    z, s = averages.heights, n_b**2 / GRAVITY
+    theta_b = 300.0 * np.exp(s * z)
+    exner = 1.0 - GRAVITY / DRY_AIR_HEAT_CAPACITY * (1.0 / 300.0 - 1.0 / theta_b) / s
+    density = exner**power / theta_b  # times a constant
+    rates = {
+        "tke_buoyancy": GRAVITY / theta_b * means["w_theta_covariance"],
+        "tke_transport": -gradient(density * means["we"], z) / density,
+        "tke_pressure": -gradient(density * means["wp"], z) / density,
+    }
+    for name, rate in rates.items():
+        np.testing.assert_allclose(found[name], rate, rtol=0, atol=1e-9 * np.abs(rate).max(), err_msg=name)
+    np.testing.assert_allclose(found["theta"], means["theta_perturbation"] + 300.0 * np.exp(1e-4 / GRAVITY * z))
+
+
+def test_the_budget_of_a_ring_of_heights_goes_round():
+    """Between the last level and the first the same distance as between others."""
+    grid, rng = eagre.Grid.of_points(5, 4, 500.0, 400.0, periodic=(True, True)), np.random.default_rng(3)
+    model = eagre.AnelasticFlow(
+        grid, 6, height=600.0, velocity=tuple(rng.standard_normal((3, 6, 4, 5))), sides={"z": "periodic"},
+        courant=0.4, device="cpu", precision="double",
+    )  # fmt: skip
+    averages = model.profiles(1)
+    model.advance(1e9, max_steps=1)
+    found = averages.take(model.time)
+    wind = [model.field(name) for name in "uvw"]
+    means = [one.mean((1, 2)) for one in wind]
+    u, v, w = (one - mean[:, None, None] for one, mean in zip(wind, means, strict=True))
+
+    def rise(f):
+        return (np.roll(f, -1) - np.roll(f, 1)) / 200.0
+
+    shear = -sum((one * w).mean((1, 2)) * rise(mean) for one, mean in zip((u, v, w), means, strict=True))
+    np.testing.assert_allclose(found["tke_shear"], shear, rtol=0, atol=1e-12 * np.abs(shear).max())
+    transport = -rise((0.5 * w * (u * u + v * v + w * w)).mean((1, 2)))
+    np.testing.assert_allclose(found["tke_transport"], transport, rtol=0, atol=1e-12 * np.abs(transport).max())
 
 
 def test_samples_every_few_steps_count_by_their_time():

@@ -107,15 +107,17 @@ def test_noise_leaves_without_a_limiter(axis):
 
 
 def test_layers_at_sides_damp_as_their_rate_says():
-    """Without anything else a wind falls as exp(-A t) towards the ambient one."""
+    """Without anything else a wind falls as exp(-A t) towards the ambient one; a scalar that is mixed stays."""
     grid = Grid.of_points(9, 1, 800.0, 1.0, periodic=(True, True))
     model = AnelasticFlow(
-        grid, 1, height=1.0, velocity=(0.0, 1.0, 0.0), side_absorber={"x": (200.0, 0.02)}, time_step=0.5, **ON
-    )
+        grid, 1, height=1.0, velocity=(0.0, 1.0, 0.0), scalars={"dye": 2.0}, diffusivity=1.0,
+        side_absorber={"x": (200.0, 0.02)}, time_step=0.5, **ON,
+    )  # fmt: skip
     model.advance(50.0)
     rates = model.setup.side_absorber[0]
     assert rates[0] == pytest.approx(0.02) and rates[4] == 0.0 and rates == pytest.approx(rates[::-1], abs=1e-12)
     np.testing.assert_allclose(model.field("v")[0, 0], np.exp(-50.0 * rates), rtol=2e-5)
+    np.testing.assert_allclose(model.field("dye"), 2.0, rtol=1e-14)
 
 
 def test_what_open_sides_refuse():

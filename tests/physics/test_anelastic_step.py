@@ -84,17 +84,22 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     return model, oracle.start(wind, theta, theirs), theirs
 
 
+def layered(**options):
+    """Air whose reference is stratified too: theta_b rises by 4 % to the top."""
+    return anelastic(reference_frequency=0.03, **options)
+
+
 CASES = {
     "flat": (((5, 4, 6), ("wall", "periodic", "periodic"), False), {"viscosity": 2.0}),
-    "turning": (((4, 5, 5), ("wall", "periodic", "periodic"), False), {"coriolis": 0.2, "equations": anelastic}),
-    "box": (((5, 4, 6), ("wall", "wall", "wall"), False), {"equations": anelastic}),
+    "turning": (((4, 5, 5), ("wall", "periodic", "periodic"), False), {"coriolis": 0.2, "equations": layered}),
+    "box": (((5, 4, 6), ("wall", "wall", "wall"), False), {"equations": layered}),
     "plane": (((6, 1, 7), ("wall", "periodic", "wall"), False), {}),
-    "hill": (((5, 4, 6), ("wall", "periodic", "periodic"), True), {"equations": anelastic}),
+    "hill": (((5, 4, 6), ("wall", "periodic", "periodic"), True), {"equations": layered}),
     "turning-hill": (((4, 5, 5), ("wall", "periodic", "periodic"), True), {"coriolis": 0.2}),
     "hill-at-wall": (((5, 1, 6), ("wall", "periodic", "wall"), True), {}),
-    "open": (((5, 1, 6), ("wall", "periodic", "open"), False), {"equations": anelastic}),
+    "open": (((5, 1, 6), ("wall", "periodic", "open"), False), {"equations": layered}),
     "open-box": (((4, 5, 5), ("wall", "open", "open"), False), {"coriolis": 0.2}),
-    "open-hill": (((5, 1, 7), ("wall", "periodic", "open"), True), {"equations": anelastic}),
+    "open-hill": (((5, 1, 7), ("wall", "periodic", "open"), True), {"equations": layered}),
 }
 
 
@@ -140,19 +145,20 @@ def surface_of(nx):
 
 
 CASES |= {
-    "ground": (((5, 1, 6), ("wall", "periodic", "periodic"), False), {**surface_of(6), "equations": anelastic}),
-    "ground-hill": (((5, 1, 5), ("wall", "periodic", "periodic"), True), {**surface_of(5), "equations": anelastic}),
+    "ground": (((5, 1, 6), ("wall", "periodic", "periodic"), False), {**surface_of(6), "equations": layered}),
+    "ground-hill": (((5, 1, 5), ("wall", "periodic", "periodic"), True), {**surface_of(5), "equations": layered}),
 }
 
 
-def closed_with(roughness):
-    """The oracle's side of a closure, with drag where there is a roughness."""
+def closed_with(roughness, constants=(0.0, 0.0)):
+    """The oracle's side of a closure, with drag where there is a roughness, beside a viscosity and a diffusivity."""
 
     def closed(grid, z, air, theirs):
         shape = (z.shape[0], *grid.shape)
         z = np.broadcast_to(z, shape)
         space = Space(theirs.spacing, theirs.walls, theirs.density, theirs.g13, theirs.g23, theirs.g33)
-        closure = Closure(space, 0.2, 0.4, theirs.stability, theirs.buoyancy, air.ambient(z), z - z[0], roughness)
+        rest = theirs.stability, theirs.buoyancy, air.ambient(z)
+        closure = Closure(space, 0.2, 0.4, *rest, z - z[0], roughness, constants)
         if not roughness:
             return closure
         heat = np.zeros(grid.shape)
@@ -170,10 +176,10 @@ def viscous(grid, z, air, theirs):
 
 
 CLOSED = {"closure": Smagorinsky(0.2, 0.4)}
-DRAGGED = {**CLOSED, "surface": ground.Surface(roughness=0.5), "push": closed_with(0.5)}
+DRAGGED = {**CLOSED, "surface": ground.Surface(roughness=0.5), "push": closed_with(0.5, (2.0, 1.0)), "viscosity": 2.0}
 CASES |= {
     "closure": (((4, 3, 4), ("wall", "periodic", "wall"), False), {**CLOSED, "push": closed_with(0.0)}),
-    "closure-hill": (((4, 1, 5), ("wall", "periodic", "periodic"), True), {**DRAGGED, "equations": anelastic}),
+    "closure-hill": (((4, 1, 5), ("wall", "periodic", "periodic"), True), {**DRAGGED, "equations": layered}),
     "viscous-hill": (((4, 1, 5), ("wall", "periodic", "periodic"), True), {"viscosity": 2.0, "push": viscous}),
 }
 QUICK = ("closure-hill", "forced", "ground", "flat", "plane", "hill", "open")

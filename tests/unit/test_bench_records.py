@@ -6,11 +6,14 @@ import json
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from eagre.bench import bench
+from eagre.backend.select import select
+from eagre.bench import bench, benchmark
 from eagre.bench.benchmark import KEYS, merged, subject_of
 from eagre.bench.shallow_water import WetBasin, basin, initial
 from eagre.bench.shallow_water_adi import Pool
@@ -40,6 +43,38 @@ def test_numbers_of_a_record_agree(records):
         assert record["fraction_of_copy"] is None  # it fits in the cache
         assert record["steps"] >= 2 and record["copy_gb_per_s"] > 0
         assert record["error"].startswith("volume ")
+
+
+def test_speed_is_held_against_a_copy_where_a_grid_leaves_the_cache(monkeypatch):
+    """Bytes a second of a step over those of the copy; a cache that holds all words of the grid says nothing."""
+    touched = WetBasin.resident * 8 * 48 * 48
+    for cache, counts in ((touched, True), (1.01 * touched, False)):
+        monkeypatch.setattr("eagre.bench.benchmark.cache_bytes", lambda device, cache=cache: cache)
+        options = {"variants": ("rk2",), "repeats": 1, "seconds": 1e-4, "commit": "abc", "compare": False}
+        for record in bench("shallow-water", "cpu", "double", [48], **options):
+            moved = 17 * 8 * 48 * 48 / (1e-3 * record["ms_per_step"])
+            expected = pytest.approx(moved / (1e9 * record["copy_gb_per_s"])) if counts else None
+            assert record["fraction_of_copy"] == expected
+
+
+def test_steps_before_a_timing_do_not_count(monkeypatch):
+    """Of calls of 4 steps that take 0.5 s, behind a thousand others: 0.125 s a step, as many rounds as 2 s need."""
+
+    def times(device, work, repeats, warm_up):
+        for _ in range(warm_up):
+            work()
+        taken = []
+        for _ in range(repeats):
+            before = model.steps
+            work()
+            taken.append(0.125 * (model.steps - before))
+        return taken
+
+    model: Any = SimpleNamespace(steps=1000)
+    model.unchecked_steps = lambda count: lambda: setattr(model, "steps", model.steps + count)
+    monkeypatch.setattr(benchmark, "times_of", times)
+    subject: Any = SimpleNamespace(steps_a_call={"cpu": 4})
+    assert benchmark._time_steps(subject, model, select("cpu"), 3, 2.0) == (48, [0.125] * 3)
 
 
 def test_records_of_the_implicit_model():

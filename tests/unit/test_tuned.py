@@ -156,6 +156,8 @@ def test_devices_of_one_run_are_all_tuned():
     found = tuned.chosen("cpu,cpu", KIND, 2 * CELLS, "single", "rk2")
     assert [member.layout("cpu.shallow-water").rows for member in found.device.members] == [16, 16]
     assert found.device.members[0] is found.device.members[1]
+    for cells, small in ((2 * 512**2, True), (2 * 512**2 + 1, False)):  # the larger share counts
+        assert ("size small" in tuned.chosen("cpu,cpu", KIND, cells, "single", "rk2").words) == small
 
 
 def test_a_case_over_several_devices_is_tuned(tmp_path):
@@ -410,6 +412,7 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     assert case.build().setup.scheme == "rk2"
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 0.5}, CELLS).scheme == "euler"
     assert case.build().setup.scheme == "euler"
+    assert tuned.scheme_for("cpu,cpu", KIND, 2 * 512**2, "single", "rk2")[0] == "euler"  # of the size of a share
     assert case.tuned.startswith("scheme euler: of whole runs (rk2 1 s, euler 0.5 s); shipped values; never tuned")
     for mode in ("off", "same-bits"):
         still = case_of(tmp_path, run=f'tuning = "{mode}"', numerics='scheme = "auto"')

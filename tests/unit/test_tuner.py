@@ -294,8 +294,8 @@ def test_a_journal_that_cannot_be_begun_anew_stays(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        {"seconds": ["fast"]}, {"seconds": []}, {"seconds": [-1.0]}, {"beside": [1.0]}, {"again": [1.0]}, {"choice": 3},
-        {"more": 1},
+        {"seconds": ["fast"]}, {"seconds": []}, {"seconds": [-1.0, 1.0]}, {"seconds": [0.0, 1.0]}, {"beside": [1.0]},
+        {"again": [1.0]}, {"choice": 3}, {"more": 1},
     ],
 )  # fmt: skip
 def test_a_line_that_is_no_trial_is_named(tmp_path, change):
@@ -702,5 +702,6 @@ def test_differences_are_held_against_values_of_the_same_unit():
     units = {"u": "m s-1", "v": "m s-1", "h": "m"}
     ours, theirs = {"u": [2.0], "v": [1e-9], "h": [1.0]}, {"u": [2.0], "v": [0.0], "h": [1.0]}
     assert difference(ours, theirs, units) == pytest.approx(5e-10)
+    assert difference({**ours, "u": [2.5]}, theirs, units) == pytest.approx(0.25)  # the largest, whichever comes last
     assert math.isinf(difference({"h": [np.nan]}, {"h": [1.0]}, units))
     assert difference({"h": [np.nan, 1.0]}, {"h": [np.nan, 1.0]}, units) == 0.0

@@ -165,6 +165,14 @@ def test_time_relative_to_what_ran_in_turn():
     assert relative([2.0, 3.0], [1.0, 1.0], "cuda") == 2.5 and relative([2.0], [], "cuda") == 1.0
     assert relative([2.2, 2.0], [1.0, 1.25], "cpu") == 2.0
     assert least([1.3, 1.3, 1.3, 1.3, 1.0], [1.0] * 5) == 1.0
+    squares = [float(n * n) for n in range(1, 13)]  # of which the middle half are those of 4 to 9
+    assert relative(squares[::-1], [1.0] * 12, "cuda") == pytest.approx((16 + 25 + 36 + 49 + 64 + 81) / 6)
+
+
+def test_the_deviation_of_a_run_by_hand():
+    """Pooled over trials, each about its own mean with a freedom less than runs; of few runs nothing is known."""
+    runs = [[0.9, 1.0, 1.1], [9.0, 10.0, 11.0]]
+    assert session.spread(4 * runs) == pytest.approx(0.1) and np.isinf(session.spread(3 * runs))
 
 
 def test_the_doubt_of_a_mean_of_the_middle_half(rng):

@@ -206,4 +206,5 @@ def test_threads_are_not_searched_where_every_launch_takes_one(monkeypatch):
         for space in spaces:
             choices = space.choices(cpu.table.values, card, "single")
             assert {choice["threads"] for choice in choices if "threads" in choice} == expected
+    assert [workload.card_of(cpu, cells).threads for cells in (8191, 8192)] == [1, 8]  # 8 numbers of each: 65,536
     assert workload.card_of(RecordingDevice(), 16).threads == 0
