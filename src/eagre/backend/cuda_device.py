@@ -15,7 +15,7 @@ import numpy as np
 
 from eagre.backend.cuda import cuda, pause
 from eagre.backend.cuda_facts import facts_from
-from eagre.backend.cuda_launch import Packed, kernel_of, launch_early
+from eagre.backend.cuda_launch import Packed, kernel_of
 from eagre.backend.cuda_outbox import Outbox
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
@@ -136,17 +136,11 @@ class CudaDevice(Device):
                 with self.stream:
                     launch.program(*launch.arguments)
                 continue
-            early = launch.early and self.starts_early
-            if isinstance(launch.program, Packed):
-                launch.program.launch(launch, self.stream.ptr, early=early)
-                continue
-            arguments = _numba_arrays(launch.arguments)
-            if launch.shared > STATIC_SHARED:
-                _allow_shared(launch.program, arguments, launch.shared, self.index)
-            if early:
-                launch_early(launch, arguments, self.stream.ptr)
+            one = self._bound(launch)
+            if isinstance(one.program, Packed):
+                one.program.launch(one, self.stream.ptr, early=one.early and self.starts_early)
             else:
-                launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
+                one.program[one.grid, one.block, self._numba_stream, one.shared](*one.arguments)
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:
         """Launches with packed arguments and loaded programs: a captured stream can make neither."""
@@ -160,13 +154,13 @@ class CudaDevice(Device):
     def _bound(self, launch: Launch) -> Launch:
         if isinstance(launch.program, Packed):
             return launch
-        arguments = _numba_arrays(launch.arguments)
-        kernel_of(launch.program, arguments).bind()
-        if not Packed.takes(launch.program, arguments):
-            return launch._replace(arguments=arguments)
+        kernel = kernel_of(launch.program, launch.arguments)
+        kernel.bind()
         if launch.shared > STATIC_SHARED:
-            _allow_shared(launch.program, arguments, launch.shared, self.index)
-        return launch._replace(program=Packed(launch.program, arguments), arguments=())
+            _allow_shared(launch.program, kernel, launch.shared, self.index)
+        if Packed.takes(kernel):
+            return launch._replace(program=Packed(kernel, launch.arguments), arguments=())
+        return launch._replace(arguments=_numba_arrays(launch.arguments))
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13; just run what none can hold."""
@@ -241,7 +235,7 @@ def _address(array: Any) -> int:
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
-def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: int) -> None:
+def _allow_shared(program: Any, kernel: Any, wanted: int, index: int) -> None:
     """Let a kernel have more than 48 KiB of shared memory; once a kernel and device."""
     if not hasattr(program, "allowed_shared"):
         program.allowed_shared = {}
@@ -250,7 +244,7 @@ def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: 
         return
     from cuda.bindings import driver
 
-    handle = kernel_of(program, arguments)._codelibrary.get_cufunc().kernel.handle
+    handle = kernel._codelibrary.get_cufunc().kernel.handle
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     (status,) = driver.cuKernelSetAttribute(name, wanted, handle, driver.cuDeviceGet(index)[1])
     if status != driver.CUresult.CUDA_SUCCESS:

@@ -1,57 +1,69 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportMissingImports=false
-"""Launches that may start before the kernel before has ended (programmatic dependent launch).
+"""Launches with arguments as kernels take them: found once for launches that are made again and again.
 
-The blocks of such a kernel are dealt out while the last ones of the kernel before still run; they wait in
-`grid_dependency_wait` until all of its stores can be seen. Captured into a graph this saves the time
-between two kernels, which is most of the time of a small grid.
+They may start before the kernel before has ended (programmatic dependent launch). The blocks of such a kernel are dealt
+out while the last ones of the kernel before still run; they wait in `grid_dependency_wait` until all of its stores can
+be seen. Captured into a graph this saves the time between two kernels, which is most of the time of a small grid.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
+import struct
 from typing import Any
 
+import cupy
 import numpy as np
 from cuda.bindings import driver
+from numba import cuda
 from numba.cuda import types
 
 from eagre.errors import DeviceError
 
+_KINDS: dict[Any, Any] = {}  # Numba's types of CuPy's arrays
+
 
 def kernel_of(program: Any, arguments: tuple[Any, ...]) -> Any:
     """The compiled kernel of a program for the types of `arguments`."""
-    return program.compile(tuple(program.typeof_pyval(argument) for argument in arguments))
+    return program.compile(tuple(_kind(program, argument) for argument in arguments))
 
 
-def launch_early(launch: Any, arguments: tuple[Any, ...], stream: int) -> None:
-    """Launch a kernel that may overlap the end of the one before it on the stream."""
-    Packed(launch.program, arguments).launch(launch, stream, early=True)
+def _kind(program: Any, value: Any) -> Any:
+    """The type of an argument; that of an array follows from its element, shape and strides: a view takes 100 us."""
+    if isinstance(value, tuple):
+        return types.BaseTuple.from_types([_kind(program, item) for item in value], type(value))
+    if not isinstance(value, cupy.ndarray):
+        return program.typeof_pyval(value)
+    key = value.dtype, value.shape, value.strides
+    if key not in _KINDS:
+        _KINDS[key] = program.typeof_pyval(cuda.as_cuda_array(value))
+    return _KINDS[key]
 
 
 class Packed:
-    """A program with its arguments as its kernel takes them: found once for launches that are made again and again.
+    """A kernel's function and its parameters.
 
     Parameters
     ----------
-    program : a kernel's dispatcher
+    kernel : of Numba, bound
     arguments : tuple
-        Numba's views of arrays, numbers and tuples of them.
+        Arrays on the device, numbers and tuples of them.
     """
 
-    def __init__(self, program: Any, arguments: tuple[Any, ...]) -> None:
-        kernel = kernel_of(program, arguments)
-        words: list[Any] = []
+    def __init__(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
+        words: list[int] = []
         for kind, value in zip(kernel.argument_types, arguments, strict=True):
             words += _words(kind, value)
-        self._kept = arguments, words  # the kernel reads them by address
-        self._pointers = (ctypes.c_void_p * len(words))(*(ctypes.addressof(word) for word in words))
+        self._kept = arguments, np.array(words, np.uint64)  # the kernel reads them by address
+        first = self._kept[1].ctypes.data
+        self._pointers = (ctypes.c_void_p * len(words))(*range(first, first + 8 * len(words), 8))
         self._function = driver.CUfunction(int(kernel._codelibrary.get_cufunc().kernel.handle))
 
     @staticmethod
-    def takes(program: Any, arguments: tuple[Any, ...]) -> bool:
-        """Whether all arguments are of kinds that it knows."""
-        return all(_is_known(kind) for kind in kernel_of(program, arguments).argument_types)
+    def takes(kernel: Any) -> bool:
+        """Whether all arguments of a kernel are of kinds that it knows."""
+        return all(_is_known(kind) for kind in kernel.argument_types)
 
     def launch(self, launch: Any, stream: int, *, early: bool) -> None:
         """Launch it with the grid, block and shared memory of a `Launch`."""
@@ -76,15 +88,16 @@ def _is_known(kind: Any) -> bool:
     return isinstance(kind, (types.Array, types.Integer, types.Float, types.Boolean))
 
 
-def _words(kind: Any, value: Any) -> list[Any]:
-    """An argument as the kernel's parameters: an array is two null pointers, size, item, data, shape, strides."""
+def _words(kind: Any, value: Any) -> list[int]:
+    """An argument as words of 8 bytes; an array is two null pointers, size, item, data, shape, strides."""
     if isinstance(kind, types.Array):
         seen = value.__cuda_array_interface__
         shape, item = seen["shape"], np.dtype(seen["typestr"]).itemsize
         strides = seen.get("strides") or [item * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-        parts = (0, 0, math.prod(shape), item, seen["data"][0], *shape, *strides)
-        return [ctypes.c_int64(part) for part in parts]
+        return [0, 0, math.prod(shape), item, seen["data"][0], *shape, *(step % 2**64 for step in strides)]
     if isinstance(kind, types.BaseTuple):
         return [word for one, part in zip(kind, value, strict=True) for word in _words(one, part)]
-    name = {"float32": "c_float", "float64": "c_double"}.get(str(kind), f"c_{kind}")
-    return [getattr(ctypes, name)(int(value) if isinstance(kind, (types.Integer, types.Boolean)) else value)]
+    if isinstance(kind, types.Float):
+        form = "<f" if kind.bitwidth == 32 else "<d"
+        return [int.from_bytes(struct.pack(form, value), "little")]
+    return [int(value) % 2**64]

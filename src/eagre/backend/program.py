@@ -14,7 +14,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +67,19 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit. Without
     ``DEPENDENT_LAUNCHES`` the program has no instructions of compute capability 9.0.
     """
+    return _made_once(_source_of, entry, target, precision, switches)
+
+
+def _made_once(make: Callable[..., str], entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
+    """A text, which takes 2 ms to make and runs ask for again and again; the cell keeps it."""
+    chosen = ((name, value if isinstance(value, Cell) else repr(value)) for name, value in sorted(switches.items()))
+    key = make, target, precision, *chosen
+    if key not in entry.texts:
+        entry.texts[key] = make(entry, target, precision, switches)
+    return entry.texts[key]
+
+
+def _source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
     _collect(entry, target, precision, switches, pieces, constants, set())
@@ -232,6 +245,10 @@ _CUDA_LOOPS = {
 
 def loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
     """Source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)`` over a region."""
+    return _made_once(_loop_source, entry, target, precision, switches)
+
+
+def _loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
     parameters, axes = list(inspect.signature(entry.function).parameters), axes_of(entry)
     indices, names = parameters[:axes], ", ".join(parameters[axes:])
     if target in ("cuda", "simulator"):

@@ -112,9 +112,9 @@ class Space:
                     made[key] = _put(whole, parts, axis.made(choice[axis.name], precision))
         return {key: value for key, value in made.items() if value != shipped[key]}
 
-    def problem(self, choice: Choice, shipped: Mapping[str, Any], card: Card, precision: str) -> str:
-        """Why a choice is not tried, or ""."""
-        for key, value in self.values(choice, shipped, precision).items():
+    def problem(self, choice: Choice, values: Values, card: Card, precision: str) -> str:
+        """Why a choice, which makes these values, is not tried, or ""."""
+        for key, value in values.items():
             found = PARAMETERS[key].kind.problem(value, key)
             if found is not None:
                 return f"{found.key}: {found.allowed}"
@@ -134,8 +134,8 @@ class Space:
             names = (axis.name for axis in self.axes)
             choice = {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
             values = self.values(choice, shipped, precision)
-            if identity(values) not in found and not self.problem(choice, shipped, card, precision):
-                found[identity(values)] = choice
+            if (key := identity(values)) not in found and not self.problem(choice, values, card, precision):
+                found[key] = choice
         return list(found.values())
 
 
