@@ -144,6 +144,18 @@ def test_the_place_of_the_restart_is_checked_at_the_start(eagre, fake_case, tmp_
     assert not (tmp_path / "out.nc").exists() and not (tmp_path / "gauges.csv").exists()
 
 
+def test_folders_where_files_go_and_files_where_folders_go(eagre, fake_case, tmp_path):
+    path = fake_case()
+    (tmp_path / "out.nc").mkdir()
+    done = eagre("run", path, "--overwrite")
+    assert done.code == exits.BAD_INPUT
+    assert "output.file (line" in done.err and "out.nc, which is a folder" in done.err
+    (tmp_path / "out.nc").rmdir()
+    path = fake_case(file='"case.toml/inside/out.nc"')
+    done = eagre("run", path)
+    assert done.code == exits.NO_OUTPUT and f"{path} is a file" in done.err
+
+
 # -- older results are there until the newer ones are ----------------------------------------------------
 
 

@@ -22,6 +22,8 @@ def test_wrong_values_of_the_command_line(eagre, fake_case):
     assert done.code == exits.BAD_INPUT
     assert 'did you mean "end_time"?' in done.err
     assert "(line" not in done.err
+    done = eagre("run", fake_case(), "--set", "run.end_time=4", "--set", "run.end_time = 5")
+    assert done.code == exits.BAD_INPUT and "--set run.end_time twice" in done.err
 
 
 def test_a_stopped_run_tells_the_whole_command_that_goes_on(eagre, fake_case, tmp_path, opened):

@@ -36,6 +36,20 @@ def test_statistics_of_gauges(eagre, gauges, ending):
     assert float(row[4]) == pytest.approx(2.0, rel=0.01) and float(row[9]) == pytest.approx(0.02, rel=0.02)
 
 
+def test_a_gauge_where_nothing_moves(eagre, gauges):
+    """Its row has a level alone, those of the others stay; it has no spectrum."""
+    with xr.open_dataset(gauges / "gauges.nc") as dataset:
+        dataset = dataset.load()
+    dataset["surface_elevation"][:, 1] = 1.35  # whose mean is not exactly itself
+    dataset.to_netcdf(gauges / "still.nc", engine="h5netcdf")
+    done = eagre("waves", gauges / "still.nc")
+    assert done.code == 0, done.err
+    rows = {line.split()[0]: line.split() for line in done.out.splitlines() if line.split()}
+    assert rows["b"] == ["b", *["-"] * 8, "1.35", "0"] and float(rows["c"][1]) > 0.1
+    done = eagre("waves", gauges / "still.nc", "--spectrum", gauges / "s.csv")
+    assert done.code == exits.BAD_INPUT and "gauge b, where the surface does not move" in done.err
+
+
 def test_reflection_along_a_line(eagre, gauges):
     done = eagre("waves", gauges / "gauges.nc", "--depth", 0.8)
     assert done.code == 0, done.err

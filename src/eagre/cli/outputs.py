@@ -126,6 +126,7 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
 
 def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
     """Refuse outputs that are one file, inputs, or no place for a restart; make their folders."""
+    from eagre.io.files import is_store
     from eagre.io.places import same_place
     from eagre.io.restart import restart_place
 
@@ -144,6 +145,8 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
                     raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
             if key == ("restart",):
                 restart_place(path)
+            elif path.is_dir() and not is_store(path):
+                raise InputError(f"{path}, which is a folder", allowed="the name of a file")
         except InputError as error:
             if path in plan.files:
                 raise case.problem((*key, "file"), error) from None
@@ -289,11 +292,15 @@ def _prepare_folder(path: Path) -> None:
     """Make the folder of a file, and check that it can be written."""
     import os
 
+    from eagre.io.files import first_missing
+
     folder = path.resolve().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot make the folder {folder}: {error.strerror}") from None
+        place = first_missing(folder)
+        why = f"{place} is a file" if place.is_file() else error.strerror
+        raise OutputError(f"cannot make the folder {folder}: {why}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")
 

@@ -34,12 +34,12 @@ def run(
     """Run a case and write its output. Ctrl-C, or SIGTERM, writes a restart file and stops."""
     from eagre.backend.ahead import side_by_side
     from eagre.cli.outputs import plan_outputs
-    from eagre.config.changes import parse_change
+    from eagre.config.changes import parse_changes
     from eagre.config.toml import existing_file
     from eagre.io.places import locked
     from eagre.models.registry import load_case
 
-    case = load_case(case_file, dict(map(parse_change, changes or ())))
+    case = load_case(case_file, parse_changes(changes or ()))
     if threads is not None:
         _use_threads(threads)
     origin = restart if restart is not None else (case.restart.from_ if case.restart else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,6 +44,9 @@ def waves(
     times, values = _even(results, results.check_variable(variable), start, end)
     interval, rows = float(times[1] - times[0]), []
     for name, surface in zip(results.names, values.T, strict=True):
+        if surface.min() == surface.max():
+            rows.append([name, *["-"] * 8, f"{surface[0]:.4g}", "0"])
+            continue
         state = sea_state(surface, interval)
         numbers = (
             state.significant_height,
@@ -78,13 +81,23 @@ def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, inter
 
     from eagre.waves import power_spectrum
 
-    spectra = [power_spectrum(surface, interval) for surface in values.T]
+    spectra = [power_spectrum(surface, interval) for surface in _moving(names, values)]
     table = np.column_stack([spectra[0].frequency, *(one.values for one in spectra)])
     heads = ["frequency (Hz)", *(f"{name} variance density (m2/Hz)" for name in names)]
     with target.open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream)
         rows.writerow(heads)
         rows.writerows([f"{value:.9g}" for value in row] for row in table)
+
+
+def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:
+    """Series of gauges; one that does not move is refused by its name."""
+    from eagre.errors import InputError
+
+    for name, surface in zip(names, values.T, strict=True):
+        if surface.min() == surface.max():
+            raise InputError(f"gauge {name}, where the surface does not move", allowed="gauges in waves")
+        yield surface
 
 
 def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> tuple[np.ndarray, np.ndarray]:

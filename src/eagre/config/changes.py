@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from os import PathLike, fspath
 from typing import Any
@@ -51,6 +51,17 @@ def parse_change(text: str) -> tuple[str, Any]:
     except tomllib.TOMLDecodeError:
         return name, value
     return name, read["value"] if len(read) == 1 else value
+
+
+def parse_changes(texts: Iterable[str]) -> dict[str, Any]:
+    """Changes as they stand on a command line; each key once."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, value = parse_change(text)
+        if name in found:
+            raise InputError(f"--set {name} twice", allowed="each key once", fix=f"--set {text}")
+        found[name] = value
+    return found
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

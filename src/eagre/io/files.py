@@ -139,7 +139,7 @@ def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
     if full.is_dir():
         raise InputError(f"{what} {full}: a folder", allowed="a file", fix=f'file = "{path}/NAME"')
     if not full.parent.is_dir():
-        raise InputError(f"{what} {full}: the folder {_first_missing(full.parent)} does not exist", allowed="a file")
+        raise InputError(f"{what} {full}: the folder {first_missing(full.parent)} does not exist", allowed="a file")
     names = sorted(entry.name for entry in full.parent.iterdir() if entry.is_file())
     near = nearest_file(full.name, names)
     raise InputError(
@@ -186,7 +186,7 @@ def output_file(
         raise InputError(f"{what} {full}: a folder", allowed="a file name")
     folder = full.parent
     if not folder.is_dir():
-        missing = _first_missing(folder)
+        missing = first_missing(folder)
         if missing.exists():
             raise InputError(f"{what} {full}: {missing} is a file", allowed="a folder")
         raise InputError(f"{what} {full}: the folder {missing} does not exist", fix=f"mkdir -p {folder}")
@@ -206,7 +206,7 @@ def is_store(path: Path) -> bool:
     return (path / "zarr.json").is_file()
 
 
-def _first_missing(folder: Path) -> Path:
+def first_missing(folder: Path) -> Path:
     """The uppermost part of `folder` that is not a folder."""
     for part in [*reversed(folder.parents), folder]:
         if not part.is_dir():

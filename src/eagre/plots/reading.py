@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +62,7 @@ def open_results(path: str | Path, plane: str | None = None) -> Results:
         raise InputError(
             f"{path} with the dimensions {', '.join(map(str, dataset.dims)) or 'none'}",
             allowed="fields over (time, y, x) or series over (time, point), as eagre run writes them",
+            fix=f"eagre info {quote(str(path))}, which tells what it is",
         )
     return _gauges(path, dataset, series)
 

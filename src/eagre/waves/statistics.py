@@ -81,11 +81,10 @@ def sea_state(
         Length of the pieces of `power_spectrum`.
     """
     eta = checked_surface(surface)
+    _refuse_still(eta)
     level = float(eta.mean())
     eta = eta - level
     variance = float(np.mean(eta * eta))
-    if variance == 0.0:
-        raise InputError("a surface that does not move", allowed="a record of waves")
     spectrum = power_spectrum(eta, interval, segment=segment)
     waves = zero_crossings(eta, interval, crossing=crossing)
     highest = np.sort(waves.height)[::-1]
@@ -139,6 +138,7 @@ def power_spectrum(surface: Field, interval: float, *, segment: int | None = Non
 
     interval = positive("interval", interval, "s", 0.1)
     eta = checked_surface(surface)
+    _refuse_still(eta)
     size = min(eta.size, max(256, eta.size // 8)) if segment is None else whole("segment", segment, 8, eta.size)
     frequency, density = welch(eta, 1.0 / interval, nperseg=size, detrend="constant")
     return TabulatedSpectrum(frequency[1:], density[1:])
@@ -150,6 +150,11 @@ def checked_surface(surface: Field) -> Array:
     if eta.ndim != 1 or eta.size < 8 or not np.isfinite(eta).all():
         raise InputError(f"a surface of shape {eta.shape}", allowed="finite numbers, (n,), 8 or more")
     return eta
+
+
+def _refuse_still(eta: Array) -> None:
+    if np.ptp(eta) == 0.0:
+        raise InputError("a surface that does not move", allowed="a record of waves")
 
 
 def _moment(spectrum: TabulatedSpectrum, order: int, band: tuple[float, float] | None) -> float:
