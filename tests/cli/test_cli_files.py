@@ -144,6 +144,14 @@ def test_the_place_of_the_restart_is_checked_at_the_start(eagre, fake_case, tmp_
     assert not (tmp_path / "out.nc").exists() and not (tmp_path / "gauges.csv").exists()
 
 
+def test_a_result_is_no_restart_file(eagre, fake_case, tmp_path):
+    """The output of the run that is to go on, in place of its restart file: told as that, not as an input."""
+    path = fake_case()
+    assert eagre("run", path).code == 0
+    done = eagre("run", path, "--restart", tmp_path / "out.nc")
+    assert done.code == exits.BAD_INPUT and "out.nc: this is not a restart file" in done.err
+
+
 def test_folders_where_files_go_and_files_where_folders_go(eagre, fake_case, tmp_path):
     path = fake_case()
     (tmp_path / "out.nc").mkdir()

@@ -37,6 +37,7 @@ def run(
     from eagre.config.changes import parse_changes
     from eagre.config.toml import existing_file
     from eagre.io.places import locked
+    from eagre.io.restart import read_restart_header
     from eagre.models.registry import load_case
 
     case = load_case(case_file, parse_changes(changes or ()))
@@ -44,7 +45,7 @@ def run(
         _use_threads(threads)
     origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
     if origin is not None:
-        existing_file(origin, "restart file")
+        read_restart_header(existing_file(origin, "restart file"))
     plan = plan_outputs(case, origin=origin, overwrite=overwrite)
     with ExitStack() as stack:
         met = stack.enter_context(termination())
