@@ -20,7 +20,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.operator import Vector
 from eagre.models.anelastic.profiles import Table
-from eagre.models.anelastic.stability import largest_courant, largest_explicit_number
+from eagre.models.anelastic.stability import ROOM, largest_courant, largest_explicit_number
 from eagre.models.anelastic.stress import Medium, Mixing
 from eagre.models.anelastic.surface import Surface
 
@@ -133,9 +133,28 @@ def test_steps_follow_the_mixing_of_the_closure():
     for one in (model, plain):
         one.advance(0.5)
     assert model.statistics()["dt_min"] < 0.2 * plain.statistics()["dt_max"]
+    assert 0.9 * ROOM * 0.4 < model.engine.fastest <= 0.4
+    assert model.diagnostics()["mean_kinetic_energy"] < plain.diagnostics()["mean_kinetic_energy"]
+
+
+def test_mixing_is_held_to_what_a_step_bears_until_steps_are_short_enough():
+    """As where a wind rises of a sudden: a step 20 times too long."""
+    model = taylor_green(12, closure=Smagorinsky(2.0), courant=0.4, **ON)
+    model._stepper.time_step *= 20.0
+    model.advance(0.5)
     most = largest_explicit_number(largest_courant(model.setup.shape))
     assert 0.9 * most < model.engine.fastest < most
-    assert model.diagnostics()["mean_kinetic_energy"] < plain.diagnostics()["mean_kinetic_energy"]
+    assert model.statistics()["dt_min"] < 0.2 * model.statistics()["dt_max"]
+
+
+@pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "bands"])
+def test_the_first_step_is_half_of_what_the_mixing_of_the_start_bears(device):
+    """Vortices, of which K is known: l^2 |S|; a number of half of 0.4 in the fastest decay, 24 K / d^2."""
+    model, d = taylor_green(12, closure=Smagorinsky(2.0), courant=0.4, **{**ON, "device": device}), PERIOD / 12
+    u = model.field("u")[0]
+    eddy = (2.0 * d) ** 2 * 2.0 * np.abs(np.roll(u, -1, 1) - np.roll(u, 1, 1)) / (2.0 * d)  # u_y + v_x is 0
+    model.advance(1.0, max_steps=1)
+    assert model.time == pytest.approx(0.2 / (4.0 * 3.0 * 2.0 * eddy.max() / d**2), rel=1e-3)
 
 
 def test_mixing_that_is_too_strong_for_equal_steps_is_told_as_that():

@@ -53,6 +53,27 @@ def test_particles_move_by_a_rule_of_second_order():
     assert np.abs(np.array(observed_orders(errors)) - 2.0).max() < 0.1 and errors[-1] < 2e-3
 
 
+def test_particles_drift_with_the_bilinear_flow_of_their_own_cell():
+    """Of noise, in each cell, those at walls too, and no further than the walls."""
+    device, rng = select("cpu"), np.random.default_rng(4)
+    ny, nx = 6, 5
+    psi = rng.standard_normal((ny, nx))
+    j, i = (one.ravel() for one in np.meshgrid(np.arange(ny - 1), np.arange(nx - 1), indexing="ij"))
+    a, b = 0.2 + 0.6 * rng.random((2, j.size))
+    place, small = np.array([i + a, j + b]), 1e-7
+    start = place.copy()
+    device.run([device.over(device.loop(drifted, "double"), (j.size,), (psi, place, nx, small, 0.0, 0.0))])
+    west, east = psi[j + 1, i] - psi[j, i], psi[j + 1, i + 1] - psi[j, i + 1]
+    south, north = psi[j, i + 1] - psi[j, i], psi[j + 1, i + 1] - psi[j + 1, i]
+    u, v = -((1.0 - a) * west + a * east), (1.0 - b) * south + b * north
+    np.testing.assert_allclose((place - start) / small, [u, v], rtol=0, atol=1e-5)
+    y, x = np.mgrid[0.0:ny, 0.0:nx]
+    for plane, end in ((x, [2.5, ny - 1.0]), (-x, [2.5, 0.0]), (y, [0.0, 2.5]), (-y, [nx - 1.0, 2.5])):
+        place = np.array([[2.5], [2.5]])
+        device.run([device.over(device.loop(drifted, "double"), (1,), (plane, place, nx, 100.0, 0.0, 0.0))])
+        np.testing.assert_allclose(place[:, 0], end, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("basin", ["channel", "periodic"])
 def test_particles_go_round_a_period(basin):
     """Zonal jets psi = sin(m y): u = -m cos(m y), nothing else moves; several rounds both ways."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
+from eagre.models.barotropic.diagnostics import energy_spectrum
 from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
 from eagre.validation import validate
 
@@ -240,6 +241,7 @@ def test_diagnostics_and_spectrum():
     assert found["energy"] == pytest.approx(5.0 * math.pi**2 / 8, rel=5e-3)
     assert found["enstrophy"] == pytest.approx(25.0 * math.pi**2 / 8, rel=5e-3)
     assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
+    assert found["max_velocity_x"] == pytest.approx(1.0, rel=5e-3)
     assert found["transport_per_depth"] == pytest.approx(2.0, rel=5e-3)  # from the low at -1 to the high at 1
     gyre = BarotropicVorticity(grid, time_step=1e-3, vorticity=2.0 * wave(grid), device="cpu", precision="double")
     assert gyre.diagnostics()["transport_per_depth"] == pytest.approx(1.0, rel=5e-3)  # from the wall to the low
@@ -249,6 +251,8 @@ def test_diagnostics_and_spectrum():
     wavenumber, energy = model.energy_spectrum()
     assert energy.sum() * math.pi**2 == pytest.approx(found["energy"], rel=1e-10)
     assert wavenumber[energy.argmax()] == pytest.approx(2.0)
+    _, rings = energy_spectrum(wave(grid, 2, 2), grid.dx, grid.dy)
+    assert rings.argmax() == 3  # sqrt(8) is nearer to 3 than to 2
     budget = model.energy_budget()
     assert abs(budget["residual"]) < 1e-12 and budget["viscosity"] < 0
     spent = budget["wind"] + budget["viscosity"] + budget["friction"]
@@ -301,7 +305,8 @@ def test_energy_budget_holds_every_term(basin, extra, jacobian):
     names = ("wind", "viscosity", "friction", "biharmonic")
     assert all(abs(budget[name]) > 1e-3 * abs(budget["total"]) for name in names)
     carried = [abs(budget[name]) for name in ("advection", "topography")]
-    assert abs(budget["beta"]) < 1e-12
+    largest = max(abs(budget[name]) for name in names)
+    assert budget["residual"] == pytest.approx(budget["advection"] / largest) and abs(budget["beta"]) < 1e-12
     assert max(carried) < 1e-12 if jacobian == "arakawa" else min(carried) > 1e-6 * abs(budget["total"])
 
 

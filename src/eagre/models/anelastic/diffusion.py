@@ -22,6 +22,7 @@ Array = np.ndarray
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
 """Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
 EVEN = (1, 1, 1)
+SHORTEST = 1e-9  # s: a step that bears any K
 
 
 class Diffusion:
@@ -68,7 +69,7 @@ class Diffusion:
         self.space = Medium(h, *slopes), metric.grid(precision)
         self._whole = device.zeros(setup.shape, self._real) if closed and setup.stratified else None
         self._dt = 0.0
-        self.set_time_step(1e-9)
+        self.set_time_step(SHORTEST)
 
     def serves(self, name: str) -> bool:
         """Whether a field is diffused."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
+from eagre.models.anelastic.diffusion import SHORTEST
 from eagre.models.anelastic.kernels import Slopes
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected, Projection
@@ -125,9 +126,10 @@ class Steps(Stages):
         return fastest * dt, row
 
     def fastest_mixing(self) -> float:
-        """The fastest decay that the closure makes of the present wind, 1/s; 0 without one."""
+        """The fastest decay that the closure makes of the present wind, 1/s, where no step holds it; 0 without."""
         if self.setup.closure is None:
             return 0.0
+        self.tendencies.diffusion.set_time_step(SHORTEST)
         self.device.run(self.tendencies.launches())
         return float(self.tendencies.diffusion.rates().max())
 

@@ -16,6 +16,7 @@ from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import bands, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.models.anelastic.cutting import cut, cut_metric, cut_rest, cut_setup, reach
+from eagre.models.anelastic.diffusion import SHORTEST
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected
@@ -246,6 +247,8 @@ class StepsBands:
         """As `Steps.fastest_mixing`."""
         if self.setup.closure is None:
             return 0.0
+        for part in self.parts:
+            part.tendencies.diffusion.set_time_step(SHORTEST)
         self.devices.run([[part.tendencies.launches() for part in self.parts]])
         return float(self._rates().max())
 
