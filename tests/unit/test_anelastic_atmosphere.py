@@ -84,6 +84,8 @@ def test_errors():
         of_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))
     with pytest.raises(InputError, match="end of the reference atmosphere"):
         check_height(anelastic(theta=300.0), 31000.0)
+    with pytest.raises(InputError, match=r"theta = 27 K[\s\S]*write:   theta = 300.15, in kelvin"):
+        check_height(anelastic(theta=27.0), 6400.0)
     with pytest.raises(InputError, match="up to 10 m"):
         check_height(of_sounding(np.array([0.0, 10.0]), np.array([300.0, 301.0])), 20.0)
     check_height(anelastic(theta=300.0, reference_frequency=0.02, buoyancy_frequency=0.02), 40000.0)

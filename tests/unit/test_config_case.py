@@ -8,6 +8,7 @@ import pytest
 from pydantic import BeforeValidator
 
 from eagre.cli.new import template
+from eagre.config.conditions import CONDITIONS, ELSEWHERE
 from eagre.config.problems import ConfigError, Problems, spell_key
 from eagre.config.section import Section, check
 from eagre.errors import InputError
@@ -162,6 +163,9 @@ def test_good_case():
         ("restart", 'from = "restart.nc"', "restart.from", ["there is no such file"]),
         ("boundaries", 'west = "wall"', "boundaries.west", ['"wall"', 'kind = "wall"']),
         ("boundaries", 'west = {kind = "absorbin"}', "boundaries.west", ['kind = "absorbing"', "periodic"]),
+        ("boundaries", 'west = {kind = "open"}', "boundaries.west", ['"open"', 'kind = "absorbing"']),
+        ("boundaries", 'west = {kind = "Reflective"}', "boundaries.west", ['kind = "wall"']),
+        ("boundaries", 'west = "tide"', "boundaries.west", ['{ kind = "stage" }']),
         ("boundaries", "west = {level = 1}", "boundaries.west", ["no kind"]),
         ("boundaries", 'west = {kind = "stage"}', "boundaries.west.level", ["nothing", "level = 1.5"]),
         ("boundaries", 'west = {kind = "stage", lvel = 1}', "boundaries.west.lvel", ["level = 1"]),
@@ -327,3 +331,7 @@ def test_an_unknown_key_is_told_with_the_nearest_that_takes_its_value():
 def test_styles_of_points(points):
     case = ShallowWaterCase.loads(GOOD + f'[gauges]\nfile = "a.csv"\ninterval = 1\npoints = {points}\n')
     assert case.gauges.points.named == {"pier": [(1.5, 2.0)], "quay": [(3.0, 4.0)]}
+
+
+def test_names_of_conditions_elsewhere_lead_to_kinds():
+    assert set(ELSEWHERE.values()) <= set(CONDITIONS) and not set(ELSEWHERE) & set(CONDITIONS)

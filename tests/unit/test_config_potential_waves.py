@@ -276,3 +276,15 @@ def test_probes_by_name_and_in_double_brackets():
 def test_mistakes_of_probes_by_name(points, key, words):
     said = refused(FLUME + f'[probes]\nfile = "p.nc"\ninterval = 1\npoints = {points}\n')
     assert key in said and all(word in said for word in words), said
+
+
+def test_zones_wider_than_the_basin_and_zones_that_overlap():
+    """Over a bed that slopes too: what is told is the width, not the depth of the wave."""
+    zone = '[[zones]]\nside = "{}"\nwidth = {}\nperiod = 2.0\n'
+    basin = FLUME.replace("depth = 0.5", 'depth = "0.5 - 0.01 * x"')
+    said = refused(basin + zone.format("west", 400) + f"wave = {WAVE}\n")
+    assert "zones[1]" in said and "width = 400 m of the zone in the west" in said and "the basin" in said
+    apart, overlapping = (made(FLUME + zone.format("west", 4) + zone.format("east", width)) for width in (11.9, 12))
+    word = "the zones in the west and the east overlap"
+    assert any(word in remark for remark in overlapping.remarks)
+    assert not any(word in remark for remark in apart.remarks)

@@ -73,6 +73,7 @@ def test_example_of_every_dimension_can_be_read(name):
         ("2 hous", "time", ('"hous"', 'did you mean "hours"', "ms, s, min, h, d", 'end_time = "2 hours"')),
         ("5 feeet", "length", ('"feeet"', 'end_time = "5 feet"')),
         ("1,5 m", "length", ("decimal comma", 'end_time = "1.5 m"')),
+        ("0.025 s", "number", ("no unit of number", "end_time = 0.025")),
         ("-0,03", "number", ("decimal comma", 'end_time = "-0.03"')),
         ("1,500,000 m", "length", ('"1,500,000 m"',)),
         (math.nan, "number", ("allowed: a finite number\nwrite:   end_time = 0.5",)),

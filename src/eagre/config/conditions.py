@@ -50,6 +50,17 @@ CONDITIONS: dict[str, tuple[type[Condition], str]] = {
 """Section and class (in `eagre.boundaries`) of every kind of boundary condition."""
 
 
+ELSEWHERE = {
+    **dict.fromkeys(("open", "radiation", "radiating", "flather", "riemann", "characteristic"), "absorbing"),
+    **dict.fromkeys(("free", "transmissive", "extrapolation", "neumann", "zero_gradient", "critical"), "outflow"),
+    **dict.fromkeys(("closed", "reflective", "reflecting", "reflection", "solid", "slip", "land"), "wall"),
+    **dict.fromkeys(("tide", "level", "elevation", "water_level", "waterlevel", "surface_elevation", "head"), "stage"),
+    **dict.fromkeys(("flow", "flux", "river", "hydrograph", "source"), "discharge"),
+    **dict.fromkeys(("normal", "uniform", "slope", "manning"), "normal_depth"),
+}
+"""What the kinds of conditions are called in other programs."""
+
+
 class Place(Section):
     """Where along a side a part lies."""
 
@@ -84,7 +95,8 @@ def _kind_of(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in CONDITIONS:
         got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
-        near = nearest(str(value if kind is None else kind), CONDITIONS) or "wall"
+        word = str(value if kind is None else kind).lower()
+        near = ELSEWHERE.get(word) or nearest(word, CONDITIONS) or "wall"
         fix = f'kind = "{near}"' if isinstance(value, Mapping) else f'{{ kind = "{near}" }}'
         raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=fix)
     return kind

@@ -243,6 +243,8 @@ def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> 
         return float(number) * unit_factor(unit or "1", dimension)
     except InputError as error:
         near = nearest(unit, UNITS)
-        if near is not None and UNITS[near][1] == DIMENSIONS[dimension].exponents:
+        if dimension == "number":
+            fix = _line(key, number)
+        elif near is not None and UNITS[near][1] == DIMENSIONS[dimension].exponents:
             fix = _line(key, f'"{number} {near}"')
         raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix) from None

@@ -28,6 +28,7 @@ from eagre.models.anelastic.profiles import Exponential, Linear, Profile, Table,
 
 Array = np.ndarray
 STILL = Exponential(0.0)
+COLD_AIR = 100.0  # K; below it degrees Celsius may be meant
 EQUATIONS = ("incompressible", "boussinesq", "anelastic")
 
 
@@ -216,10 +217,15 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
             fix='equations = "boussinesq"',
         )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
+        theta = float(density.theta(np.zeros(())))
+        if theta < COLD_AIR:
+            fix = f"theta = {theta + 273.15:g}, in kelvin"
+        else:
+            most = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
+            fix = f"height = {most:.3g}, or a reference_frequency above 0"
         raise InputError(
-            f"a domain {height:g} m high", allowed="a top below the end of the reference atmosphere",
-            fix=f"height = {0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * float(density.theta(np.zeros(()))):.3g}, "
-                "or a reference_frequency above 0",
+            f"a domain {height:g} m high in air of theta = {theta:g} K",
+            allowed="a top below the end of the reference atmosphere", fix=fix,
         )  # fmt: skip
 
 

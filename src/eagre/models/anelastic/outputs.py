@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from eagre.fields import Variable
+from eagre.models.anelastic.atmosphere import COLD_AIR
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
@@ -16,7 +17,6 @@ from eagre.models.anelastic.stability import COURANT, largest_courant
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
-COLD_AIR = 100.0  # K; below it degrees Celsius may be meant
 STRONG_HEAT = 2.0  # K m/s, some 2400 W/m2: above it W/m2 may be meant
 WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),

@@ -302,11 +302,13 @@ class PotentialWavesCase(Case):
 
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[Zone]:
         """The zones, each with its wave and a period."""
-        from eagre.models.potential_waves.inputs import PERIODIC, checked_zones
+        from eagre.models.potential_waves.inputs import PERIODIC, check_place, checked_zones
         from eagre.models.potential_waves.zones import Zone
 
         made = []
         for number, section in enumerate(self.zones):
+            with self.at("zones", number):
+                check_place(section.side, section.width, grid, PERIODIC[self.basin.periodic])
             with self.at("zones", number, "wave"):
                 waves = None
                 if section.wave is not None:

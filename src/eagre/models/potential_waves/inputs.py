@@ -134,17 +134,22 @@ def checked_zones(
     """Refuse zones along periodic axes, wider than the basin, or along a side that another zone or a paddle has."""
     check_sides(zones, paddles)
     for zone in zones:
-        across = zone.side in ("west", "east")
-        count, step, wraps = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
-        if wraps or count < 2:
-            why = "periodic" if wraps else "of one point"
-            what = f"a zone along the {zone.side} side of an axis that is {why}"
-            raise InputError(what, allowed="sides with a wall", fix=wall_of(grid, periodic))
-        if zone.width > (count - 1) * step:
-            raise InputError(f"width = {zone.width:g} m of the zone in the {zone.side}",
-                             allowed=f"up to {(count - 1) * step:g} m, the basin",
-                             fix=f"width = {0.25 * (count - 1) * step:.3g}")  # fmt: skip
+        check_place(zone.side, zone.width, grid, periodic)
     return tuple(zones)
+
+
+def check_place(side: str, width: float, grid: Grid, periodic: tuple[bool, bool]) -> None:
+    """Refuse a zone, `width` m wide, along a periodic axis, or wider than the basin."""
+    across = side in ("west", "east")
+    count, step, wraps = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
+    if wraps or count < 2:
+        why = "periodic" if wraps else "of one point"
+        what = f"a zone along the {side} side of an axis that is {why}"
+        raise InputError(what, allowed="sides with a wall", fix=wall_of(grid, periodic))
+    if width > (count - 1) * step:
+        raise InputError(f"width = {width:g} m of the zone in the {side}",
+                         allowed=f"up to {(count - 1) * step:g} m, the basin",
+                         fix=f"width = {0.25 * (count - 1) * step:.3g}")  # fmt: skip
 
 
 def wall_of(grid: Grid, periodic: tuple[bool, bool]) -> str:

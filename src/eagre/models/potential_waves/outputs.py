@@ -127,9 +127,21 @@ def remarks_of(setup: Setup) -> list[str]:
     found = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
     for zone in setup.zones:
         found += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+    found += _overlaps(setup)
     found += [f"paddle in the {_paddle_text(paddle)}" for paddle in setup.paddles]
     found += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
     return found + _wall_remarks(setup)
+
+
+def _overlaps(setup: Setup) -> list[str]:
+    """Zones of opposite sides that leave no free water between them: what one makes the other takes away."""
+    grid, found = setup.grid, []
+    widths = {zone.side: zone.width for zone in setup.zones}
+    rooms = ("west", "east", (grid.nx - 1) * grid.dx), ("south", "north", (grid.ny - 1) * grid.dy)
+    for low, high, room in rooms:
+        if low in widths and high in widths and widths[low] + widths[high] >= room:
+            found.append(f"the zones in the {low} and the {high} overlap: no water between them is free")
+    return found
 
 
 def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
