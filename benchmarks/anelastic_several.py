@@ -39,7 +39,7 @@ def main() -> None:
     for points in given.points:
         found, speed = [], []
         for device in (given.devices.split(",")[0], given.devices):
-            known = {"time_step": 2.5 / points, "tolerance": 1e-6, "precision": given.precision}
+            known = {"time_step": 1.5 / points, "tolerance": 1e-6, "precision": given.precision}
             model = decaying_turbulence(points, "solenoidal", device=device, **known)
             speed.append(seconds_a_step(model, given.steps))
             found.append(model.field("u"))

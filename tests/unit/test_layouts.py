@@ -134,7 +134,7 @@ def test_an_h100_differs_in_nothing_but_memory():
     """As many multiprocessors, registers and shared memory: the same layouts, from rules."""
     found = layouts.layouts_of(CARDS["NVIDIA H100 80GB HBM3"])
     assert found.source == "rules, which give those of the H200" and found.values == layouts.reference()[1]
-    assert found.shipped.name == "nvidia-h100-80gb-hbm3.json" and len(found.shipped.entries) == 2
+    assert found.shipped.name == "nvidia-h100-80gb-hbm3.json" and len(found.shipped.entries) == 8
     assert not layouts.layouts_of(CARDS["NVIDIA H100 PCIe"]).shipped.entries
 
 

@@ -238,9 +238,66 @@ def test_a_card_has_values_for_a_class_of_sizes(card, name, general):
             )
             assert "march: registers 80, and 16 rows for 64 +" in words and "never tuned for" in words
     others = [told(Gpu(card), size) for size in (512, 1024, 8192)]
-    others += [told(Gpu(card), 2048, "double"), told(Gpu(card), 2048, scheme="ds2")]
+    others += [told(Gpu(card), 2048, "double"), told(Gpu(card), 2048, scheme="ds1")]
     others += [told(Gpu(card), 2048, kind="shallow-water-adi", scheme="")]
     assert all(march == GENERAL and words.startswith(general) for march, words in others)
+
+
+@pytest.mark.parametrize(
+    ("size", "precision", "scheme", "kernel", "expected"),
+    [
+        (400, "double", "rk2", "march", {"early_cells": 0}),
+        (700, "double", "rk2", "march", {"early_cells": 0}),
+        (256, "double", "euler", "march", {"early_cells": 0}),
+        (700, "double", "euler", "march", {"early_cells": 600000}),
+        (512, "single", "rk2", "march", {"early_cells": 600000}),
+        (2048, "double", "ds2", "sweeps", {"longest": 4, "shortest": 4}),
+        (2048, "single", "ds2", "sweeps", {"longest": 8, "shortest": 4}),
+        (2048, "single", "srk2", "sweeps", {"longest": 4, "shortest": 4}),
+    ],
+)
+def test_an_h100_has_what_was_measured_on_it(size, precision, scheme, kernel, expected):
+    layout = tuned.chosen(Gpu(H100), KIND, size * size, precision, scheme).device.layout(f"shallow-water.{kernel}")
+    assert {name: getattr(layout, name) for name in expected} == expected
+
+
+def test_what_ships_for_grids_of_few_waves_names_no_rows():
+    """Rows of a march that suit 1024 cells a side take 1.8 times as long on 640: there the rule finds them."""
+    for card in (None, H100):
+        for one in Gpu(card).table.shipped.entries:
+            assert one.use.size not in store.FEW_WAVES or not any("est" in key.rpartition(".")[2] for key in one.values)
+
+
+def on(size, values, gpu, made="small"):
+    """An entry that was found on so many cells a side."""
+    use = Use(KIND, "rk2", "single", made)
+    found = {"best": "mine", "shape": [size, size]}
+    return Entry("shallow-water.march", use, values, True, SECONDS, found, origin=origin_of(gpu, KIND))
+
+
+def test_on_a_gpu_what_was_found_on_a_small_grid_counts_for_grids_of_as_many_cells():
+    gpu = Gpu()
+    path = tuned.file_of(gpu)
+    store.add(path, on(400, {"shallow-water.march.longest": 16}, gpu), on(402, {"shallow-water.march.longest": 8}, gpu))
+    assert [told(gpu, size)[0][0] for size in (399, 400, 402, 403)] == [16, 16, 8, 8]
+    march, words = told(gpu, 440)
+    assert march == GENERAL
+    assert words == (
+        "shipped values (nvidia-h200.json); tuned for single precision, size small, rk2 on 400 x 400, 402 x 402: "
+        "too unlike this grid (eagre tune case.toml)"
+    )
+    store.add(path, on(2048, {"shallow-water.march.longest": 32}, gpu, "memory"))
+    store.add(path, on(3000, {"shallow-water.march.longest": 16}, gpu, "memory"))
+    assert (
+        told(gpu, 2500)[0][0] == 16 and len(store.read(path).entries) == 3
+    )  # of a class of many waves the last counts
+
+
+def test_on_a_cpu_the_grid_most_alike_counts():
+    """Tiles of a CPU come in no waves."""
+    near, far = entry({"cpu.shallow-water.rows": 32}), entry()
+    keep(replace(near, found={"shape": [100, 64]}), replace(far, found={"shape": [400, 400]}))
+    assert [rows_of(choose(cells=cells)) for cells in (CELLS, 300 * 400)] == [32, 16]
 
 
 def test_cards_that_nobody_measured_have_values_for_all_sizes():
@@ -327,6 +384,16 @@ def test_what_is_wrong_in_a_file_is_named(change, words):
     change(content)
     path.write_text(json.dumps(content))
     with pytest.raises(InputError, match=f"(?s){words}"):
+        choose()
+
+
+@pytest.mark.parametrize("shape", [[0, 5], "512 x 512", [2.5, 3], 512])
+def test_a_shape_that_is_none_is_named(shape):
+    path = keep(entry())
+    content = json.loads(path.read_text())
+    content["entries"][0]["found"]["shape"] = shape
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"entries\[0\].found.shape"):
         choose()
 
 

@@ -1,12 +1,14 @@
 """A device for a run: with the values that tuning found for it, if it found any, and why these.
 
 Values of the store (`eagre.layouts.store`) count for the very device, driver, versions, source, precision, size and
-scheme under which they were measured. What they leave is as shipped: what the card's table has for runs of this model,
-scheme, precision and size, else what it has for all, else rules (docs/decisions/0035, 0064).
+scheme under which they were measured; where a GPU's launches have few waves, for about as many cells. What they leave
+is as shipped: what the card's table has for runs of this model, scheme, precision and size, else what it has for all,
+else rules (docs/decisions/0035, 0064, 0080).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -173,7 +175,12 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
         return Chosen(
             device, f"{shipped}; tuned values are of {_other(alike[-1].origin, origin)}: not used (eagre tune)"
         )
-    usable = [entry for entry in own if entry.same_bits or tuning == "auto"]
+    near = store.nearest(own, cells, math.inf if device.kind == "cpu" else store.NEAR)
+    if not near:
+        shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in own))
+        told = f"tuned for {_size(use)} on {shapes}: too unlike this grid (eagre tune case.toml)"
+        return Chosen(device, f"{shipped}; {told}")
+    usable = [entry for entry in near if entry.same_bits or tuning == "auto"]
     values = {key: value for entry in usable for key, value in entry.values.items()}
     if not values:
         return Chosen(device, f"{shipped}; nothing that was tried for {_size(use)} is faster")

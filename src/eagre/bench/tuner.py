@@ -53,7 +53,7 @@ def tune_benchmark(
     device : Device
     precision : {"single", "double"}
     sizes : sequence of int, optional
-        Cells or points a side; else `sizes_of`. Each stands for its class: of one class the last counts.
+        Cells or points a side; else `sizes_of`. Each stands for its class (`eagre.layouts.store`).
     only : iterable of str
         Names of spaces; all unless given.
     schemes : iterable of str
@@ -73,7 +73,7 @@ def tune_benchmark(
         for size in sizes or sizes_of(kind, device, precision):
             target = target_at(kind, device, precision, size)
             if device.kind == "cuda" and prod(target.shape) < device.facts.multiprocessors * device.facts.threads:
-                suited = f"found is what suits grids of size {target.use.size}"
+                suited = "found is what suits grids of about as many"
                 tell(f"{kind}: {size}: too few cells to fill the card: {suited}")
 
             def make(space: Space, size: int = size) -> Workload:

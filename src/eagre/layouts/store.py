@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ SMALL_CELLS_A_SIDE = 512  # up to here, squared, launches and waiting cost more 
 WORDS = 10  # a cell, about, that a step touches, whatever the model
 CACHES = 16  # what a step touches, in last caches, from which a grid is large: marches no longer end unevenly
 SIZES = ("small", "cache", "memory", "large")
+FEW_WAVES = ("small", "cache")  # of which a launch of a GPU has few waves of blocks: how the last one ends counts
+NEAR = 0.01  # part of its cells by which such a grid may differ from that of a search whose values it takes
 
 
 class Origin(NamedTuple):
@@ -72,6 +75,11 @@ class Measured:
     seconds: dict[str, float]
     found: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def cells(self) -> int:
+        """Of the grid on which it was found; 0 where nothing is told of that."""
+        return prod(self.found.get("shape") or [0])
+
     def serves(self, use: Use) -> bool:
         """Whether a run takes it: one of the same model, precision and class of size, and scheme if it has one."""
         return self.use in (use, use._replace(scheme=""))
@@ -84,9 +92,9 @@ class Entry(Measured):
     origin: Origin = field(kw_only=True)
 
     @property
-    def key(self) -> tuple[str, Use, Origin]:
+    def key(self) -> tuple[str, Use, Origin, int]:
         """What one entry replaces another by."""
-        return self.space, self.use, self.origin
+        return self.space, self.use, self.origin, self.cells if self.use.size in FEW_WAVES else 0
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,20 @@ def size_class(cells: int, precision: str, cache: float) -> str:
         return "small"
     touched = WORDS * (4 if precision == "single" else 8) * cells
     return "cache" if touched <= cache else "memory" if touched <= CACHES * cache else "large"
+
+
+def nearest(entries: Iterable[Entry], cells: int, most: float) -> list[Entry]:
+    """Of each space the entry found on the grid that is most like one of so many cells.
+
+    `most` : by which part of the cells they may differ, where launches have few waves (decision 0080).
+    """
+    found: dict[tuple[str, str], tuple[float, Entry]] = {}
+    for entry in entries:
+        apart = abs(entry.cells / cells - 1.0) if entry.cells and entry.use.size in FEW_WAVES else 0.0
+        key = entry.space, entry.use.scheme
+        if apart <= most and (key not in found or apart < found[key][0]):
+            found[key] = apart, entry
+    return [entry for _, entry in found.values()]
 
 
 def folder() -> Path:
@@ -219,6 +241,9 @@ def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
     seconds = _times(content["seconds"], f"{name}.seconds")
     found = content.get("found", {})
     _check(isinstance(found, dict), f"{name}.found", found, "an object")
+    shape = found.get("shape", [])
+    good = isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)
+    _check(good, f"{name}.found.shape", shape, "numbers of levels, rows and columns, [512, 512]")
     return Measured(content["space"], _use(content, name), values, content["same_bits"], seconds, found)
 
 
