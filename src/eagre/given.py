@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,9 +28,20 @@ def own_array(name: str, values: Any) -> np.ndarray:
         array = np.asarray(values)
     except ValueError:
         raise InputError(f"{name} of lists of several lengths", allowed="a number, or rows of one length") from None
+    if callable(values):
+        fix = 'function(*grid.mesh()); at corners of cells, as of a bed, function(*grid.mesh("corner"))'
+        raise InputError(f"a function as {name}", allowed="real numbers: its values", fix=fix)
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} of type {array.dtype}", allowed="real numbers")
+        got = f"{name} = {values!r}" if array.ndim == 0 else f"{name} of type {array.dtype}"
+        raise InputError(got, allowed="real numbers")
     return np.array(array, dtype=np.float64, order="C")
+
+
+def given_number(name: str, value: Any) -> float:
+    """`value` as a float if it is a number, finite or not; else `InputError`."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value)
+    raise InputError(f"{name} = {value!r}", allowed="a number")
 
 
 def of_type(name: str, value: Any, kind: type[T], fix: str) -> T:

@@ -50,6 +50,8 @@ def make(kind, bed=0.0, **options):
         (np.full(CORNERS, "1.0"), "<U3"),
         ([[1.0, 2.0], [3.0]], "rows of one length"),
         (np.full(CORNERS, None), "object"),
+        ("1.0", "= '1.0'"),
+        (lambda x, y: x, r"a function as .*[\s\S]*function\(\*grid\.mesh\(\)\)"),
     ],
 )
 def test_arrays_that_are_no_plain_numbers(only_checks, kind, values, words):
@@ -138,3 +140,16 @@ def test_a_state_that_is_not_the_models(gyre, wrong):
     for name, value in gyre.state().items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
     gyre.restore(before)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: eagre.Zone("west", "4 m", 2.0), lambda: eagre.Zone("west", 4.0, 2.0, ramp="1 s"),
+        lambda: eagre.Coriolis("35 deg"), lambda: eagre.Coriolis(f="1e-4"), lambda: eagre.Layers("1", 2.0),
+        lambda: eagre.Layers(1.0, None),
+    ],
+)  # fmt: skip
+def test_texts_where_numbers_belong(make):
+    with pytest.raises(InputError, match="allowed: a number"):
+        make()

@@ -12,6 +12,7 @@ import numpy as np
 from eagre.backend.cells import Cell, cell
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
+from eagre.given import given_number
 from eagre.grid import Grid
 from eagre.terms.base import Quantity, Term
 
@@ -52,7 +53,9 @@ class Coriolis(Term):
                 allowed="exactly one of latitude (degrees) and f (s-1)",
                 fix="Coriolis(latitude=35.0)",
             )
-        if self.latitude is not None and not -90.0 <= self.latitude <= 90.0:
+        if self.f is not None:
+            given_number("f", self.f)
+        if self.latitude is not None and not -90.0 <= given_number("latitude", self.latitude) <= 90.0:
             raise InputError(f"latitude = {self.latitude}", allowed="degrees north, -90 to 90")
 
     @property

@@ -17,6 +17,7 @@ import numpy as np
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Device
 from eagre.errors import InputError
+from eagre.given import given_number
 from eagre.waves import FixedPoints, LinearWaves, RegularWave
 
 SIDES = ("west", "east", "south", "north")
@@ -133,10 +134,10 @@ class Zone:
         if self.side not in SIDES:
             raise InputError(f"a zone along the {self.side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
         for name in ("width", "period", "exponent"):
-            value = getattr(self, name)
+            value = given_number(name, getattr(self, name))
             if not (np.isfinite(value) and value > 0.0):
                 raise InputError(f"{name} = {value:g} of a zone", allowed="above 0")
-        if not (np.isfinite(self.ramp) and self.ramp >= 0.0):
+        if not (np.isfinite(given_number("ramp", self.ramp)) and self.ramp >= 0.0):
             raise InputError(f"ramp = {self.ramp:g} s of a zone", allowed="0 or more")
 
     def strip(self, x: np.ndarray, y: np.ndarray) -> tuple[slice, slice]:
