@@ -178,6 +178,27 @@ def test_a_kernel_turns_what_it_copies(shape):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("count", range(2, 7))
+def test_a_kernel_turns_several_copies_at_once(count):
+    """Of other shapes each; more than one launch has are two."""
+    from eagre.backend.copies import copy_launches
+    from eagre.backend.simulated import SimulatedDevice
+
+    rng, device = np.random.default_rng(count), SimulatedDevice()
+    shapes = [(2, 3, 35), (1, 5, 2), (2, 1, 4), (3, 34, 1), (1, 2, 2), (2, 6, 3)][:count]
+    wide = [rng.standard_normal((nz, ny + 1, nx + 1)) + 1j for nz, ny, nx in shapes]
+    rows = [one[:, 1:, 1:] for one in wide]
+    turned = [np.zeros((nz, nx, ny + 1), complex).transpose(0, 2, 1)[:, 1:] for nz, ny, nx in shapes]
+    again = [np.zeros_like(one)[:, 1:, 1:] for one in wide]
+    for targets, sources in ((turned, rows), (again, turned)):
+        launches = copy_launches(device, list(zip(targets, sources, strict=True)))
+        assert len(launches) == (2 if count > 4 else 1)
+        device.run(launches)
+        for target, source in zip(targets, sources, strict=True):
+            np.testing.assert_array_equal(target, source)
+
+
+@pytest.mark.simulator
 @pytest.mark.parametrize("count", range(1, 11))
 def test_a_kernel_copies_boxes_and_rows(count):
     from eagre.backend.copies import copy_launches
