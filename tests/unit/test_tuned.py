@@ -265,7 +265,9 @@ def test_what_ships_for_grids_of_few_waves_names_no_rows():
     """Rows of a march that suit 1024 cells a side take 1.8 times as long on 640: there the rule finds them."""
     for card in (None, H100):
         for one in Gpu(card).table.shipped.entries:
-            assert one.use.size not in store.FEW_WAVES or not any("est" in key.rpartition(".")[2] for key in one.values)
+            assert one.use.size not in store.PARTICULAR or not any(
+                "est" in key.rpartition(".")[2] for key in one.values
+            )
 
 
 def on(size, values, gpu, made="small"):
@@ -275,7 +277,7 @@ def on(size, values, gpu, made="small"):
     return Entry("shallow-water.march", use, values, True, SECONDS, found, origin=origin_of(gpu, KIND))
 
 
-def test_on_a_gpu_what_was_found_on_a_small_grid_counts_for_grids_of_as_many_cells():
+def test_what_was_found_on_a_small_grid_counts_for_grids_of_as_many_cells():
     gpu = Gpu()
     path = tuned.file_of(gpu)
     store.add(path, on(400, {"shallow-water.march.longest": 16}, gpu), on(402, {"shallow-water.march.longest": 8}, gpu))
@@ -293,11 +295,10 @@ def test_on_a_gpu_what_was_found_on_a_small_grid_counts_for_grids_of_as_many_cel
     )  # of a class of many waves the last counts
 
 
-def test_on_a_cpu_the_grid_most_alike_counts():
-    """Tiles of a CPU come in no waves."""
-    near, far = entry({"cpu.shallow-water.rows": 32}), entry()
-    keep(replace(near, found={"shape": [100, 64]}), replace(far, found={"shape": [400, 400]}))
-    assert [rows_of(choose(cells=cells)) for cells in (CELLS, 300 * 400)] == [32, 16]
+def test_threads_that_suit_a_small_grid_are_not_for_others_of_its_class():
+    keep(replace(entry(), found={"shape": [64, 64]}), replace(entry({}), found={"shape": [400, 400]}))
+    assert [rows_of(choose(cells=cells)) for cells in (CELLS, 64 * 100, 400 * 400)] == [16, 64, 64]
+    assert "on 64 x 64, 400 x 400: too unlike this grid" in choose(cells=64 * 100).words
 
 
 def test_cards_that_nobody_measured_have_values_for_all_sizes():

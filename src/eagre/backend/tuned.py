@@ -1,14 +1,13 @@
 """A device for a run: with the values that tuning found for it, if it found any, and why these.
 
 Values of the store (`eagre.layouts.store`) count for the very device, driver, versions, source, precision, size and
-scheme under which they were measured; where a GPU's launches have few waves, for about as many cells. What they leave
+scheme under which they were measured; on grids that are not large, for about as many cells. What they leave
 is as shipped: what the card's table has for runs of this model, scheme, precision and size, else what it has for all,
 else rules (docs/decisions/0035, 0064, 0080).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -175,7 +174,7 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
         return Chosen(
             device, f"{shipped}; tuned values are of {_other(alike[-1].origin, origin)}: not used (eagre tune)"
         )
-    near = store.nearest(own, cells, math.inf if device.kind == "cpu" else store.NEAR)
+    near = store.nearest(own, cells)
     if not near:
         shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in own))
         told = f"tuned for {_size(use)} on {shapes}: too unlike this grid (eagre tune case.toml)"

@@ -27,7 +27,7 @@ SMALL_CELLS_A_SIDE = 512  # up to here, squared, launches and waiting cost more 
 WORDS = 10  # a cell, about, that a step touches, whatever the model
 CACHES = 16  # what a step touches, in last caches, from which a grid is large: marches no longer end unevenly
 SIZES = ("small", "cache", "memory", "large")
-FEW_WAVES = ("small", "cache")  # of which a launch of a GPU has few waves of blocks: how the last one ends counts
+PARTICULAR = ("small", "cache")  # where the very size counts: how the last wave of blocks ends, whether threads pay
 NEAR = 0.01  # part of its cells by which such a grid may differ from that of a search whose values it takes
 
 
@@ -94,7 +94,7 @@ class Entry(Measured):
     @property
     def key(self) -> tuple[str, Use, Origin, int]:
         """What one entry replaces another by."""
-        return self.space, self.use, self.origin, self.cells if self.use.size in FEW_WAVES else 0
+        return self.space, self.use, self.origin, self.cells if self.use.size in PARTICULAR else 0
 
 
 @dataclass(frozen=True)
@@ -133,16 +133,16 @@ def size_class(cells: int, precision: str, cache: float) -> str:
     return "cache" if touched <= cache else "memory" if touched <= CACHES * cache else "large"
 
 
-def nearest(entries: Iterable[Entry], cells: int, most: float) -> list[Entry]:
-    """Of each space the entry found on the grid that is most like one of so many cells.
+def nearest(entries: Iterable[Entry], cells: int) -> list[Entry]:
+    """Of each space the entry found on the grid that is most like one of so many cells, if it is like enough.
 
-    `most` : by which part of the cells they may differ, where launches have few waves (decision 0080).
+    In the classes `PARTICULAR` grids may differ by `NEAR` (decision 0080).
     """
     found: dict[tuple[str, str], tuple[float, Entry]] = {}
     for entry in entries:
-        apart = abs(entry.cells / cells - 1.0) if entry.cells and entry.use.size in FEW_WAVES else 0.0
+        apart = abs(entry.cells / cells - 1.0) if entry.cells and entry.use.size in PARTICULAR else 0.0
         key = entry.space, entry.use.scheme
-        if apart <= most and (key not in found or apart < found[key][0]):
+        if apart <= NEAR and (key not in found or apart < found[key][0]):
             found[key] = apart, entry
     return [entry for _, entry in found.values()]
 
