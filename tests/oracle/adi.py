@@ -227,7 +227,8 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
         level = max(value, d[j, c] + (min(critical, h[j, c]) if leaves else 0.0))  # over an edge as over a weir
         depth = 0.5 * (h[j, c] + level - d[j, c])
         gravity = inward * o.g * depth / (o.dx / 2)
-        put(row, row, 1 / o.dt + friction(abs(p[j, i]), depth, depth, j, c, c, o))
+        held = held_out(-inward * p[j, i], h[j, c], o)
+        put(row, row, (1 + held) / o.dt + friction(abs(p[j, i]), depth, depth, j, c, c, o))
         put(row, 2 * c + 1, gravity)
         rhs[row] = p[j, i] / o.dt + gravity * level
         level_end_momentum(j, i, c, h[j, c] if leaves else max(level - d[j, c], critical), p, h, o, put)
@@ -237,9 +238,16 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
             return
         speed = np.sqrt(o.g * h[j, c])
         theta = min(1.0, 0.5 + o.dx / (2 * speed * o.dt))
-        put(row, row, theta)
+        put(row, row, theta + held_out(-inward * p[j, i], h[j, c], o))
         put(row, 2 * c + 1, inward * speed)
-        rhs[row] = inward * speed * value - (1 - theta) * p[j, i]
+        rhs[row] = inward * speed * max(value, d[j, c]) - (1 - theta) * p[j, i]
+
+
+def held_out(leaves, depth, o):
+    """Drag on what leaves a cell once that is half of its water in a step, over the new flux."""
+    if o.drying is None:
+        return 0.0
+    return 4 * max(leaves * o.dt / (o.dx * max(depth, o.drying)) - 0.5, 0.0)
 
 
 def level_end_momentum(j, i, c, depth, p, h, o, put):

@@ -233,6 +233,22 @@ class End(NamedTuple):
     drag: float = 0.0  # g n2, or g over the square of Chezy's factor
     manning: bool = True
 
+    @property
+    def depth(self):
+        return max(self.surface - self.bed, 0.0)
+
+    @property
+    def fastest(self):
+        """Speed at which water leaves freely: of its waves, or of the cell, whose momentum this is."""
+        outwards = -self.into * sum(self.passed) if self.convection else 0.0
+        return max(sqrt(G * self.depth), outwards)
+
+    @property
+    def held(self):
+        """Drag once half of the cell's water leaves in a step, over the new flux."""
+        part = -self.into * self.flux * self.dt / (self.dx * max(self.depth, self.dry))
+        return 4 * max(part - 0.5, 0.0) if self.drying else 0.0
+
     def new_surface(self, flux, inner):
         """What flows in in half a step, half of it at the new time; `known` has the rest."""
         return self.known + self.into * self.dt / (4 * self.dx) * (flux - inner)
@@ -253,15 +269,15 @@ def stage_row(level, end, flux, inner):
             u = clipped(u, end.dx / end.dt)
         rate += (end.passed[0] * flux + end.passed[1] * inner - u * flux) / (end.dx / 2)
     divisor = max(depth, end.dry) ** (7 / 3 if end.manning else 2)
-    return flux - end.flux + end.dt * (end.into * rate + end.drag * abs(end.flux) / divisor * flux)
+    return (1 + end.held) * flux - end.flux + end.dt * (end.into * rate + end.drag * abs(end.flux) / divisor * flux)
 
 
-def discharge_row(rate, end, flux, inner):
-    """P is given; no water enters land, and no more leaves than a third of what the old flux leaves in a step."""
+def discharge_row(rate, end, flux, inner, part=1 / 3):
+    """P is given; no water enters land, and no more leaves than a part of what the old flux leaves, nor faster."""
     if end.drying:
         each = end.dt / (4 * end.dx)
         left = max(max(end.known - end.bed, 0.0) + each * min(end.into * end.flux, 0.0), 0.0)
-        rate = max(rate, -left / (6 * each))
+        rate = max(rate, -min(part * left / (2 * each), end.depth * end.fastest))
     return flux - (end.into * rate if end.bed < 1e29 else 0.0)
 
 
@@ -272,7 +288,9 @@ def absorbing_row(value, end, flux, inner):
         return flux
     c = sqrt(G * depth)
     theta = min(1.0, 0.5 + end.dx / (2 * c * end.dt))
-    return theta * flux + (1 - theta) * end.flux - end.into * c * (value - end.new_surface(flux, inner))
+    outside = max(value, end.bed)
+    known = (1 - theta) * end.flux - end.into * c * (outside - end.new_surface(flux, inner))
+    return (theta + end.held) * flux + known
 
 
 def normal_row(rating, end, flux, inner):
@@ -280,10 +298,9 @@ def normal_row(rating, end, flux, inner):
     depth = max(end.surface - end.bed, 0.0)
     if depth <= end.dry:
         return flux
-    leaves = rating * depth ** (5 / 3) + 5 / 3 * rating * depth ** (2 / 3) * (
-        end.new_surface(flux, inner) - end.surface
-    )
-    return flux + end.into * leaves
+    speed = min(rating * depth ** (2 / 3), end.fastest)
+    leaves = speed * depth + 5 / 3 * speed * (end.new_surface(flux, inner) - end.surface)
+    return (1 + end.held) * flux + end.into * leaves
 
 
 def row_of(residual):

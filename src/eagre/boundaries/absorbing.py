@@ -7,9 +7,9 @@ from typing import Annotated
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
-from eagre.kernels.implicit_lines import depth, minimum_depth
+from eagre.kernels.implicit_lines import depth, held_out, minimum_depth
 from eagre.kernels.limiters import within
-from eagre.kernels.roots import reciprocal, root, smaller
+from eagre.kernels.roots import larger, reciprocal, root, smaller
 from eagre.series import Series
 
 
@@ -53,14 +53,16 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 def absorbing_end(value, inward, z, d, p_here, carried, r, factor, p):
     """Waves leave: theta P + (1 - theta) p = c (value - Z), theta = min(1, 1/2 + dx / (2 c dt)).
 
-    value : still level plus twice the elevation of the wave that comes in, m (equation 9 of the implicit model).
+    value : still level plus twice the elevation of the wave that comes in, m, the bed at least, as no level below it
+    acts (equation 9 of the implicit model).
     """
     zero, one = real(0.0), real(1.0)
     h = depth(z, d)
     if h > minimum_depth(p):
         speed = root(p.g * h)
         theta = smaller(one, real(0.5) + real(0.125) * reciprocal(speed * p.w))
-        return theta + speed * p.w, -speed * p.w, inward * speed * (value - r) - (one - theta) * p_here
+        b = theta + held_out(p_here, inward, h, p) + speed * p.w
+        return b, -speed * p.w, inward * speed * (larger(value, d) - r) - (one - theta) * p_here
     return one, zero, zero
 
 

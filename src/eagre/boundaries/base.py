@@ -66,6 +66,7 @@ class Condition:
     gives_level: ClassVar[bool] = False  # whether `value` is an elevation, which moves with the datum
     keeps_level: ClassVar[bool] = True  # whether `still_level` is one
     line_end: ClassVar[Cell | None] = None
+    line_end_in_corner: ClassVar[Cell | None] = None  # in place of `line_end` in a cell with another open end
     gives_flux: ClassVar[bool] = False  # whether the number of `line_series` is the flux itself, m2 s-1
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False

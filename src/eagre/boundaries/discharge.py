@@ -7,9 +7,9 @@ from typing import Annotated
 from eagre.backend.cells import cell, real, switch
 from eagre.boundaries.base import GivenDischarge, Key
 from eagre.kernels.central_upwind import desingularised_inverse
-from eagre.kernels.implicit_lines import DRYING, LAND, depth
+from eagre.kernels.implicit_lines import DRYING, LAND, depth, fastest_out
 from eagre.kernels.limiters import half_slope, scaled_difference
-from eagre.kernels.roots import larger, reciprocal, smaller
+from eagre.kernels.roots import larger, reciprocal, select, smaller
 from eagre.series import Series
 
 OF_DISCHARGES = switch("OF_DISCHARGES", False)  # the march reconstructs unit discharges at faces, not velocities
@@ -132,18 +132,32 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
+def given_flux(value, inward, z, d, p_here, carried, r, part, p):
     """P is given (equation 8 of the implicit model); none enters land, and none leaves that is not there.
 
-    A step takes 2 w (p + P) of depth from the cell, w = dt / (4 dx), half of it in each sweep. With drying P takes a
-    third at most of what p leaves: the cell keeps what the next step takes with P as its old flux.
+    A step takes 2 w (p + P) of depth from the cell, w = dt / (4 dx), half of it in each sweep. With drying P takes
+    `part` at most of what p leaves, so that the cell keeps what the next step takes with P as its old flux, and leaves
+    no faster than `fastest_out`.
     """
+    zero = real(0.0)
     if DRYING:
-        left = depth(r, d) + p.w * smaller(inward * p_here, real(0.0))
-        value = larger(value, -larger(left, real(0.0)) * reciprocal(real(6.0) * p.w))
-    if d < real(LAND):
-        return real(1.0), real(0.0), inward * value
-    return real(1.0), real(0.0), real(0.0)
+        left = larger(depth(r, d) + p.w * smaller(inward * p_here, zero), zero)
+        h = depth(z, d)
+        most = smaller(part * left * reciprocal(real(2.0) * p.w), h * fastest_out(h, inward, carried, p))
+        value = larger(value, -most)
+    return real(1.0), zero, select(d < real(LAND), inward * value, zero)
+
+
+@cell
+def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
+    """See `given_flux`: a third of the water."""
+    return given_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 3.0), p)
+
+
+@cell
+def discharge_end_in_corner(value, inward, z, d, p_here, carried, r, factor, p):
+    """See `given_flux`: half as much where another side takes from the same cell, as neither knows of the other."""
+    return given_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 6.0), p)
 
 
 @dataclass(frozen=True)
@@ -161,13 +175,15 @@ class Discharge(GivenDischarge):
     ground where it runs off faster than its waves. Where friction holds a film back, some 1 % of
     what the first cell holds at critical depth, (q^2 / g)^(1/3), comes too much, until it is half as
     deep. What is taken out is right to 1e-6; no more can be taken out than flows to the boundary: a dry
-    cell gives nothing. The implicit model with drying takes 2/3 h dx / dt at most, |u| dt / dx = 4/7 in steady
-    flow. Good places fall into the domain and are as wide as the stream.
+    cell gives nothing. In the implicit model with drying water leaves as fast as its waves at most, or as it comes
+    where that is faster, and no more than 2/3 h dx / dt, |u| dt / dx = 4/7 in steady flow (half of that in a corner
+    between two open sides). Good places fall into the domain and are as wide as the stream.
     """
 
     rate: Annotated[float | Series, Key("flow, m3/s, positive into the domain", "discharge", "0.5 m3/s")]
     ghost = discharge_ghost
     line_end = discharge_end
+    line_end_in_corner = discharge_end_in_corner
     gives_flux = True
     may_be_inside = True
 

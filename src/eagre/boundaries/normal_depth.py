@@ -8,8 +8,8 @@ from eagre.backend.cells import cell, real
 from eagre.boundaries.base import Condition, Key
 from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
-from eagre.kernels.implicit_lines import depth, minimum_depth
-from eagre.kernels.roots import power_four_thirds, root
+from eagre.kernels.implicit_lines import depth, fastest_out, held_out, minimum_depth
+from eagre.kernels.roots import power_four_thirds, root, smaller
 from eagre.series import Series
 
 
@@ -37,13 +37,14 @@ def normal_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @cell
 def normal_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """P outwards = q + q' (Z - z), q = value h^(5/3), value = sqrt(S) / n, q' = dq/dh."""
+    """P outwards = q + q' (Z - z), q = value h^(5/3), value = sqrt(S) / n, q' = 5/3 q / h; `fastest_out` at most."""
     zero, one = real(0.0), real(1.0)
     h = depth(z, d)
     if h > minimum_depth(p):
-        speed = value * root(power_four_thirds(h))
+        speed = smaller(value * root(power_four_thirds(h)), fastest_out(h, inward, carried, p))
         change = real(5.0 / 3.0) * speed
-        return one + change * p.w, -change * p.w, -inward * (speed * h + change * (r - z))
+        b = one + held_out(p_here, inward, h, p) + change * p.w
+        return b, -change * p.w, -inward * (speed * h + change * (r - z))
     return one, zero, zero
 
 
@@ -61,7 +62,8 @@ class NormalDepth(Condition):
     Notes
     -----
     Uniform flow leaves as it is. Good where a river leaves the domain and no level is known: 1e-5 to 0.02 for S. Waves
-    are reflected in part, backwater from further on is not known. No water enters.
+    are reflected in part, backwater from further on is not known. No water enters. In the implicit model
+    none leaves faster than its waves, unless it comes faster.
 
     References
     ----------

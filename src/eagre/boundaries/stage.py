@@ -7,7 +7,16 @@ from typing import Annotated
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
-from eagre.kernels.implicit_lines import CONVECTION, DRYING, MOST, critical_depth, depth, minimum_depth, resistance
+from eagre.kernels.implicit_lines import (
+    CONVECTION,
+    DRYING,
+    MOST,
+    critical_depth,
+    depth,
+    held_out,
+    minimum_depth,
+    resistance,
+)
 from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, select, smaller
 from eagre.series import Series
@@ -71,7 +80,7 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
         drag = resistance(abs(p_here), over * over, factor)
         passing = carried_through(p_here, select(leaves, h, larger(level - d, critical)), p)
         here, inner = carried
-        b = one + drag + gravity * p.w + two * inward * (here - passing)
+        b = one + drag + held_out(p_here, inward, h, p) + gravity * p.w + two * inward * (here - passing)
         return b, two * inward * inner - gravity * p.w, p_here - inward * gravity * (r - level)
     return one, zero, zero
 

@@ -85,15 +85,17 @@ def advance(
         keeper.keep()
         made = stepper.step(until, min(left, look_steps))
         keeper.steps += made
-        if stepper.look() is not None:
-            raise first_failure(stepper, keeper, until)
+        failure = stepper.look()
+        if failure is not None:
+            raise first_failure(stepper, keeper, until, failure)
         left -= made
 
 
-def first_failure(stepper: Stepper, keeper: Keeper, until: float) -> BlowUpError:
+def first_failure(stepper: Stepper, keeper: Keeper, until: float, seen: Failure) -> BlowUpError:
     """Go back to the kept state, find the first bad step by halving, and return the error to raise.
 
-    The run is left before the first bad step, unless the stepper's `blow_up` goes further back.
+    The run is left before the first bad step, unless the stepper's `blow_up` goes further back. seen : what the look
+    found, which the error tells if a repeat of the steps does not have it.
     """
     span = keeper.steps + 1  # a step that was refused for good is not counted, but looked for
     keeper.roll_back()
@@ -112,4 +114,4 @@ def first_failure(stepper: Stepper, keeper: Keeper, until: float) -> BlowUpError
             return stepper.blow_up(failure)
         span = count
     keeper.roll_back()
-    return BlowUpError(until, (0, 0), "values that are not finite; a repeat of the steps had none")
+    return stepper.blow_up(Failure(f"{seen.what}; a repeat of the steps had none", seen.cell))

@@ -62,8 +62,7 @@ class Reach:
 
     def excess(self, sums: Mapping[str, float], time: float) -> Excess | None:
         """What of the sums (`eagre.kernels.water_sums.named_sums`) no water of the case can have at `time`, s."""
-        elapsed = max(time - self.start, 0.0)
-        fall = self.head - self.lowest + self.filling * elapsed
+        elapsed, fall = max(time - self.start, 0.0), self.fall(time)
         depth = DEPTHS * fall
         speed = SPEEDS * 2.0 * math.sqrt(self.gravity * fall) + self.acceleration * elapsed
         falls = f"with {fall:.4g} m from the highest head to the lowest bed"
@@ -77,6 +76,10 @@ class Reach:
             more = energy / self.energy
             return Excess("max_speed", f"{more:.3g} times the energy of the start, and nothing that brings any")
         return None
+
+    def fall(self, time: float) -> float:
+        """From the highest head that there may be at `time`, s, to the lowest bed, m."""
+        return self.head - self.lowest + self.filling * max(time - self.start, 0.0)
 
     def energy_of(self, sums: Mapping[str, float]) -> float:
         """Kinetic and potential energy over the lowest bed, over density, m5 s-2."""

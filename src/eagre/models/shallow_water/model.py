@@ -331,7 +331,7 @@ class ShallowWater(BaseModel):
         """Take up a state of `state` from a model of the same set-up."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
         check_state(state, fields, self.grid, numbers, self.setup.stood_on)
-        self._stepper.restore(over_datum(state, self.setup.datum, self.setup.bed))
+        self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if self.lines:
             self.lines.restore(state)

@@ -19,7 +19,7 @@ from eagre.models.shallow_water_adi.gathering import Gathering
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.setup import Setup
-from eagre.models.shallow_water_adi.sides import Side, end_switches, sides_of
+from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
 from eagre.solvers.tridiagonal import columns
@@ -81,17 +81,8 @@ class Engine:
         self.load_records()
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
-        grid = self.setup.grid
-        count = grid.ny if names[0] == "west" else grid.nx
-        arrays = []
-        for name in names:
-            kinds, slots = np.zeros(count, np.int32), np.zeros(count, np.int32)
-            for slot, side in enumerate(self.sides):
-                if side.segment.side == name:
-                    kinds[side.segment.first : side.segment.last] = side.kind
-                    slots[side.segment.first : side.segment.last] = slot
-            arrays += [self.device.array(kinds), self.device.array(slots)]
-        return cells.Ends(*arrays)
+        shape = self.setup.grid.shape
+        return cells.Ends(*(self.device.array(one) for name in names for one in ends_on(self.sides, name, shape)))
 
     def _compile(self) -> list[Any]:
         setup = self.setup

@@ -19,12 +19,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.implicit_lines import CONVECTION, DRYING, LAND, MAY_DRY, MOST, TINY, depth, minimum_depth, resistance
+from eagre.kernels.implicit_lines import (
+    CONVECTION,
+    DRYING,
+    LAND,
+    MAY_DRY,
+    MOST,
+    TINY,
+    depth,
+    drying_drag,
+    minimum_depth,
+    resistance,
+)
 from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
 
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
-DRYING_DRAG = 4.0
 FRONT = 2.0  # 1/h^2 of the friction over that of the face's depth, at most: at a front the thin cell is not what flows
 
 DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
@@ -157,14 +167,6 @@ def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, factor, p):
 
 
 @cell
-def drying_drag(p_here, h_l, h_r, p):
-    """What keeps a face from emptying the cell behind it: a drag once half of its water leaves in a step."""
-    behind = larger(select(p_here > real(0.0), h_l, h_r), p.dry)
-    part = real(4.0) * p.w * abs(p_here) * reciprocal(behind)
-    return real(DRYING_DRAG) * larger(part - real(0.5), real(0.0))
-
-
-@cell
 def momentum_row(
     z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
 ):
@@ -194,7 +196,7 @@ def momentum_row(
     c = high_r - gravity * w_r
     d = p_here + push - gravity * (r_r - r_l)
     if DRYING:
-        b = b + drying_drag(p_here, h_l, h_r, p)
+        b = b + drying_drag(abs(p_here), select(p_here > zero, h_l, h_r), p)
     if VISCOUS:
         a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
     return select(closed, zero, a), b, select(closed, zero, c), select(closed, zero, d)

@@ -289,7 +289,7 @@ class ShallowWaterADI(Fields, BaseModel):
             ("clock",),
             self.setup.stood_on,
         )
-        self._stepper.restore(over_level(state, self.setup.level))
+        self._stepper.go_on_from(over_level(state, self.setup.level))
         if self.lines:
             self.lines.restore(state)
         if not self._engine.balance.goes_on(state):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from eagre import boundaries
 from eagre.backend.cells import Cell
 from eagre.boundaries import NAMES, Segment
@@ -16,11 +18,21 @@ from eagre.series import Series
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A segment of the boundary with its kind (WALL, or the number of its cell among those of the run) and series."""
+    """A segment of the boundary with its kind (WALL, or the number of its cell among those of the run) and series.
+
+    kind_in_corner : of its faces at cells with another open end.
+    """
 
     segment: Segment
     kind: int
+    kind_in_corner: int
     series: Series
+
+    @property
+    def faces(self) -> tuple[Any, Any]:
+        """Index of its faces in an array of the faces across it, and of the cells inside of them."""
+        part = slice(self.segment.first, self.segment.last)
+        return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[self.segment.side]
 
     @property
     def gives_flux(self) -> bool:
@@ -46,7 +58,28 @@ def sides_of(segments: Sequence[Segment], level: float) -> list[Side]:
         For a condition that this model does not have.
     """
     found = _cells_of(segments)
-    return [Side(s, _kind(s, found), _series(s, level)) for s in segments]
+    return [Side(s, _kind(s, found), _kind_in_corner(s, found), _series(s, level)) for s in segments]
+
+
+def open_ends(sides: Sequence[Side], shape: tuple[int, int]) -> np.ndarray:
+    """How many ends of each cell are open, (ny, nx)."""
+    count = np.zeros(shape, np.int32)
+    for side in sides:
+        if side.kind != WALL:
+            count[side.faces] += 1
+    return count
+
+
+def ends_on(sides: Sequence[Side], name: str, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds of the faces of a side of the domain, and where the values of their series stand."""
+    size = shape[0] if name in ("west", "east") else shape[1]
+    kinds, slots, count = np.zeros(size, np.int32), np.zeros(size, np.int32), open_ends(sides, shape)
+    for slot, side in enumerate(sides):
+        if side.segment.side == name:
+            part = slice(side.segment.first, side.segment.last)
+            kinds[part] = np.where(count[side.faces] > 1, side.kind_in_corner, side.kind)
+            slots[part] = slot
+    return kinds, slots
 
 
 def _series(segment: Segment, level: float) -> Series:
@@ -63,10 +96,16 @@ def end_switches(segments: Sequence[Segment]) -> dict[str, Any]:
 def _cells_of(segments: Sequence[Segment]) -> list[Cell]:
     """The cells of all open ends, in the order of their conditions' names: kind 1 is the first."""
     kinds = sorted({type(s.condition) for s in segments}, key=lambda kind: kind.__name__)
-    found = [kind.line_end for kind in kinds if kind.line_end is not None]
+    cells = [one for kind in kinds for one in (kind.line_end, kind.line_end_in_corner)]
+    found = [one for one in cells if one is not None]
     if len(found) > MOST_KINDS:
         raise InputError(f"{len(found)} kinds of boundary condition in one model", allowed=f"at most {MOST_KINDS}")
     return found
+
+
+def _kind_in_corner(segment: Segment, found: Sequence[Cell]) -> int:
+    own = segment.condition.line_end_in_corner
+    return _kind(segment, found) if own is None else found.index(own) + 1
 
 
 def _kind(segment: Segment, found: Sequence[Cell]) -> int:

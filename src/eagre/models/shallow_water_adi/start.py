@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.boundaries import Segment
 from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
-from eagre.models.shallow_water_adi.sides import Side
+from eagre.models.shallow_water_adi.sides import Side, open_ends
 
 BITS = {"x": WEST_FACE, "y": SOUTH_FACE}
 SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides that a flux along x, along y passes
@@ -34,12 +33,6 @@ def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
     return np.insert(np.insert(inner, 0, False, axis), inner.shape[axis] + 1, False, axis)
 
 
-def faces_on(segment: Segment) -> tuple[Any, Any]:
-    """Index of a segment's faces in an array of the faces across it."""
-    part = slice(segment.first, segment.last)
-    return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[segment.side]
-
-
 def stopped_at_walls(
     state: Mapping[str, np.ndarray], sides: Sequence[Side], walls: np.ndarray | None
 ) -> list[np.ndarray]:
@@ -48,7 +41,7 @@ def stopped_at_walls(
     for side in sides:
         if side.kind == WALL:
             for flux in fluxes[:1] if side.segment.side in SIDES_ACROSS["x"] else fluxes[1:]:
-                flux[faces_on(side.segment)] = 0.0
+                flux[side.faces] = 0.0
     if walls is not None:
         fluxes[0][:, :-1][walls & WEST_FACE != 0] = 0.0
         for flux in fluxes[1:]:
@@ -61,19 +54,25 @@ def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, alon
     faces = faces_of(discharge, along)
     flux = np.where(open_faces(setup, z, along), faces, 0.0)
     names, size = SIDES_ACROSS[along], setup.grid.dx if along == "x" else setup.grid.dy
+    depth, shared = np.maximum(z - setup.bed, 0.0), open_ends(sides, setup.grid.shape)
     for side in sides:
         if side.segment.side not in names or side.kind == WALL:
             continue
         high = side.segment.side == names[1]
-        where = faces_on(side.segment)
+        where, inward = side.faces, -1.0 if high else 1.0
         wet = setup.bed[where] < LAND
         given = faces[where]
         if side.gives_flux:
-            most = np.maximum(z - setup.bed, 0.0)[where] * size / (2.0 * setup.time_step)  # see `discharge_end`
-            rate = np.maximum(side.series(time), -most) if setup.drying else side.series(time)
-            given = (-1.0 if high else 1.0) * rate
+            part = size / (2.0 * setup.time_step * shared[where])
+            most = _most_out(depth[where], -inward * given, part, setup.gravity) if setup.drying else np.inf
+            given = inward * np.maximum(side.series(time), -most)
         flux[where] = np.where(wet, given, 0.0)
     return flux
+
+
+def _most_out(h: np.ndarray, outwards: np.ndarray, part: np.ndarray, gravity: float) -> np.ndarray:
+    """What a discharge takes of depths h at most, m2 s-1, with `outwards` there (see `given_flux`)."""
+    return np.minimum(h * part, np.maximum(h * np.sqrt(gravity * h), outwards))
 
 
 def half_step(
