@@ -42,6 +42,24 @@ def test_a_front_of_one_step_has_no_energy_of_its_own():
         model.advance(model.time + model.time_step)
 
 
+def test_the_summary_tells_of_cells_that_lost_more_than_they_held():
+    """Where and when the lowest depth was, if it is more than a film."""
+    model = dam_break(0, 24.0, 0.5, 0.0)
+    lowest = {}
+    for _ in range(60):
+        model.advance(model.time + model.time_step)
+        signed = model.state()["z"] - model.bed
+        cell = np.unravel_index(signed.argmin(), signed.shape)
+        lowest[signed.min()] = (model.time, tuple(int(k) for k in cell))
+    depth = min(lowest)
+    time, cell = lowest[depth]
+    told = f"down to {depth:.2g} m, at t = {time:.6g} s in cell (j, i) = {cell}: more left it than it held"
+    assert depth < -0.1 and told in dict(model.facts)["depth"]
+    still = dam_break(0, 2.0, 0.2, 0.03)
+    still.advance(10.0)
+    assert "depth" not in dict(still.facts)
+
+
 @pytest.mark.parametrize(("seed", "relief", "courant"), [(0, 2.0, 8.0), (4, 24.0, 2.0), (15, 24.0, 2.0)])
 def test_nonsense_ends_a_run_with_its_place_and_what_to_do(seed, relief, courant):
     """Water that would cross several cells a step. The error is of the first bad step, which the way back finds again:

@@ -73,7 +73,7 @@ class Stepper:
         self.engine.restore(state)
 
     def go_on_from(self, state: State) -> None:
-        """Take up a state of another run: the bounds rise to what it has, which a way back within a run leaves alone."""
+        """Take up a state of another run: bounds rise to what it has, which a way back within a run leaves alone."""
         self.restore(state)
         if self.reach is not None:
             self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.kernels.water_sums import FASTEST
+from eagre.kernels.water_sums import FASTEST, SHALLOWEST
+from eagre.models.shallow_water_adi.kernels import LAND
 
+OVERDRAWN = 10.0  # dry depths below 0 of which the summary tells
 FREE = 0.5  # |u| dt / dx up to which nothing is held back
 
 
@@ -25,11 +27,16 @@ class Brake:
         Time, s, cell (j, i) and depth there, m, of the largest.
     seconds, seen : float, s
         Model time with more than `FREE` somewhere, and altogether.
+    lowest : float, m
+        Lowest depth: below 0 where more left a cell than it held.
+    low_place : tuple
+        Time, s, and cell (j, i) of it.
     """
 
     def __init__(self, start: float) -> None:
         self.largest, self.seconds, self.seen = 0.0, 0.0, 0.0
         self.place: tuple[float, tuple[int, int], float] | None = None
+        self.lowest, self.low_place = 0.0, (start, (0, 0))
         self._last = start
 
     def look(self, engine: Any, rows: np.ndarray, time: float) -> None:
@@ -39,6 +46,9 @@ class Brake:
         self.seen += passed
         self.seconds += passed if part > FREE else 0.0
         self._last = time
+        row = int(np.argmin(rows[:, SHALLOWEST]))
+        if rows[row, SHALLOWEST] < self.lowest:
+            self.lowest, self.low_place = float(rows[row, SHALLOWEST]), (time, _shallowest(engine, row))
         if part > self.largest:
             self.largest = part
             if part > FREE:
@@ -47,6 +57,14 @@ class Brake:
     def resume(self, time: float) -> None:
         """Go on from `time`, s, with what was seen."""
         self._last = time
+
+    def overdrawn(self, dry_depth: float) -> list[tuple[str, str]]:
+        """A row of a run's summary if depths below 0 were more than a film."""
+        if self.lowest > -OVERDRAWN * dry_depth:
+            return []
+        time, (j, i) = self.low_place
+        where = f"at t = {time:.6g} s in cell (j, i) = ({j}, {i})"
+        return [("depth", f"down to {self.lowest:.2g} m, {where}: more left it than it held; a shorter time_step")]
 
     def facts(self, dt: float, drying: bool) -> list[tuple[str, str]]:
         """Rows of a run's summary; dt : the time step that the user chose, s."""
@@ -57,6 +75,13 @@ class Brake:
         what = "flow was held back" if drying else "flow is not stable above 1"
         long = f"above {FREE:g} for {self.seconds:.4g} s of {self.seen:.4g} s: {what}"
         return [("|u| dt / dx", most), ("", f"{long}; time_step = {0.9 * FREE * dt / self.largest:.2g} would not")]
+
+
+def _shallowest(engine: Any, row: int) -> tuple[int, int]:
+    """The cell of a row with the lowest depth."""
+    columns = np.arange(engine.setup.grid.nx)
+    surface = engine.at(np.full(columns.shape, row), columns)[0].astype(float)
+    return row, int(np.argmin(np.where(engine.setup.bed[row] < LAND, surface - engine.setup.bed[row], np.inf)))
 
 
 def _fastest(engine: Any, row: int) -> tuple[tuple[int, int], float]:

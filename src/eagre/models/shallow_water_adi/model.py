@@ -313,12 +313,13 @@ class ShallowWaterADI(Fields, BaseModel):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Where water came from or went to, and how fast it crossed cells, for the summary of a run."""
+        """Where water came from or went to, and how fast it crossed cells or emptied them, for the summary of a run."""
         braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying)
         asked = self._engine.balance.asked(self._first_time, self.time)
         found = self.diagnostics()
         rounded = rounding_facts(found) if self.precision == "single" else []
-        return [*water_facts(found, self.inflow, asked), *rounded, *braked]
+        overdrawn = self._stepper.brake.overdrawn(self.setup.dry_depth)
+        return [*water_facts(found, self.inflow, asked), *rounded, *overdrawn, *braked]
 
     @property
     def remarks(self) -> Sequence[str]:

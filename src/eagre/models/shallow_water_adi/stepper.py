@@ -160,7 +160,7 @@ class Stepper:
         self.brake.resume(self.time)
 
     def go_on_from(self, state: State) -> None:
-        """Take up a state of another run: the bounds rise to what it has, which a way back within a run leaves alone."""
+        """Take up a state of another run: bounds rise to what it has, which a way back within a run leaves alone."""
         self.restore(state)
         sums = self.engine.sums()
         self.reach = self.reach.begun_with(sums, self._highest(state["z"]))
