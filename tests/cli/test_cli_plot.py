@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 from matplotlib import colormaps
+from matplotlib.animation import PillowWriter
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -519,3 +522,39 @@ def test_spectra_are_drawn_over_wave_numbers(eagre, tmp_path, monkeypatch):
     ):
         found = eagre("plot", path, *options)
         assert found.code == exits.BAD_INPUT and all(word in found.err for word in words), found.err
+
+
+@pytest.mark.parametrize("command", ["plot", "animate"])
+def test_pictures_that_cannot_be_written_leave_what_was_there(eagre, fields, tmp_path, monkeypatch, command):
+    """A disk that is full in the middle: the older picture stays, nothing else does, and the message names the file."""
+    target = tmp_path / ("out.png" if command == "plot" else "out.gif")
+    target.write_bytes(b"older")
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def fail(self, place, *arguments, **options):
+        Path(place).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(*((Figure, "savefig") if command == "plot" else (Image.Image, "save")), fail)
+    done = eagre(command, fields, "--dpi", 40)
+    assert done.code == exits.NO_OUTPUT, done.err
+    assert target.name in done.err and "no space left" in done.err and "is untouched" in done.err
+    assert target.read_bytes() == b"older" and sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_an_animation_that_is_interrupted_leaves_what_was_there(eagre, fields, tmp_path, monkeypatch):
+    (tmp_path / "out.gif").write_bytes(b"older")
+    grab, count = PillowWriter.grab_frame, []
+
+    def interrupt(self, **options):
+        count.append(self)
+        if len(count) == 3:
+            raise KeyboardInterrupt
+        grab(self, **options)
+
+    monkeypatch.setattr(PillowWriter, "grab_frame", interrupt)
+    for frames in (2, 0):
+        count[:] = [None] * (2 - frames)
+        done = eagre("animate", fields, "--dpi", 40)
+        assert done.code == exits.INTERRUPTED, done.err
+        assert (tmp_path / "out.gif").read_bytes() == b"older" and not list(tmp_path.glob(".out*"))

@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.plots.maps import chosen, make_picture
+from eagre.plots.saving import saved
 from eagre.plots.style import RC
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def animate(
         picture.draw(records[0])
         picture.figure.draw_without_rendering()
         picture.figure.set_layout_engine("none")
-        with writer.saving(picture.figure, str(output), dpi):
+        with saved(output) as place, writer.saving(picture.figure, str(place), dpi):
             for done, record in enumerate(records, start=1):
                 picture.draw(record)
                 writer.grab_frame()
@@ -132,9 +133,11 @@ def _writer(output: Path, fps: float) -> AbstractMovieWriter:
             """Frames in the colours of one palette: land that stays costs nothing after the first frame."""
 
             def finish(self) -> None:
+                if not self._frames:  # type: ignore[attr-defined]
+                    return  # it failed before
                 first, *others = in_one_palette(self._frames, self.fig)  # type: ignore[attr-defined]
                 pause = int(1000 / self.fps)
-                first.save(self.outfile, save_all=True, append_images=others, duration=pause, loop=0)
+                first.save(self.outfile, "GIF", save_all=True, append_images=others, duration=pause, loop=0)
 
         return GifWriter(fps=fps)  # type: ignore[arg-type]
     if ending == ".mp4":
@@ -146,7 +149,7 @@ def _writer(output: Path, fps: float) -> AbstractMovieWriter:
                 fix=f"-o {output.with_suffix('.gif')}",
             )
         rcParams["animation.ffmpeg_path"] = program  # within the rc_context of the caller
-        even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"]
+        even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-f", "mp4"]
         return FFMpegWriter(fps=fps, codec="libx264", extra_args=even)  # type: ignore[arg-type]
     fix = f"-o {output.with_suffix('.gif')}"
     raise InputError(output.name, allowed="a name that ends in .gif or .mp4", fix=fix)

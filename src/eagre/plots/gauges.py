@@ -11,6 +11,7 @@ from eagre.errors import InputError
 from eagre.names import nearest
 from eagre.plots.labels import time_unit
 from eagre.plots.results import GaugeFile, NumberFile
+from eagre.plots.saving import save
 from eagre.plots.style import INK, RC, new_figure
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def plot_gauges(
         figure.supylabel(label, fontsize=RC["font.size"])
         if measured:
             panels[0].legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderpad=0.0, ncols=2)
-        figure.savefig(output, dpi=dpi)
+        save(figure, output, dpi)
     return Path(output)
 
 
@@ -102,7 +103,7 @@ def plot_numbers(numbers: NumberFile, output: str | Path, *, variable: str | Non
         figure, panels = stacked(len(names), numbers.title, unit)
         for name, axes in zip(names, panels, strict=True):
             series(axes, numbers.times * factor, numbers.values[name], numbers.labels[name])
-        figure.savefig(output, dpi=dpi)
+        save(figure, output, dpi)
     return Path(output)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from eagre.plots.frames import titles
 from eagre.plots.results import ProfileFile
+from eagre.plots.saving import save
 from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
 
 _MOST_LINES = 8
@@ -64,5 +65,5 @@ def plot_profiles(
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         titles(axes, profiles.title)
-        figure.savefig(output, dpi=dpi)
+        save(figure, output, dpi)
     return Path(output)

@@ -11,6 +11,7 @@ import numpy as np
 from eagre.plots.frames import colour_range, few, heading, titles
 from eagre.plots.perspective import PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
+from eagre.plots.saving import save
 from eagre.plots.style import (
     RC,
     SHORE,
@@ -78,7 +79,7 @@ def plot_map(
     with rc_context(RC):
         picture = make_picture(fields, name, [record], perspective)
         picture.draw(record)
-        picture.figure.savefig(output, dpi=dpi)
+        save(picture.figure, output, dpi)
     return Path(output)
 
 

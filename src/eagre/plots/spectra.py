@@ -8,6 +8,7 @@ import numpy as np
 
 from eagre.plots.frames import titles
 from eagre.plots.results import SpectrumFile
+from eagre.plots.saving import save
 from eagre.plots.style import INK, RC, new_figure, nice_time
 
 _MOST_LINES = 8
@@ -66,5 +67,5 @@ def plot_spectra(
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         titles(axes, spectra.title).set_text(f"t = {nice_time(float(spectra.times[record]))}")
-        figure.savefig(output, dpi=dpi)
+        save(figure, output, dpi)
     return Path(output)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.plots.frames import titles
+from eagre.plots.saving import save
 from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def plot_tracks(tracks: TrackFile, output: str | Path, *, dpi: int = 150) -> Pat
         axes.ticklabel_format(style="plain", useOffset=False)
         span = " to ".join(nice_time(float(time)) for time in tracks.times[[0, -1]])
         titles(axes, tracks.title).set_text(f"{tracks.x.shape[1]} particles, t = {span}")
-        figure.savefig(output, dpi=dpi)
+        save(figure, output, dpi)
     return Path(output)
 
 
