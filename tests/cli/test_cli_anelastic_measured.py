@@ -61,6 +61,7 @@ def test_profiles_of_a_run_and_of_one_that_goes_on_in_an_interval(eagre, opened,
     np.testing.assert_array_equal(found["time_bounds"].values, [[0.0, 40.0], [40.0, 80.0], [80.0, 120.0]])
     assert found["u"].dims == ("time", "z") and found["z"].attrs["standard_name"] == "height"
     assert found["theta"].attrs["standard_name"] == "air_potential_temperature"
+    assert found["theta"].attrs["cell_methods"] == "area: mean time: mean"
     assert float(found["u"].mean()) == pytest.approx(5.0, abs=1e-3)
     assert (found["u_variance"].values[:, 2] > 0.0).all() and np.isfinite(found["tke_residual"].values).all()
     assert eagre("run", write(tmp_path, "parts", PROFILES, 60.0)).code == 0

@@ -86,6 +86,13 @@ def assert_times(found, times, values, start, tolerance):
     assert np.mean(np.isclose(found, first, rtol=1e-12)) > 0.9
 
 
+def test_vorticity_of_a_gyre_of_reduced_gravity_is_the_relative_one():
+    """q + psi / R^2, of which a model keeps q."""
+    model = gyre(deformation_radius=0.5)
+    names = ["streamfunction", "velocity_x", "velocity_y", "speed", "vorticity"]
+    assert_right(model, GYRE, *followed(model, names, 9), 1e-12)
+
+
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_averages_of_a_gyre_are_those_of_every_step(precision):
     model = gyre(precision)

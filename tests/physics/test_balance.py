@@ -51,6 +51,23 @@ def test_inflow_and_rain_explain_the_volume(options, precision, light_device):
     assert facts["volume_rain"] == pytest.approx(expected * model.setup.terms.sources[0].values.sum(), rel=1e-4)
 
 
+def test_rain_of_each_zone_is_booked_by_its_own_rate(light_device):
+    """Two rates that change with time and one that does not, beside a side that is open."""
+    grid, zone = eagre.Grid(6, 4, 2.0, 2.0), np.arange(6) // 2 * np.ones((4, 1))
+    ends = np.array([0.0, 10.0])
+    rates = [eagre.Series(ends, np.array(one)) for one in ([0.0, 1e-3], [1e-3, 5e-4])]
+    rain = eagre.ZoneRain([*rates, 2e-4], np.stack([zone == k for k in range(3)]).astype(float))
+    model = eagre.ShallowWater(
+        grid, 0.0, depth=1.0, sources=[rain], boundaries=eagre.Boundaries(east=eagre.Outflow()), device=light_device,
+        precision="double",
+    )  # fmt: skip
+    model.advance(5.0)
+    facts = model.diagnostics()
+    assert abs(facts["volume_error"]) < ROUNDING["double"] and facts["volume_inflow"] < 0.0
+    expected = 8 * 4.0 * (0.5 * 5.0 * 5e-4 + 0.5 * 5.0 * (1e-3 + 7.5e-4) + 5.0 * 2e-4)
+    assert facts["volume_rain"] == pytest.approx(expected, rel=1e-3)
+
+
 def test_a_river_brings_what_it_should(light_device):
     grid = eagre.Grid(6, 4, 2.0, 2.0)
     boundaries = eagre.Boundaries(south=[eagre.Part(4.0, 8.0, eagre.Discharge(3.0))], east=eagre.Outflow())

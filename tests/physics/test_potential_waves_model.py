@@ -9,7 +9,7 @@ from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series,
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.models.potential_waves.inlet import stroke_of_height
-from eagre.models.potential_waves.stability import LIMIT, highest_frequency
+from eagre.models.potential_waves.stability import LIMIT, courant_step, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.waves import AiryWave, Jonswap, Sea, StreamFunctionWave, wave_number
 from oracle.averages import extremes_of, moments_of
@@ -186,8 +186,10 @@ def test_a_wave_along_y_is_one_along_x():
         depth = 0.3 + 0.02 * np.cos(np.pi * along)
         model = PotentialWaves(grid, depth, surface_elevation=eta, device="cpu", precision="double")
         model.advance(0.5)
-        ends[shape] = model.field("surface_elevation").ravel()
-    assert np.abs(ends[17, 1] - ends[1, 17]).max() < 1e-9
+        ends[shape] = model.field("surface_elevation").ravel(), model.diagnostics()
+    assert np.abs(ends[17, 1][0] - ends[1, 17][0]).max() < 1e-9
+    for name in ("kinetic_energy", "potential_energy"):
+        assert ends[17, 1][1][name] == pytest.approx(ends[1, 17][1][name], rel=1e-9), name
 
 
 @pytest.mark.parametrize(("nx", "ny", "periodic"), [(16, 1, "x"), (1, 16, "y"), (12, 10, "both")])
@@ -305,6 +307,24 @@ def test_the_longest_step_is_the_longest_that_is_stable(depth, monkeypatch):
         model.advance(1e3, max_steps=40)
         heights[share] = np.abs(model.field("surface_elevation")).max()
     assert heights[0.9] < 1e-3 and heights[1.1] > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("dx", "depth", "over_g"),
+    [(0.01, [0.5, 0.9, 0.7], 6.0 / 0.5), (10.0, [5.5, 20.0, 29.0], 0.2), (100.0, [0.5, 3.0, 40.0], 0.02**2 * 40.0)],
+    ids=["layers", "points", "long waves"],
+)
+def test_the_highest_frequency_is_that_of_the_depth_that_makes_it_so(dx, depth, over_g):
+    """w_0 / d of the shallowest water, k, or k^2 d of the deepest; of order 2, w_0 = 1.5 / 0.25 and k = 2 / dx."""
+    found = highest_frequency(np.array([depth]), Grid(3, 1, dx, 1.0), Vertical(5, 2, clustered=False), GRAVITY)
+    assert found == pytest.approx(np.sqrt(GRAVITY * over_g))
+
+
+def test_the_step_by_courant_is_that_of_waves_in_the_deepest_water():
+    """20 points of the wave: 2 m long at 0.1 m apart."""
+    k = np.pi
+    found = courant_step(0.6, np.array([[0.1, 0.3, 0.2]]), Grid(3, 1, 0.1, 1.0), GRAVITY)
+    assert found == pytest.approx(0.6 * 0.1 / np.sqrt(GRAVITY / k * np.tanh(0.3 * k)))
 
 
 def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):

@@ -16,6 +16,7 @@ from eagre.models.potential_waves.breaking import (
     SLOPE,
     SPEED_X,
     SPEED_Y,
+    Breaker,
     Breaking,
     largest_symbol,
     length_of_speed,
@@ -147,6 +148,7 @@ def test_crests_by_hand():
     phi = np.sin(2.0 * np.pi * (x - 0.5)) / (2.0 * np.pi)  # u = cos: 1 m/s at the crest
     DEVICE.fill(problem.fields, np.stack([eta, phi])[:, None])
     DEVICE.fill(problem.w, np.zeros((1, 1, n)))
+    DEVICE.fill(breaking._bed, np.where(x == 0.5, DEPTH, 0.1 * DEPTH)[None, None])  # that of the crest counts
     rates = problem.surface_zeros(2)
     DEVICE.fill(rates, np.stack([rate, 0.0 * rate])[:, None])
     breaking._look(0.0, rates)
@@ -228,6 +230,39 @@ def test_parts_by_hand():
         assert breaking.parts(dt) == parts
     DEVICE.fill(problem.phi, np.full((1, 1, n), np.nan))
     assert breaking.parts(0.1) == 1
+
+
+def test_what_belongs_to_a_crest_by_hand():
+    """A crest beside one that breaks is that one up to a quarter of its length, the shorter way around both axes."""
+    *_, breaking = basin(0.05, shape=(24, 36), direction=0.25 * math.pi)
+    side = math.sqrt(2.0)
+    dx, dy = side / 36, side / 24
+    breaking.active.append(Breaker(2.0, 1.3, 0.1, 0.9, 0.0, 0.5, -0.4, 0.1, 2.0))
+    # half a second later it is at x = 1.55 - side, y = side - 0.1
+    away = breaking._away(breaking.active[0], 2.5, np.array([0.2]), np.array([0.05]))
+    assert [float(one[0]) for one in away] == pytest.approx([0.2 - 1.55 + side, 0.15])
+    breaking._around = side, 0.9  # as of an oblong basin
+    away = breaking._away(breaking.active[0], 2.5, np.array([0.2]), np.array([0.85]))
+    assert [float(one[0]) for one in away] == pytest.approx([0.2 - 1.55 + side, 0.05])
+    breaking._around = side, side
+    found = np.array([1.0, 1.2, 0.0, 0.0])
+    breaking._h = 0.3 + 0.1 * np.random.default_rng(1).random((24, 36))
+    for along, is_new in ((0.45, False), (0.55, True)):
+        i, j = round((1.55 - side + along) / dx), round((side - 0.1) / dy)
+        assert abs(math.hypot(i * dx - 1.55 + side, j * dy - side + 0.1) - along) < 0.04
+        before = len(breaking.log)
+        breaking._begin(2.5, (j, i), found, 0.3)
+        assert len(breaking.log) == before + is_new
+    assert breaking.log[-1].length == length_of_speed(1.2, float(breaking._h[j, i]), GRAVITY)
+
+
+def test_viscosity_is_no_more_than_a_step_bears():
+    """nu = 0.02 H c at a crest; of the fastest change 8 nu (1 / dx^2 + 1 / dy^2) a step bears 2 / dt."""
+    *_, breaking = basin(0.05, shape=(24, 36), direction=0.25 * math.pi)
+    breaking.active.append(Breaker(0.0, 0.0, 0.0, 0.9, 0.0, 0.3, 0.4, 0.1, 1.0))
+    assert breaking._viscosity(0.0, 1e-3).max() == pytest.approx(0.02 * 0.1 * 0.5)
+    squares = (36**2 + 24**2) / 2.0
+    assert breaking._viscosity(0.0, 10.0).max() == pytest.approx(2.0 / (8.0 * squares * 10.0))
 
 
 def test_the_largest_that_a_difference_makes_of_a_wave():

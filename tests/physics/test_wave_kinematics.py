@@ -8,8 +8,9 @@ import pytest
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.io.openfast import SeaStateFiles, SeaStateGrid
-from eagre.models.potential_waves.kinematics import Flow
+from eagre.models.potential_waves.kinematics import Flow, Kinematics
 from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.measuring import MEASURED, _row
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.stencils import Vertical, all_weights, weights
 from eagre.models.potential_waves.step import Steps
@@ -197,6 +198,54 @@ def test_single_precision():
         found.append(flow.at(Probes(*grid, np.linspace(0.1, 3.0, 9), 0.0, z=np.linspace(-0.9, -0.1, 9))))
     assert np.abs(found[0].velocity - found[1].velocity).max() < 1e-5 * np.abs(found[1].velocity).max()
     assert np.abs(found[0].acceleration - found[1].acceleration).max() < 1e-4 * np.abs(found[1].acceleration).max()
+
+
+def test_what_probes_measure_has_its_names():
+    """A row a quantity; velocity and acceleration by components, the acceleration that of the water."""
+    z, velocity, total, local, dynamic, pressure, elevation = (n * np.ones((3, 2)) for n in range(1, 8))
+    parts = np.arange(3.0)[:, None]
+    found = Kinematics(z[0], velocity + 0.1 * parts, total + 0.1 * parts, local, dynamic[0], pressure[0], elevation[0])
+    named = {one.name: values[0] for one, values in zip(MEASURED, _row(found), strict=True)}
+    assert named == {
+        "z": 1.0, "velocity_x": 2.0, "velocity_y": 2.1, "velocity_z": 2.2, "acceleration_x": 3.0,
+        "acceleration_y": 3.1, "acceleration_z": 3.2, "dynamic_pressure": 5.0, "pressure": 6.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("walls", [False, True])
+def test_columns_of_water_over_a_bed_and_under_a_surface(walls):
+    """sigma = (z + h) / (h + eta), its derivatives at fixed z by small differences of the formula; walls mirror."""
+    n, side = (33, 32), 1.0
+    x, y = (np.arange(count) * side / 32 for count in (n if walls else (32, 32)))
+    k = np.pi if walls else 2.0 * np.pi
+
+    def water(x, y):
+        bed = 0.4 + 0.05 * np.cos(k * x) + 0.04 * np.cos(k * y) * np.cos(k * x)
+        return bed, 0.02 * np.cos(k * x) * np.cos(2.0 * k * y) + 0.03 * np.cos(k * y)
+
+    if walls:
+        y = np.append(y, side)
+    h, eta = water(*np.meshgrid(x, y))
+    at = np.array([[0.003, 0.21, 0.997, 0.5, 0.98], [0.004, 0.996, 0.33, 0.71, 0.015]])
+    z, d = np.array([-0.1, -0.2, -0.3, -0.05, -0.15]), 1e-3
+    column = Probes(h, (x, y), Vertical(9, 6), (not walls, not walls), *at, z=z).column(lambda j, i: eta[j, i], False)
+
+    def sigma(a, b):
+        bed, surface = water(at[0] + a * d, at[1] + b * d)
+        return (z + bed) / (bed + surface)
+
+    here = sigma(0, 0)
+    np.testing.assert_allclose(column.sigma, here, rtol=1e-7)
+    found = column.s_x, column.s_y, column.s_xx, column.s_yy, column.s_xy
+    mixed = sigma(1, 1) - sigma(1, -1) - sigma(-1, 1) + sigma(-1, -1)
+    expected = (
+        (sigma(1, 0) - sigma(-1, 0)) / (2.0 * d), (sigma(0, 1) - sigma(0, -1)) / (2.0 * d),
+        (sigma(1, 0) - 2.0 * here + sigma(-1, 0)) / d**2, (sigma(0, 1) - 2.0 * here + sigma(0, -1)) / d**2,
+        mixed / (4.0 * d**2),
+    )  # fmt: skip
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-4)
+        assert np.abs(other).max() > 0.05
 
 
 def test_many_places_come_in_parts(monkeypatch):

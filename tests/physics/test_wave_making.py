@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, shares, stroke_of_height
 from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.reflecting import Line, Made, _of_height
 from eagre.models.potential_waves.sponge import Sponge
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 from eagre.models.potential_waves.zones import Zone
-from eagre.waves import AiryWave, Jonswap, Sea, separate_reflection, wave_number
+from eagre.waves import AiryWave, Jonswap, Sea, StreamFunctionWave, separate_reflection, wave_number
 from oracle.potential_waves import along as differences
 
 DEVICE, GRAVITY, DEPTH = select("cpu"), 9.81, 0.45
@@ -85,6 +87,26 @@ def test_what_the_wall_adds_as_the_formulas(side):
     assert found[0] == pytest.approx(speed * (a_z - sign * a_n * (d @ eta)), abs=1e-12)
     known = rate * a + speed * sign * a_n * (d @ phi) + 0.5 * speed**2 * (a_n**2 + a_z**2)
     assert found[1] == pytest.approx(-known, abs=1e-12)
+
+
+def test_a_side_lets_out_what_differs_from_its_target():
+    """U -= sqrt(g / h) (eta - target) at the side, and dU/dt likewise: the rates of an inlet of that velocity."""
+    problem, steps = flume(lambda p, h: [], False, 12.0, 61)
+    place, h = np.linspace(0.0, 12.0, 61), np.full((1, 61), DEPTH)
+    eta, phi = 0.05 * np.cos(np.pi * place / 4.0), 0.2 * np.cos(np.pi * place / 3.0)
+    DEVICE.fill(problem.fields, np.stack([eta, phi]).reshape(2, 1, 61))
+    root, rates = math.sqrt(GRAVITY / DEPTH), []
+
+    def add(*moves, **more):
+        DEVICE.fill(steps._rates, np.zeros((2, 1, 61)))
+        Inlet(problem, h, "west", *moves, GRAVITY, **more).add(2.0, 0.1, 0, steps._rates)
+        rates.append(DEVICE.host(steps._rates).copy())
+
+    add(lambda t: 0.3 * t, lambda t: -0.7, target=lambda t: 0.01 * t, target_rate=lambda t: 0.02 * t)
+    speed = 0.6 - root * (0.05 - 0.02)
+    add(lambda t: speed, lambda t: -0.7 - root * (rates[0][0, 0, 0] - 0.04))
+    np.testing.assert_allclose(rates[0], rates[1], rtol=0, atol=1e-13)
+    assert np.abs(rates[0]).max() > 0.1
 
 
 @pytest.mark.parametrize("linear", [True, False])
@@ -175,6 +197,8 @@ def test_a_sponge_is_as_strong_as_is_asked_for():
     setup = SimpleNamespace(depth=np.full((1, 65), DEPTH), gravity=GRAVITY)
     mu = [DEVICE.host(SpongeLayer("east", 4.0, 1.6, *more).sponge(problem, setup)._mu) for more in ((), (3.0,))]
     assert mu[1].max() > 0.0 and mu[0] == pytest.approx(2.0 * mu[1])
+    s = np.clip((problem.points[0] - 4.0) / 4.0, 0.0, 1.0)  # s^2 (3 - 2 s), level at both ends
+    np.testing.assert_allclose(mu[0][0, 0] / mu[0].max(), 3.0 * s**2 - 2.0 * s**3, rtol=0, atol=1e-12)
 
 
 def test_a_sponge_only_takes():
@@ -222,6 +246,20 @@ def test_sponges_that_are_refused(change):
     with pytest.raises(InputError) as refused:
         Sponge(problem, **{**given, **change})
     assert next(iter(change)) in str(refused.value)
+
+
+@pytest.mark.parametrize(("kh", "steepness"), [(1.2, 0.06), (2.0, 0.08), (4.0, 0.1)])
+def test_what_linear_theory_takes_for_reflection_in_high_waves(kh, steepness):
+    """Of a stream function wave that nothing reflects: it is longer than a small one of its period."""
+    period = 2.0 * np.pi / np.sqrt(GRAVITY * kh * np.tanh(kh))
+    wave = StreamFunctionWave(2.0 * steepness / kh, 1.0, period=period, eulerian_current=0.0)
+    x, t = np.array([3.0, 3.4, 4.1]) / kh, np.arange(256) * 8.0 * period / 256
+    eta = wave.elevation(x[:, None], 0.0, t[None])
+    found = separate_reflection(eta, x, t[1], 1.0, band=(0.75 / period, 1.25 / period))
+    setup: Any = SimpleNamespace(gravity=GRAVITY)
+    line = Line("x", [0, 1, 2], x, 1.0, 0.0)
+    expected = _of_height(setup, Made("west", period, True, 0.0), line, found.incident_height)
+    assert found.coefficient == pytest.approx(expected, rel=0.05) and found.coefficient > 2e-3
 
 
 def reflection_of_a_sea(width, samples):

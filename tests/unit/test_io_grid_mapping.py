@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray
@@ -9,6 +11,7 @@ from rasterio.warp import transform
 
 import eagre
 from eagre.io import read_raster, read_weather
+from eagre.io.cf import grid_mapping
 from eagre.io.grid_mapping import crs_of
 from eagre.io.raster import Around
 from eagre.io.warp import onto
@@ -32,6 +35,11 @@ SYSTEMS = {
         "latitude_of_projection_origin": 0.0, "longitude_of_central_meridian": 9.0, "false_easting": 5e5,
         "false_northing": 0.0,
     },
+    "EPSG:25833": {
+        "grid_mapping_name": "transverse_mercator", "scale_factor_at_central_meridian": 0.9996,
+        "latitude_of_projection_origin": 0.0, "longitude_of_central_meridian": 15.0, "false_easting": 5e5,
+        "false_northing": 0.0, "semi_major_axis": 6378137.0, "semi_minor_axis": 6356752.314140356,
+    },
     "EPSG:5070": GRS80 | {
         "grid_mapping_name": "albers_conical_equal_area", "standard_parallel": [29.5, 45.5],
         "latitude_of_projection_origin": 23.0, "longitude_of_central_meridian": -96.0,
@@ -47,6 +55,43 @@ TURNED = {
     "grid_mapping_name": "rotated_latitude_longitude", "grid_north_pole_latitude": 39.25,
     "grid_north_pole_longitude": -162.0,
 }  # fmt: skip
+
+
+WRITTEN = [code for code in SYSTEMS if code not in ("EPSG:3395", "EPSG:25833", "EPSG:32633")]  # others have other words
+
+
+@pytest.mark.parametrize("code", WRITTEN)
+def test_attributes_that_are_written_are_those_of_cf(code):
+    found = grid_mapping(code)
+    assert found is not None and SYSTEMS[code].keys() <= found.keys()
+    for key, value in SYSTEMS[code].items():
+        assert found[key] == (value if isinstance(value, str) else pytest.approx(value)), key
+
+
+@pytest.mark.parametrize(
+    ("code", "place", "near"),
+    [
+        ("EPSG:3395", (10.0, 40.0), 1e-3),
+        ("+proj=lcc +lat_1=30 +lat_2=60 +lat_0=40 +lon_0=5 +R=6370000", (10.0, 47.0), 1e-3),  # the sphere of WRF
+        ("+proj=stere +lat_0=90 +lon_0=-45 +k=0.994 +datum=WGS84", (12.0, 80.0), 1e-3),
+        ("EPSG:31281", (10.0, 47.0), 200.0),  # degrees from Ferro, on another datum
+    ],
+)
+def test_attributes_that_are_written_lead_to_the_same_places(code, place, near):
+    written = grid_mapping(code)
+    assert written is not None
+    written = {name: value for name, value in written.items() if name not in ("crs_wkt", "spatial_ref", "epsg_code")}
+    dataset = xarray.Dataset({"a": ((), 0.0, {"grid_mapping": "where"}), "where": ((), 0, written)})
+    found = crs_of(dataset, dataset["a"], Path("a.nc"))
+    lon, lat = ([one] for one in place)
+    apart = np.subtract(transform("OGC:CRS84", found, lon, lat)[:2], transform("OGC:CRS84", code, lon, lat)[:2])
+    assert np.abs(apart).max() < near
+
+
+@pytest.mark.parametrize("code", ["EPSG:28992", "EPSG:26191", "EPSG:3857"])
+def test_systems_that_cf_does_not_know_are_written_as_text_alone(code):
+    """A double stereographic plane, a cone of one parallel and a scale, the sphere of web maps."""
+    assert set(grid_mapping(code) or {}) == {"crs_wkt", "spatial_ref", "epsg_code"}
 
 
 def file_of(path, mapping, x, y, values, units="m", names=("x", "y"), said="msl", **attributes):

@@ -127,10 +127,17 @@ def test_bad_date(tmp_path):
     [
         ("EPSG:32633", "transverse_mercator", {"longitude_of_central_meridian": 15.0, "false_easting": 500000.0}),
         ("EPSG:2154", "lambert_conformal_conic", {"standard_parallel": [49.0, 44.0], "false_northing": 6600000.0}),
+        ("EPSG:2154", "lambert_conformal_conic", {"longitude_of_central_meridian": 3.0}),
+        ("EPSG:5070", "albers_conical_equal_area", {"longitude_of_central_meridian": -96.0}),
+        ("EPSG:3413", "polar_stereographic", {"standard_parallel": 70.0, "latitude_of_projection_origin": 90.0}),
         (
             "EPSG:3031",
             "polar_stereographic",
-            {"standard_parallel": -71.0, "straight_vertical_longitude_from_pole": 0.0},
+            {
+                "standard_parallel": -71.0,
+                "straight_vertical_longitude_from_pole": 0.0,
+                "latitude_of_projection_origin": -90.0,
+            },
         ),
         ("EPSG:3035", "lambert_azimuthal_equal_area", {"latitude_of_projection_origin": 52.0}),
     ],
@@ -487,3 +494,19 @@ def test_handles_stay_open_so_that_a_lost_chunk_is_reported(tmp_path):
         handles = writer._file._store._growing
         assert set(handles) == {"time", "speed"}
         assert all(isinstance(handle, h5py.Dataset) and handle.id.valid for handle in handles.values())
+
+
+def test_a_time_that_was_never_set_is_no_record(tmp_path):
+    """As a kill between two writes leaves one: 0 after a record at 0; and no record has the time of the last."""
+    path = tmp_path / "a.nc"
+    write(path, FakeModel(), [0.0])
+    with h5py.File(path, "r+") as file:
+        for name in ("time", "surface_elevation"):
+            file[name].resize(2, axis=0)
+        assert list(file["time"]) == [0.0, 0.0]
+    model = FakeModel()
+    file = RecordFile.resume(path, model, {"units": "s"}, until=1.0)
+    assert file.count == 1 and file.last_time == 0.0
+    with pytest.raises(InputError, match="times after t = 0 s"):
+        file.append(0.0, {"surface_elevation": model.field("surface_elevation")})
+    file.close()

@@ -236,6 +236,14 @@ def test_dates_without_a_start_can_be_refused(tmp_path, text):
     assert read_series(path, need_start=True, start="2026-01-01").times.tolist() == [0.0, 86400.0]
 
 
+def test_without_a_start_times_since_a_date_count_from_the_first_row(tmp_path):
+    """As dates do; the line to write is the date of that row."""
+    path = write(tmp_path, "t (h since 2026-01-01),eta\n5,0\n7,1\n")
+    np.testing.assert_array_equal(read_series(path).times, [0.0, 7200.0])
+    with pytest.raises(InputError, match="start_date = 2026-01-01T05:00:00"):
+        read_series(path, need_start=True)
+
+
 def test_the_scale_may_depend_on_the_unit_in_the_file(tmp_path):
     units = []
     scale = lambda unit: units.append(unit) or 2.0  # noqa: E731

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
+from eagre.io.heights import read_heights
 from eagre.io.sounding import read_sounding
 
 WRF = """\
@@ -64,3 +65,11 @@ def test_tables_with_units(tmp_path, text, humidity):
 def test_errors_say_the_line(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         read_sounding(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(("unit", "metres"), [("", 1.0), (" (m)", 1.0), (" (km)", 1000.0), (" (ft)", 0.3048)])
+def test_values_at_heights_have_units(tmp_path, unit, metres):
+    path = written(tmp_path, f"z{unit},u (kn)\n0,1\n2,3\n", "heights.csv")
+    heights, values = read_heights(path, scale=lambda of: {"kn": 2.0}[of])
+    np.testing.assert_allclose(heights, [0.0, 2.0 * metres])
+    np.testing.assert_array_equal(values, [2.0, 6.0])

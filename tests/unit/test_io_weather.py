@@ -194,6 +194,7 @@ def test_means_count_over_the_time_that_their_bounds_say(tmp_path):
     [
         ({"bounds": [[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]}, "add up from one beginning"),
         ({"bounds": [[0.0, 1.0], [1.5, 2.0], [2.0, 3.0]]}, "until 86400 s, the next one from 129600 s"),
+        ({"bounds": [[0.0, 1.0], [1.01, 2.0], [2.0, 3.0]]}, "until 86400 s, the next one from 87264 s"),
         ({"bounds": [[1.0, 0.0], [1.0, 2.0], [2.0, 3.0]]}, "end after each beginning"),
         ({"calendar": "noleap"}, r"(?s)the calendar noleap.*convert_calendar\(.standard., align_on=.year.\)"),
         ({"values": (1e-3, -1e-3, 1e-3)}, "comes to -3.6 mm/h"),

@@ -87,6 +87,29 @@ def test_bounds_that_meet_and_that_do_not(tmp_path):
         read_weather([first, last], UTM, start=DAY)
 
 
+def test_bounds_that_meet_but_for_rounding(tmp_path):
+    """A hundredth of a second is a ten-millionth of a day."""
+    first, second = cut(means(tmp_path / "pr.nc", DAYS), tmp_path, [0], [1, 2], dim="time")
+    with xarray.open_dataset(second, decode_times=False) as dataset:
+        held = dataset.load()
+    bounds = held["time_bnds"].values.astype(float)
+    bounds[0, 0] -= 24e-7  # hours
+    held["time_bnds"] = ("time", "nv"), bounds
+    held.to_netcdf(second, engine="h5netcdf")
+    assert read_weather([first, second], UTM, start=DAY).rain.instants.times.size == 5
+
+
+def test_the_longest_step_of_both_files_says_what_a_gap_is(tmp_path):
+    """Records at 0, 1, 4 and at 8, 9, 12 h: 4 h between the files are 1.33 steps, and of 3 h alone none are missing."""
+    path = era5(tmp_path / "e.nc", names=("msl",), hours=16, packed=False)
+    paths = cut(path, tmp_path, [0, 1, 4], [8, 9, 12])
+    found = read_weather(paths, UTM, start=DAY).pressure.instants.times
+    np.testing.assert_array_equal(found, 3600.0 * np.array([0, 1, 4, 8, 9, 12]))
+    paths = cut(path, tmp_path, [0, 1, 4], [9, 10])
+    with pytest.raises(eagre.InputError, match="a gap longer than a step of 10800 s"):
+        read_weather(paths, UTM, start=DAY)
+
+
 def test_files_of_other_sorts_and_grids_do_not_join(tmp_path):
     path = era5(tmp_path / "e.nc", names=("tp",), hours=8, packed=False)
     first, second = cut(path, tmp_path, slice(0, 3), slice(3, 8))

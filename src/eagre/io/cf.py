@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import sys
 from collections.abc import Mapping
@@ -24,7 +25,6 @@ _RESERVED = ("Conventions", "source", "history", "kind")
 
 _METHODS = {
     "Transverse Mercator": "transverse_mercator",
-    "Lambert Conic Conformal (1SP)": "lambert_conformal_conic",
     "Lambert Conic Conformal (2SP)": "lambert_conformal_conic",
     "Lambert Azimuthal Equal Area": "lambert_azimuthal_equal_area",
     "Albers Equal Area": "albers_conical_equal_area",
@@ -32,8 +32,8 @@ _METHODS = {
     "Mercator (variant B)": "mercator",
     "Polar Stereographic (variant A)": "polar_stereographic",
     "Polar Stereographic (variant B)": "polar_stereographic",
-    "Oblique Stereographic": "stereographic",
 }
+"""Names of CF by those of EPSG. Cones of one parallel and a scale, and double stereographic planes, have none."""
 _PARAMETERS = {
     "Latitude of natural origin": "latitude_of_projection_origin",
     "Latitude of false origin": "latitude_of_projection_origin",
@@ -52,9 +52,13 @@ _PARAMETERS = {
 _RENAMED = {
     ("transverse_mercator", "longitude_of_projection_origin"): "longitude_of_central_meridian",
     ("transverse_mercator", "scale_factor_at_projection_origin"): "scale_factor_at_central_meridian",
-    ("lambert_conformal_conic", "longitude_of_projection_origin"): "longitude_of_central_meridian",
     ("polar_stereographic", "longitude_of_projection_origin"): "straight_vertical_longitude_from_pole",
 }
+_FIGURES = {
+    "semi_major_axis": "semi_major_axis", "semi_minor_axis": "semi_minor_axis",
+    "inverse_flattening": "inverse_flattening", "radius": "earth_radius",
+}  # fmt: skip
+"""What tells the figure of the Earth: names of PROJJSON and of CF."""
 _OF_NAMES = {
     "height": {"positive": "up"},
     "altitude": {"positive": "up"},
@@ -230,11 +234,24 @@ def _cf_parameters(description: dict[str, Any]) -> dict[str, Any]:
         if key is None:
             return {}
         key = _RENAMED.get((name, key), key)
-        value = float(parameter["value"])
+        value = _in_si(parameter)
         result[key] = [*np.atleast_1d(result[key]), value] if key in result else value
-    datum = description.get("base_crs", {})
-    ellipsoid = (datum.get("datum") or datum.get("datum_ensemble") or {}).get("ellipsoid", {})
-    for key in ("semi_major_axis", "inverse_flattening"):
-        if isinstance(ellipsoid.get(key), (int, float)):
-            result[key] = float(ellipsoid[key])
-    return result
+    if name == "polar_stereographic" and "latitude_of_projection_origin" not in result:
+        result["latitude_of_projection_origin"] = math.copysign(90.0, result["standard_parallel"])
+    base = description.get("base_crs", {})
+    datum = base.get("datum") or base.get("datum_ensemble") or {}
+    figure = datum.get("ellipsoid", {})
+    result |= {key: _in_si(figure[theirs]) for theirs, key in _FIGURES.items() if theirs in figure}
+    meridian = _in_si(datum.get("prime_meridian", {}).get("longitude", 0.0))
+    return result | ({"longitude_of_prime_meridian": meridian} if meridian else {})
+
+
+def _in_si(given: Any) -> float:
+    """A number of PROJJSON, bare or with its unit, in metres, degrees or 1."""
+    if not isinstance(given, dict):
+        return float(given)
+    value, unit = float(given["value"]), given["unit"]
+    if isinstance(unit, str):  # metre, degree or unity
+        return value
+    value *= float(unit["conversion_factor"])
+    return math.degrees(value) if unit["type"] == "AngularUnit" else value

@@ -78,6 +78,8 @@ def _projection(kind: str, attributes: Mapping[str, Any]) -> str | None:
         words += [f"+{key}={value!r}" for key, value in found.items() if value is not None]
     else:
         return None
+    meridian = number("longitude_of_prime_meridian", 0.0)
+    words += [f"+pm={meridian!r}"] if meridian else []
     return " ".join([f"+proj={words[0]}", *words[1:], _ellipsoid(number), "+no_defs"])
 
 
