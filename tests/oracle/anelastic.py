@@ -193,7 +193,11 @@ class State:
 
 
 def start(v: list[Array], theta: Array, air: Air) -> State:
-    """A state without divergence: v^-1 = v^0, and half forces of a step that carries nothing."""
+    """A state without divergence: v^-1 = v^0, and half forces that are means of both ends of a first step.
+
+    Those at its beginning are of half a step in which nothing is carried; at its end there is the rest, so that the
+    sum is dt times the force in its middle.
+    """
     half = 0.5 * air.dt
     pure = Air(
         air.spacing, air.walls, air.dt, air.density, air.g13, air.g23, air.g33, wind=air.wind, is_open=air.is_open
@@ -202,6 +206,9 @@ def start(v: list[Array], theta: Array, air: Air) -> State:
     later, _ = project(explicit_part(v, theta, air), air)
     warmer = (theta - half * later[2] * air.lapse) / (1.0 + half * air.absorber)
     forces = [new - hat for new, hat in zip([*later, warmer], [*v, theta], strict=True)]
+    begun = State(v, theta, list(v), forces, np.zeros(v[0].shape))
+    tried = step(begun, air)
+    forces = [0.5 * (one + other) for one, other in zip(forces, tried.forces, strict=True)]
     return State(v, theta, list(v), forces, np.zeros(v[0].shape))
 
 

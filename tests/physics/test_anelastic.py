@@ -40,6 +40,42 @@ def test_vortices_in_a_wind_are_of_second_order(viscosity):
     assert (orders > 1.9).all(), (errors, orders)
 
 
+def test_the_pressure_of_vortices_is_right_after_every_step():
+    """A step finds the mean of the pressures at its ends: begun with another one they would swing about the exact one.
+
+    So would they behind a step that is far shorter than the next.
+    """
+    model = taylor_green(33, time_step=1.0 / 33.0, **ON)
+    for until in (0.04, *[1e9] * 4, 0.5, *[1e9] * 4):
+        model.advance(until, None if until < 1.0 else 1)
+        x, y = (one - speed * model.time for one, speed in zip(model.grid.mesh(), (0.7, 0.3), strict=True))
+        exact = -0.25 * (np.cos(2.0 * x) + np.cos(2.0 * y))
+        found = model.field("pressure")[0]
+        assert np.abs(found - found.mean() - exact).max() < 0.04, model.steps
+
+
+def test_the_pressure_on_a_hill_does_not_swing_from_step_to_step():
+    """But by what it grows in half of the first step: waves build up."""
+    grid = Grid.of_points(64, 1, 32e3, 1e3, -16e3, periodic=(True, True))
+    hill = 400.0 / (1.0 + (grid.x / 3000.0) ** 2)[None]
+    air, drags = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)), []
+    model = AnelasticFlow(grid, 17, height=8e3, atmosphere=air, ground=hill, coriolis=1e-4, time_step=10.0, **ON)
+    for _ in range(12):
+        model.advance(1e9, 1)
+        drags.append(np.sum(model.field("pressure")[0, 0] * np.gradient(hill[0], grid.dx)))
+    swings = np.diff(drags, 2)
+    assert np.abs(swings).max() < 0.1 * np.abs(drags).max(), drags
+
+
+def test_the_last_two_steps_before_a_landing_are_equal():
+    """No step is far shorter than its neighbours, as what one leaves is taken in proportion to their lengths."""
+    model = taylor_green(9, time_step=0.1, **ON)
+    for until, steps in ((0.205, 3), (0.6, 7), (0.75, 9), (0.9505, 11)):
+        model.advance(until)
+        assert (model.time, model.steps) == (until, steps)
+    assert model.engine.counts["dt_min"] == pytest.approx(0.0525)
+
+
 def test_gravity_waves_run_as_linear_theory_says():
     errors = []
     for points in (150, 300):

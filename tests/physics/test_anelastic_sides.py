@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre.cases.exact.air import LongWave
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
@@ -86,6 +87,23 @@ def test_waves_leave_through_the_top_for_hours():
         model.advance(3600.0 * hours)
         drag = np.sum(model.field("pressure")[0, 0] * slope) * grid.dx
         assert drag / (0.25 * np.pi * 0.01 * 10.0 * 10.0**2) == pytest.approx(0.97, abs=0.06), hours
+
+
+@pytest.mark.slow
+def test_waves_of_a_higher_hill_leave_through_a_layer_of_three_wave_lengths():
+    """N h / U = 0.4: the drag of the exact solution of Long's equation; under a layer of one it is 0.8 of it."""
+    grid, wind, n = Grid.of_points(200, 1, 200e3, 1.0, -100e3, periodic=(True, True)), 10.0, 0.01
+    ground = 400.0 / (1.0 + (grid.x / 5e3) ** 2)
+    _, along, up = LongWave(ground, 200e3, wind, n).displacement((grid.x - grid.x[0])[None], ground[None])
+    exact = -0.5 * (wind**2 * ((1.0 - up[0]) ** 2 + along[0] ** 2) + (n * ground) ** 2)  # by Bernoulli's law
+    model = AnelasticFlow(
+        grid, 117, height=29e3, atmosphere=boussinesq(buoyancy_frequency=n, wind=(wind, 0.0)), ground=ground[None],
+        absorber=(19e3, 0.002), side_absorber={"x": (25e3, 0.005)}, device="cpu",
+    )  # fmt: skip
+    for hours in (8.0, 12.0):
+        model.advance(3600.0 * hours)
+        found, wanted = (np.sum(one * np.gradient(ground)) for one in (model.field("pressure")[0, 0], exact))
+        assert found / wanted == pytest.approx(1.0, abs=0.05), hours
 
 
 @pytest.mark.parametrize("axis", ["x", "y"])

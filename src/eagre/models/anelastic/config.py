@@ -188,8 +188,9 @@ class AbsorberSection(Section):
     """Layers that draw wind and temperature to the ambient air: below the top, and at the ends of x and y."""
 
     thickness: PositiveMetres | None = Field(
-        default=None, description="of the layer below the top, metres; 2 pi U / N or more", examples=[7000.0]
-    )
+        default=None, examples=[7000.0],
+        description="of the layer below the top, metres; 2 pi U / N or more, thrice that behind hills of N h / U > 0.1",
+    )  # fmt: skip
     rate: Frequency = Field(
         description="at the top and the ends, 1/s; it rises as sin^2; 2 to 5 times the frequency of waves", gt=0,
         examples=[0.006],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -180,36 +180,56 @@ class Engine:
             if hat is not now:
                 self.device.copy(hat, now)
         projection.solve(dt)
-        for force in fields.forces:
-            self.device.fill(force, np.zeros(self.setup.shape, self.real))
-        self.device.fill(projection.phi, np.zeros(self.setup.shape, self.real))
-        projection.steps = (0.0, 0.0)
+        self._clear(fields.forces)
+        self._forget_pressure()
         self.steps.forget_time_step()
 
     def _begin_forces(self, dt: float, time: float) -> None:
-        """Half forces dt/2 R before the first step of dt, s: those of half a step in which nothing is carried.
+        """Half forces dt/2 R before the first step of dt, s: the means of those at both ends of a trial of it.
 
-        Without them waves and rotation would lag by half of the first step for ever. Behind a step that was too short
-        to extrapolate from it is the same.
+        Without them waves and rotation would lag by half of the first step for ever, and pressures, of which a step
+        finds but the mean of both its ends, would be 0 and twice the right ones by turns. The trial begins with the
+        half forces of half a step in which nothing is carried. Behind a step that was too short to extrapolate from it
+        is the same.
         """
         steps, fields = self.steps, self.steps.fields
         steps.before = 0.0
-        if self.parts[0].is_free:
-            return
         for now, past in zip(fields.now, fields.past, strict=True):  # the velocity before the first step is its own
             self.device.copy(past, now)
-        theta = None if fields.theta is None else self.device.host(fields.theta)
+        kept = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
+        if self.parts[0].is_free:
+            self._clear(fields.forces)
+        else:
+            for one in fields.moved():
+                self.device.copy(one.force, one.x)
+            steps.set_out(dt, time)
+            steps.take_forces(dt)
+        self._stand_again(kept)
+        begun = [self.device.host(one.force) for one in fields.moved()]
+        steps.step(dt, time)
         for one in fields.moved():
-            self.device.copy(one.force, one.x)
-        steps.set_out(dt, time)
-        steps.take_forces(dt)
+            self.device.fill(one.force, self.real(0.5) * (begun.pop(0) + self.device.host(one.force)))
+        self._stand_again(kept)
+
+    def _stand_again(self, kept: Mapping[str, np.ndarray]) -> None:
+        """Take the velocity before the first step, and other fields that were kept, for the present."""
+        fields = self.steps.fields
         for now, past in zip(fields.now, fields.past, strict=True):
             self.device.copy(now, past)
-        if theta is not None:
-            self.device.fill(fields.theta, theta)
-        self.device.fill(steps.projection.phi, np.zeros(self.setup.shape, self.real))
-        steps.projection.steps = (0.0, 0.0)
-        steps.exchange()
+        for name, values in kept.items():
+            self.device.fill(self.array(name), values)
+        self._forget_pressure()
+        self.steps.before = 0.0
+        self.steps.exchange()
+
+    def _forget_pressure(self) -> None:
+        """Begin the next solution with no first guess."""
+        self._clear([self.steps.projection.phi])
+        self.steps.projection.steps = (0.0, 0.0)
+
+    def _clear(self, arrays: Iterable[Any]) -> None:
+        for array in arrays:
+            self.device.fill(array, np.zeros(self.setup.shape, self.real))
 
     # -- the state ----------------------------------------------------------------------------------
 

@@ -17,8 +17,7 @@ from eagre.stepping.keeper import Keeper, State
 LOOK_EVERY = 20  # steps between two looks at all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the state to the host
 NEARLY = 1e-9  # of a step: a time as near as this is met
-LONGER = 0.01  # by this part of it a step is longer, rather than followed by one so short: what two steps extrapolate
-# is noise behind such a one
+LONGER = 0.01  # by this part of it a step is longer, rather than two of half its length
 GROWTH = 1.1  # of a time step from one to the next
 WINDOW = 10  # steps that are equal where they follow the Courant number
 SLOW = 1.2  # steps that could be so many times longer grow at once
@@ -61,9 +60,8 @@ class Stepper:
             left = until - self.time
             if left <= 0.0:
                 return made
-            lands = left <= self.time_step * (1.0 + LONGER)
-            dt = left if lands and abs(left - self.time_step) > NEARLY * self.time_step else self.time_step
-            ahead = [self._since + dt] if lands or alone else self._ahead(until, count - made)
+            dt, lands = self._next(left)
+            ahead = [self._since + dt] if dt != self.time_step or lands or alone else self._ahead(until, count - made)
             if alone or not self.engine.has_legs or not self._at_once(dt, ahead):
                 alone = max(alone, len(ahead)) - 1 if self.engine.has_legs else 0
                 ahead = ahead[:1]
@@ -75,6 +73,18 @@ class Stepper:
             self._book(dt, ahead, until if lands else None)
             made += len(ahead)
         return made
+
+    def _next(self, left: float) -> tuple[float, bool]:
+        """The length of the next step, s, and whether it ends where `left`, s, is no more.
+
+        The last two before a landing are equal, so that no step is far shorter than the one behind it: the half force
+        that a step leaves, with what its pressure is off by, is worth dt / (its length) times as much in the next, and
+        as forces are means of both ends of a step, pressures swing about the right one from step to step for long.
+        """
+        step = self.time_step
+        if left <= step * (1.0 + LONGER):
+            return (left if abs(left - step) > NEARLY * step else step), True
+        return (0.5 * left if left < 2.0 * step * (1.0 - NEARLY) else step), False
 
     def _alone(self, dt: float) -> float | None:
         """Make a step of dt, s, or a shorter one, and return its length; None if it cannot be made."""
@@ -98,7 +108,7 @@ class Stepper:
         count = min(count, self.maps.left)
         if self.courant is not None:
             count = min(count, WINDOW - int(self.engine.counts["steps"]) % WINDOW) if self._settled else 1
-        while len(found) < count and until - (self._landed + found[-1]) > dt * (1.0 + LONGER):
+        while len(found) < count and self._next(until - (self._landed + found[-1])) == (dt, False):
             found.append(found[-1] + dt)
         return found
 
