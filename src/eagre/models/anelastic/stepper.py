@@ -17,7 +17,7 @@ from eagre.stepping.keeper import Keeper, State
 LOOK_EVERY = 20  # steps between two looks at all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the state to the host
 NEARLY = 1e-9  # of a step: a time as near as this is met
-LONGER = 0.01  # by this part of it a step is longer, rather than two of half its length
+LONGER = 0.01  # by this part of it the last step is longer or shorter, rather than two that are equal
 GROWTH = 1.1  # of a time step from one to the next
 WINDOW = 10  # steps that are equal where they follow the Courant number
 SLOW = 1.2  # steps that could be so many times longer grow at once
@@ -84,7 +84,7 @@ class Stepper:
         step = self.time_step
         if left <= step * (1.0 + LONGER):
             return (left if abs(left - step) > NEARLY * step else step), True
-        return (0.5 * left if left < 2.0 * step * (1.0 - NEARLY) else step), False
+        return (0.5 * left if left < step * (2.0 - LONGER) else step), False
 
     def _alone(self, dt: float) -> float | None:
         """Make a step of dt, s, or a shorter one, and return its length; None if it cannot be made."""
