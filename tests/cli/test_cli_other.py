@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,12 @@ def test_new_tells_the_nearest_kind(eagre, tmp_path):
     assert (done.code, "eagre new shallow-water" in done.err) == (exits.BAD_INPUT, True)
     (tmp_path / "file").touch()
     assert eagre("new", "shallow-water", tmp_path / "file" / "x").code == exits.NO_OUTPUT
+    done = eagre("new", "shallow-water", tmp_path / "file")
+    assert done.code == exits.BAD_INPUT and "file, which is a file" in done.err
+    done = eagre("new", "shallow-water", tmp_path, "--name", "sub/a.toml")
+    assert done.code == exits.BAD_INPUT and "--name case.toml" in done.err
+    done = eagre("new", "shallow-water", tmp_path / "a folder")
+    assert shlex.split(done.out.partition("next:")[2]) == ["eagre", "run", str(tmp_path / "a folder" / "case.toml")]
 
 
 def test_info_about_the_machine(eagre, monkeypatch, tmp_path):
@@ -213,7 +220,8 @@ def test_validate_lists_and_refuses(eagre):
     done = eagre("validate", "--list")
     assert done.code == 0
     assert "shallow-water  " in done.out
-    assert eagre("validate", "shalow-water").code == exits.BAD_INPUT
+    done = eagre("validate", "shalow-water")
+    assert done.code == exits.BAD_INPUT and done.err.rstrip().endswith("write:   shallow-water")
     assert eagre("validate", "--device", "cuda:99").code == exits.NO_DEVICE
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -29,7 +30,8 @@ def animate(
 
     results = open_results(file, plane)
     if not isinstance(results, FieldFile):
-        raise InputError(f"{file}, which holds no fields", allowed="a file of fields", fix=f"eagre plot {file}")
+        fix = f"eagre plot {quote(str(file))}"
+        raise InputError(f"{file}, which holds no fields", allowed="a file of fields", fix=fix)
     target = picture_path(file, output, (".gif", ".mp4"))
     out = console()
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:

@@ -16,28 +16,33 @@ def new(
     name: Annotated[str, typer.Option("--name", help="Name of the file.")] = "case.toml",
 ) -> None:
     """Write a commented case file that runs as it is."""
+    from shlex import quote
+
     from eagre.cli.console import console
     from eagre.cli.exits import OutputError
+    from eagre.errors import InputError
 
     text = template(kind)
     path = directory / name
+    if directory.is_file():
+        raise InputError(f"{directory}, which is a file", allowed="a folder", fix=f"eagre new {kind}")
+    if Path(name).name != name:
+        raise InputError(f"--name {name}", allowed="the name of a file, without a folder", fix="--name case.toml")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        from eagre.errors import InputError
-
         raise InputError(
             f"{path.resolve()}, which exists already",
             allowed="a new file: nothing is overwritten",
-            fix=f"eagre new {kind} {directory} --name my_{kind.replace('-', '_')}.toml",
+            fix=f"eagre new {kind} {quote(str(directory))} --name my_{kind.replace('-', '_')}.toml",
         ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
     out = console()
     out.print(f"wrote {path}", soft_wrap=True, markup=False)
-    out.print(f"next: eagre run {path}", style="dim", soft_wrap=True, markup=False)
+    out.print(f"next: eagre run {quote(str(path))}", style="dim", soft_wrap=True, markup=False)
 
 
 def template(kind: str) -> str:

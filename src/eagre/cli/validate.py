@@ -43,9 +43,14 @@ def validate(
 
 def kinds_of(model: str | None) -> list[str]:
     """The kind that was named, or all."""
-    from eagre.models.registry import KINDS, find_kind
+    from eagre.errors import InputError
+    from eagre.models.registry import KINDS
+    from eagre.names import nearest
 
-    return list(KINDS) if model is None else [find_kind(model).name]
+    if model is None or model in KINDS:
+        return list(KINDS) if model is None else [model]
+    near = nearest(model, KINDS) or next(iter(KINDS))
+    raise InputError(f'the model "{model}"', allowed=", ".join(KINDS), fix=near)
 
 
 def print_device(device: str, out: Console) -> None:

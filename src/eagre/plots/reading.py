@@ -79,6 +79,7 @@ def open_dataset(path: Path) -> xr.Dataset:
     if is_store(path):
         need_zarr(path)
         return xr.open_zarr(path, decode_times=False, chunks=None)
+    existing_file(path, "result file")
     try:
         return xr.open_dataset(path, decode_times=False, engine="h5netcdf")
     except (OSError, ValueError) as error:
