@@ -169,3 +169,17 @@ def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypat
             patch.setattr(CpuDevice, "free_memory", lambda self: 0)
             run()
         assert 0.95 <= refused.value.needed / taken <= 1.3
+
+
+def test_steps_are_as_short_as_drag_over_thin_levels_wants():
+    """The wind at the ground fell and rose to 58 m/s where a step was ten times what the lowest levels bear."""
+    grid = Grid.of_points(4, 4, 32e3, 32e3, periodic=(True, True))
+    levels = np.concatenate([[0.0, 10.0, 25.0, 45.0, 75.0], np.linspace(115.0, 1500.0, 15)])
+    known = {"atmosphere": boussinesq(wind=(10.0, 0.0)), "surface": Surface(roughness=0.1), "device": "cpu"}
+    with pytest.raises(InputError, match=r"up to 9.59 s with this viscosity, forcing and ground"):
+        AnelasticFlow(grid, levels, time_step=100.0, **known)
+    model, winds = AnelasticFlow(grid, levels, **known), [10.0]
+    for _ in range(60):
+        model.advance(1e9, 1)
+        winds.append(float(model.field("u")[0, 0, 0]))
+    assert model.time_step > 9.0 and max(np.diff(winds)) < 0.01, winds

@@ -11,8 +11,9 @@ from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.given import of_type
 from eagre.grid import Grid, Levels
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.closure import Smagorinsky, stiffness_of
-from eagre.models.anelastic.forcing import Forcing
+from eagre.models.anelastic.forcing import Forcing, profile_of
 from eagre.models.anelastic.inputs import checked_side_absorber
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.stability import forcing_rate, longest_explicit_step
@@ -38,11 +39,23 @@ class Drives(NamedTuple):
             return 0
         return 4 + scalars
 
-    def longest_step(self, metric: Metric, levels: Levels) -> float:
-        """The longest step that constant viscosity and forcing bear, s; a closure's has to be found as it runs."""
+    def longest_step(self, metric: Metric, levels: Levels, air: Atmosphere) -> float:
+        """The longest step that constant viscosity, forcing and drag bear, s; a closure's has to be found as it runs.
+
+        Drag is that of the ambient or geostrophic wind. Where a closure mixes the lowest levels it counts with that.
+        """
         most = max(self.viscosity, self.diffusivity) * (1.0 if self.closure is None else self.closure.stiffness)
-        damping = 4.0 * most * float(stiffness_of(metric).max())
-        return longest_explicit_step(damping + forcing_rate(self.forcing, self.side_absorber, levels))
+        rate = 4.0 * most * float(stiffness_of(metric).max())
+        if self.surface is not None and self.closure is None:
+            rate += self.surface.decay(levels, self._wind(levels, air))
+        return longest_explicit_step(rate + forcing_rate(self.forcing, self.side_absorber, levels))
+
+    def _wind(self, levels: Levels, air: Atmosphere) -> np.ndarray:
+        """The faster of ambient and geostrophic wind at the first level over the ground, m/s."""
+        z, speeds = levels.z[1], []
+        for u, v in filter(None, (air.wind, self.forcing.geostrophic)):
+            speeds.append(np.hypot(profile_of("u", u)(z), profile_of("v", v)(z)) + np.zeros(z.shape))
+        return np.max(speeds, axis=0)
 
 
 def checked_drives(

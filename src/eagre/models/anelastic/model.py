@@ -183,7 +183,7 @@ class AnelasticFlow(BaseModel):
             terrain=found.ground is not None, scalars=len(names), closure=closure is not None,
             averaged=fields_kept(asked, precision, shape[0]),
         )  # fmt: skip
-        bears = drives.longest_step(metric_of(found, grid, kinds), found)
+        bears = drives.longest_step(metric_of(found, grid, kinds), found, air)
         longest, self._courant = checked_steps(time_step, courant, bears, shape)
         self.setup = Setup(
             grid=grid,

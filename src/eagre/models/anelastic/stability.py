@@ -107,7 +107,7 @@ def checked_steps(
         raise InputError("both time_step and courant", allowed="one of them", fix=f"courant = {COURANT:g}")
     dt = checked_number("time_step", time_step, 1e-9, LONGEST)
     if dt > longest:
-        allowed = f"up to {longest:.3g} s with this viscosity and forcing and these spacings"
+        allowed = f"up to {longest:.3g} s with this viscosity, forcing and ground and these spacings"
         raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {rounded_down(longest):g}")
     return dt, None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.constants import VON_KARMAN
 from eagre.errors import InputError
 from eagre.given import own_array
 from eagre.grid import Grid, Levels
@@ -68,6 +69,18 @@ class Surface:
                 allowed=f"above 0, and below {largest:.3g} m: the height over e^2", fix="roughness = 0.1",
             )  # fmt: skip
         return Surface(flux, pattern, rough)
+
+    def decay(self, levels: Levels, wind: np.ndarray) -> float:
+        """The fastest decay, s-1, of a difference of wind between the two lowest levels; wind : at the first one, m/s.
+
+        Each gets of the flux 0.2 u* times it (`surface_fluxes`) what a layer as thick as the distance z1 of both and
+        one half as thick do: ``0.6 u* / z1``.
+        """
+        if self.roughness is None:
+            return 0.0
+        z1 = levels.z[1] - levels.z[0]
+        friction = VON_KARMAN * wind / np.log(z1 / self.roughness)
+        return float(np.max(1.5 * VON_KARMAN * friction / z1))
 
 
 def _plane(name: str, value: Any, grid: Grid) -> np.ndarray:
