@@ -259,6 +259,8 @@ def level_end_momentum(j, i, c, depth, p, h, o, put):
     if o.drying is not None:
         u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
     low, high = carried(j, c, p, h, o)
+    if outward * u <= 0 and outward * (low + high - u) >= 0:  # what enters brings no more than the cell passes on
+        return
     put(2 * i, 2 * i, outward * u / (o.dx / 2))
     put(2 * i, 2 * c, -outward * low / (o.dx / 2))
     put(2 * i, 2 * c + 2, -outward * high / (o.dx / 2))

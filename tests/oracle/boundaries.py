@@ -267,7 +267,8 @@ def stage_row(level, end, flux, inner):
         u = end.flux / max(here if leaves else max(level - end.bed, critical), end.dry)
         if end.drying:
             u = clipped(u, end.dx / end.dt)
-        rate += (end.passed[0] * flux + end.passed[1] * inner - u * flux) / (end.dx / 2)
+        if leaves or end.into * sum(end.passed) > end.into * u:  # what enters brings no more than the cell passes on
+            rate += (end.passed[0] * flux + end.passed[1] * inner - u * flux) / (end.dx / 2)
     divisor = max(depth, end.dry) ** (7 / 3 if end.manning else 2)
     return (1 + end.held) * flux - end.flux + end.dt * (end.into * rate + end.drag * abs(end.flux) / divisor * flux)
 

@@ -65,7 +65,8 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     P_t + (F_inside - F) / (dx / 2) = -g H (Z - level) / (dx / 2) with x inwards, H the mean depth of both sides,
     F = P p / h with the depth that the water has where it comes from (equation 7 of the implicit model). Water
     leaves at its critical depth at least, or at that of the cell inside where this is faster than its waves: no
-    level below that acts. It enters at its critical depth at least.
+    level below that acts. It enters at its critical depth at least, and brings no more momentum than the cell inside
+    passes on: with more, a jet that spreads inside would drive itself.
     """
     zero, one, two = real(0.0), real(1.0), real(2.0)
     least = minimum_depth(p)
@@ -80,8 +81,9 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
         drag = resistance(abs(p_here), over * over, factor)
         passing = carried_through(p_here, select(leaves, h, larger(level - d, critical)), p)
         here, inner = carried
-        b = one + drag + held_out(p_here, inward, h, p) + gravity * p.w + two * inward * (here - passing)
-        return b, two * inward * inner - gravity * p.w, p_here - inward * gravity * (r - level)
+        net = select(leaves | (inward * (here + inner) > inward * passing), two * inward, zero)
+        b = one + drag + held_out(p_here, inward, h, p) + gravity * p.w + net * (here - passing)
+        return b, net * inner - gravity * p.w, p_here - inward * gravity * (r - level)
     return one, zero, zero
 
 
