@@ -558,8 +558,3 @@ def test_an_animation_that_is_interrupted_leaves_what_was_there(eagre, fields, t
         done = eagre("animate", fields, "--dpi", 40)
         assert done.code == exits.INTERRUPTED, done.err
         assert (tmp_path / "out.gif").read_bytes() == b"older" and not list(tmp_path.glob(".out*"))
-
-
-def test_a_missing_file_to_compare_with_is_told_as_that(eagre, fields, tmp_path):
-    done = eagre("compare", fields, tmp_path / "ot.nc")
-    assert done.code == exits.BAD_INPUT and "there is no such file" in done.err and "out.nc" in done.err

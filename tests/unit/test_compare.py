@@ -66,7 +66,7 @@ def test_norms_of_two_files(files, monkeypatch):
         (("a.nc", "b.nc", "--record", "3"), "1 to 2 in a.nc"),
         (("a.nc", "b.nc", "-v", "p"), "no field p in both"),
         (("a.nc", "small.nc"), "u of the shapes (2, 2) and (1, 2)"),
-        (("a.nc", "none.nc"), "cannot be read"),
+        (("a.nc", "none.nc"), "none.nc: there is no such file"),
     ],
 )
 def test_what_cannot_be_compared_is_named(files, words, expected, monkeypatch):
