@@ -32,6 +32,7 @@ AVERAGES = (
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/origin.py": TUNER,
     "backend/tuned.py": TUNER,
+    "bench/benchmark.py": "tests/unit/test_bench_records.py",
     "bench/compilers.py": TUNER,
     "bench/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
     "bench/workload.py": TUNER,
@@ -49,12 +50,20 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
     "cyclone.py": "tests/unit/test_cyclone.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
+    "io/cf.py": "tests/unit/test_io_grid_mapping.py tests/unit/test_io_netcdf.py tests/unit/test_io_levels.py "
+    "tests/cli/test_cf.py",
     "io/cog.py": "tests/cli/test_cli_export.py",
+    "io/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
+    "io/heights.py": "tests/unit/test_io_sounding.py",
     "io/geotiff.py": "tests/unit/test_io_dem.py",
     "io/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py tests/unit/test_io_grid_mapping.py",
     "io/outline.py": "tests/cli/test_cli_export.py",
     "io/part.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
+    "io/record_": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
+    "io/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
+    "io/rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
     "io/series.py": "tests/unit/test_io_series.py",
+    "io/sounding.py": "tests/unit/test_io_sounding.py",
     "io/warp.py": "tests/unit/test_io_warp.py",
     "io/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py "
     "tests/unit/test_config_levees.py tests/unit/test_config_zone_rain.py",
@@ -65,6 +74,12 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "kernels/averages.py": AVERAGES,
     "kernels/maps.py": "tests/kernels/test_maps_kernels.py tests/physics/test_maps.py",
     "layouts/store.py": TUNER,
+    "models/anelastic/": "tests/unit/test_anelastic_stability.py tests/unit/test_anelastic_inputs.py "
+    "tests/kernels/test_anelastic_cells.py tests/kernels/test_anelastic_stress.py tests/physics/test_anelastic_step.py "
+    "tests/physics/test_anelastic_closure.py tests/physics/test_anelastic_forcing.py "
+    "tests/physics/test_anelastic_sides.py tests/physics/test_anelastic_surface.py "
+    "tests/physics/test_anelastic_profiles.py tests/physics/test_anelastic_subgrid.py",
+    "models/anelastic/balance.py": "tests/physics/test_anelastic_pressure.py",
     "models/anelastic/maxima.py": "tests/physics/test_anelastic_measured.py",
     "models/anelastic/places.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
     "models/anelastic/probes.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
@@ -72,11 +87,16 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "models/anelastic/spectra.py": "tests/physics/test_anelastic_measured.py",
     "models/anelastic/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
-    "tests/physics/test_barotropic_physics.py",
+    "tests/physics/test_barotropic_physics.py tests/physics/test_barotropic_carried.py "
+    "tests/physics/test_barotropic_stability.py",
+    "models/barotropic/averaging.py": "tests/physics/test_averages.py",
     "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
     "tests/physics/test_barotropic_physics.py::test_points_a_munk_width tests/unit/test_config_barotropic.py",
     "models/barotropic/wind": "tests/unit/test_config_barotropic_wind.py tests/unit/test_config_barotropic.py "
     "tests/physics/test_barotropic_wind.py",
+    "models/potential_waves/": "tests/physics/test_wave_kinematics.py tests/physics/test_wave_breaking.py "
+    "tests/physics/test_wave_making.py tests/physics/test_potential_waves.py "
+    "tests/physics/test_potential_waves_model.py tests/physics/test_averages_waves.py",
     "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
     "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
@@ -102,7 +122,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
     "terms/moving.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
     "tides.py": "tests/unit/test_tides.py",
-    "tuning": f"{TUNER} tests/unit/test_tuning.py",
+    "tuning": f"{TUNER} tests/unit/test_tuning.py tests/unit/test_tuner_disturbed.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
     "waves/reflection.py": "tests/unit/test_waves_records.py",

@@ -200,6 +200,8 @@ def test_what_is_refused():
     assert "up to 4 devices" in str(refused.value)
     with pytest.raises(InputError, match="2 devices for 1 rows of points"):
         run("bubble")(TWO)
+    with pytest.raises(InputError, match="3 devices for 3 points along x"):  # which have two modes
+        AnelasticFlow(Grid.of_points(3, 17, 3.0, 16.0, periodic=(True, True)), 9, height=8.0, device=THREE)
     with pytest.raises(InputError, match="2 devices for 1 points along x"):
         AnelasticFlow(Grid.of_points(1, 17, 1.0, 16.0), 9, height=8.0, time_step=1.0, device=TWO)
 

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.errors import ConvergenceError, InputError
+from eagre.models.anelastic.balance import balanced, parities
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.polynomial import Polynomial
 from eagre.models.anelastic.pressure import PressureOperator
@@ -167,6 +168,22 @@ def test_open_sides(terrain):
     ends = np.stack([v[0, :, :, 0], v[0, :, :, -1]])
     assert np.abs(ends - inflow).max() == pytest.approx(balance.largest, rel=1e-9)
     assert np.abs(v[2, -1]).max() < 1e-14
+
+
+def test_what_is_taken_off_open_sides_by_hand():
+    """10 m/s come in and 11 leave: half a metre a second at either end, a 22nd of the faster wind."""
+    metric = Metric((3, 1, 5), (1.0, 1.0, 1.0), (WALL, PERIODIC, OPEN))
+    given = np.array([10.0, 11.0])[:, None, None] * np.ones((2, 3, 1))
+    values, found = balanced(metric, np.ones((3, 1, 1)), (given, None, None))
+    np.testing.assert_allclose(values[0], 10.5, rtol=1e-12)
+    assert found == pytest.approx((0.5, 0.5 / 11.0))
+
+
+@pytest.mark.parametrize(("ny", "classes"), [(4, 2), (5, 1)])
+def test_a_ring_of_an_odd_number_of_points_is_one_class(ny, classes):
+    """Differences over two spacings lead round it twice."""
+    metric = Metric((3, ny, 5), (1.0, 1.0, 1.0), (WALL, PERIODIC, OPEN))
+    assert [len(one) for one in parities(metric)] == [2, classes, 2]
 
 
 def test_inflow_that_balances_as_a_whole_but_not_on_each_class_is_told():

@@ -9,7 +9,7 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid, InputError
 from eagre.models.barotropic import model as module
-from eagre.models.barotropic.stability import flow_limit, friction_limit, wave_limit
+from eagre.models.barotropic.stability import flow_limit, friction_limit, longest_wave_step, wave_limit
 
 COMMON = {"device": "cpu", "precision": "double"}
 FRICTION = {
@@ -136,6 +136,18 @@ def model_of_width(points):
     """A basin with so many points a Munk width (A / beta)^(1/3)."""
     grid = Grid.of_points(9, 9, 1.0, 1.0)
     return BarotropicVorticity(grid, time_step=1e-3, beta=2.0, viscosity=2.0 * (points * grid.dx) ** 3, device="cpu")
+
+
+def test_waves_of_reduced_gravity_fade_by_a_part_of_friction():
+    """q is (k^2 + 1 / R^2) psi and friction acts on k^2 psi of it; the gravest wave of the basin."""
+    grid = Grid.of_points(33, 25, 3.0, 2.5)
+    model = BarotropicVorticity(
+        grid, time_step=1e-4, beta=5.0, deformation_radius=0.5, viscosity=0.02, bottom_friction=0.1, scheme="ab2",
+        **COMMON,
+    )  # fmt: skip
+    k2 = (math.pi / 3.0) ** 2 + (math.pi / 2.5) ** 2
+    decay = (0.02 * k2 + 0.1) * k2 / (k2 + 4.0)
+    assert wave_limit(model.setup) == pytest.approx(longest_wave_step(2, 2.5 / math.sqrt(k2 + 4.0), decay), rel=1e-9)
 
 
 def test_limits_in_words():

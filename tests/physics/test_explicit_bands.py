@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from barotropic_runs import run_out_of_step
-from eagre import BlowUpError, Boundaries, Discharge, Grid, InputError, MemoryNeededError, ShallowWater
+from eagre import BlowUpError, Boundaries, Discharge, Grid, InputError, MemoryNeededError, ShallowWater, WeatherRain
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water import bands
 from eagre.models.shallow_water.config import ShallowWaterCase
 from explicit_runs import apart, assert_repeats_and_restarts, basin, bay, different
+from weather_fields import field
 
 TWO, THREE = "cpu,cpu", ["cpu"] * 3
 FRICTION = np.where(np.arange(38)[:, None] < 20, 0.0, np.full((1, 41), 0.03))  # none on all of a band
@@ -145,6 +146,24 @@ def test_a_restart_with_other_sides_as_one_device():
         assert abs(model.diagnostics()["volume_error"]) < 1e-13
     assert different(ours, theirs) == [] and ours.inflow == theirs.inflow
     assert min(ours.inflow.values()) > 0.5
+
+
+def test_rain_of_a_file_is_booked_record_by_record():
+    """Beside an open side, over four records: as one device books it, and what fell is in the volume."""
+    grid = Grid(9, 12, 2.0, 2.0)
+    rain = field(grid, [0.0, 1.0, 2.0, 3.0], lambda x, y, t: 1e-4 * (1.0 + t) * (1.0 + 0.02 * y), "rain")
+    found = []
+    for device in (THREE, "cpu"):
+        model = ShallowWater(
+            grid, 0.0, depth=1.0, boundaries=Boundaries(east=Discharge(-0.1)), sources=[WeatherRain(rain)],
+            device=device, precision="double",
+        )  # fmt: skip
+        model.advance(2.7)
+        found.append(model.diagnostics())
+        assert abs(found[-1]["volume_error"]) < 1e-13
+    assert found[0]["volume_rain"] == pytest.approx(found[1]["volume_rain"], rel=1e-12)
+    ends = rain.record(0).mean() / 1e-4  # of a factor that is linear in y: that of its middle
+    assert found[0]["volume_rain"] == pytest.approx(1e-4 * ends * (2.7 + 0.5 * 2.7**2) * 9 * 12 * 4.0, rel=2e-3)
 
 
 def test_everything_a_model_gives():
