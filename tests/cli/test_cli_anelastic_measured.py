@@ -63,13 +63,13 @@ def test_profiles_of_a_run_and_of_one_that_goes_on_in_an_interval(eagre, opened,
     assert found["theta"].attrs["standard_name"] == "air_potential_temperature"
     assert found["theta"].attrs["cell_methods"] == "area: mean time: mean"
     assert float(found["u"].mean()) == pytest.approx(5.0, abs=1e-3)
-    assert (found["u_variance"].values[:, 2] > 0.0).all() and np.isfinite(found["tke_residual"].values).all()
+    assert (found["variance_u"].values[:, 2] > 0.0).all() and np.isfinite(found["tke_residual"].values).all()
     assert eagre("run", write(tmp_path, "parts", PROFILES, 60.0)).code == 0
     more = eagre("run", write(tmp_path, "parts", PROFILES), "--restart", tmp_path / "parts_restart.nc")
     assert more.code == 0, more.err
     parts = opened(tmp_path / "parts_profiles.nc")
     np.testing.assert_array_equal(parts["time_bounds"].values[1:3], [[40.0, 60.0], [60.0, 80.0]])
-    np.testing.assert_array_equal(parts["w_variance"].values[-1], found["w_variance"].values[-1])
+    np.testing.assert_array_equal(parts["variance_w"].values[-1], found["variance_w"].values[-1])
 
 
 def test_profiles_over_a_hill_are_at_heights(eagre, opened, tmp_path):

@@ -382,7 +382,7 @@ def make_profiles(path):
             "time_bounds": (("time", "bounds"), np.stack([times - 60.0, times], axis=1)),
             "air_share": ("z", np.ones(9)),
             "theta": (("time", "z"), 300.0 + 0.01 * times[:, None] + 0.003 * z, {"long_name": "theta", "units": "K"}),
-            "w_variance": (("time", "z"), times[:, None] * np.sin(z / 255.0) ** 2, {"units": "m2 s-2"}),
+            "variance_w": (("time", "z"), times[:, None] * np.sin(z / 255.0) ** 2, {"units": "m2 s-2"}),
         },
         coords={"time": ("time", times, {"units": "s"}), "z": ("z", z)},
         attrs={"title": "A layer", "featureType": "timeSeriesProfile"},
@@ -409,7 +409,7 @@ def test_profiles_are_drawn_over_height(eagre, tmp_path, monkeypatch):
     np.testing.assert_array_equal(lines[1][0], 300.0 + 1.2 + 0.003 * np.linspace(0.0, 800.0, 9))
     np.testing.assert_array_equal(lines[1][1], np.linspace(0.0, 800.0, 9))
     lines.clear()
-    assert eagre("plot", path, "-v", "w_variance", "-t", "2 min", "-o", tmp_path / "one.png").code == 0
+    assert eagre("plot", path, "-v", "variance_w", "-t", "2 min", "-o", tmp_path / "one.png").code == 0
     assert [label for _, _, label in lines] == ["t = 2 min"] and lines[0][0].max() == pytest.approx(120.0, rel=0.01)
     told = eagre("info", path).out
     assert "profiles at 9 heights, 0 to 800 m" in told and "theta (K): 301.8 to 304.2" in told
@@ -419,7 +419,7 @@ def test_profiles_are_drawn_over_height(eagre, tmp_path, monkeypatch):
     ("options", "words"),
     [
         (["-v", "thata"], ("did you mean", "--variable theta")),
-        (["-v", "time_bounds"], ("time_bounds", "theta, w_variance")),
+        (["-v", "time_bounds"], ("time_bounds", "theta, variance_w")),
         (["-t", "3 h"], ("60 s to 180 s in profiles.nc", '--time "180 s"')),
         (["--observed", "measured.csv"], ("which holds profiles",)),
         (["--perspective"], ("--perspective with a file of fields",)),

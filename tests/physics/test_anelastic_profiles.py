@@ -65,11 +65,11 @@ def expected_of(model, heights):
     u, v, w, p, theta, dye = (air[name] - means[name][:, None, None] for name in air)
     energy = 0.5 * (u * u + v * v + w * w)
     found = dict(means) | {
-        "u_variance": mean(u * u), "v_variance": mean(v * v), "w_variance": mean(w * w),
-        "uv_covariance": mean(u * v), "uw_covariance": mean(u * w), "vw_covariance": mean(v * w),
-        "w_third_moment": mean(w**3), "turbulent_kinetic_energy": mean(energy),
-        "w_theta_covariance": mean(w * theta), "theta_variance": mean(theta**2), "theta_third_moment": mean(theta**3),
-        "w_dye_covariance": mean(w * dye), "dye_variance": mean(dye**2), "dye_third_moment": mean(dye**3),
+        "variance_u": mean(u * u), "variance_v": mean(v * v), "variance_w": mean(w * w),
+        "covariance_u_v": mean(u * v), "covariance_u_w": mean(u * w), "covariance_v_w": mean(v * w),
+        "third_moment_w": mean(w**3), "turbulent_kinetic_energy": mean(energy),
+        "covariance_w_theta": mean(w * theta), "variance_theta": mean(theta**2), "third_moment_theta": mean(theta**3),
+        "covariance_w_dye": mean(w * dye), "variance_dye": mean(dye**2), "third_moment_dye": mean(dye**3),
     }  # fmt: skip
     found["theta"] = means["theta_perturbation"] + 300.0 * (1.0 + 1e-4 / GRAVITY * np.asarray(heights))
     return found | {"we": mean(w * energy), "wp": mean(w * p)}
@@ -83,7 +83,7 @@ def over_time(model, averages, times):
         model.advance(1e9, max_steps=1)
         now = expected_of(model, averages.heights)
         slopes = {name: gradient(now[name], averages.heights) for name in ("u", "v", "w")}
-        fluxes = {"u": "uw_covariance", "v": "vw_covariance", "w": "w_variance"}
+        fluxes = {"u": "covariance_u_w", "v": "covariance_v_w", "w": "variance_w"}
         now["shear"] = -np.sum([now[fluxes[name]] * slopes[name] for name in slopes], axis=0)
         for name, values in now.items():
             sums[name] = sums.get(name, np.zeros(values.shape)) + (model.time - before) * values
@@ -130,7 +130,7 @@ def test_profiles_are_those_of_plain_sums(precision, sides, hill, heights):
     rates = {
         "tke_storage": means["tke_storage"],
         "tke_shear": means["shear"],
-        "tke_buoyancy": GRAVITY / 300.0 * means["w_theta_covariance"],
+        "tke_buoyancy": GRAVITY / 300.0 * means["covariance_w_theta"],
         "tke_transport": -gradient(density * means["we"], averages.heights),
         "tke_pressure": -gradient(density * means["wp"], averages.heights),
     }
@@ -153,7 +153,7 @@ def test_the_budget_of_air_whose_density_falls_with_height():
     exner = 1.0 - GRAVITY / DRY_AIR_HEAT_CAPACITY * (1.0 / 300.0 - 1.0 / theta_b) / s
     density = exner**power / theta_b  # times a constant
     rates = {
-        "tke_buoyancy": GRAVITY / theta_b * means["w_theta_covariance"],
+        "tke_buoyancy": GRAVITY / theta_b * means["covariance_w_theta"],
         "tke_transport": -gradient(density * means["we"], z) / density,
         "tke_pressure": -gradient(density * means["wp"], z) / density,
     }
@@ -217,7 +217,7 @@ def test_a_large_mean_does_not_hide_small_eddies():
     averages = model.profiles(1)
     fast = model.field("u").astype(float)
     averages.stepped(1.0)
-    found = averages.take(1.0)["u_variance"]
+    found = averages.take(1.0)["variance_u"]
     np.testing.assert_allclose(found, fast.var(axis=(1, 2)), rtol=1e-9)
 
 

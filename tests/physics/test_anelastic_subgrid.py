@@ -95,8 +95,8 @@ def test_profiles_of_a_closure():
     averages = model.profiles(1)
     model.advance(1.0)
     found, (expected, k) = averages.take(1.0), expected_of(model)
-    names = {"u": "uw_subgrid_flux", "v": "vw_subgrid_flux", "theta": "w_theta_subgrid_flux",
-             "dye": "w_dye_subgrid_flux", "dissipation": "subgrid_dissipation"}  # fmt: skip
+    names = {"u": "subgrid_flux_u_w", "v": "subgrid_flux_v_w", "theta": "subgrid_flux_w_theta",
+             "dye": "subgrid_flux_w_dye", "dissipation": "subgrid_dissipation"}  # fmt: skip
     for name, field in (*((names[key], one) for key, one in expected.items()), ("eddy_viscosity", k)):
         np.testing.assert_allclose(found[name], field.mean((1, 2)), rtol=1e-11, atol=1e-14)
     assert set(names.values()) <= {one.name for one in averages.variables}
@@ -119,7 +119,7 @@ def test_the_flux_over_rough_ground_is_the_same_at_all_heights():
     model.advance(1000.0)
     averages = model.profiles(1)
     model.advance(1010.0)
-    flux = averages.take(1010.0)["uw_subgrid_flux"]
+    flux = averages.take(1010.0)["subgrid_flux_u_w"]
     friction = 0.4 * model.field("u")[1, 0, 0] / np.log(z[1] / 0.1)
     np.testing.assert_allclose(flux[:-1], -(friction**2), rtol=1e-3)
 
@@ -137,8 +137,8 @@ def test_theta_changes_by_the_divergence_of_its_flux():
     averages, before = model.profiles(1), model.field("theta")[:, 0, 0].copy()
     model.advance(200.0)
     found, rates = averages.take(200.0), (model.field("theta")[:, 0, 0] - before) / 100.0
-    assert found["w_theta_subgrid_flux"][0] == pytest.approx(HEAT)
-    flux, dz = found["w_theta_subgrid_flux"], height / (count - 1)
+    assert found["subgrid_flux_w_theta"][0] == pytest.approx(HEAT)
+    flux, dz = found["subgrid_flux_w_theta"], height / (count - 1)
     smooth = 0.25 * (rates[2:] + 2.0 * rates[1:-1] + rates[:-2])
     assert np.abs(smooth).max() > 1e-4
     np.testing.assert_allclose(

@@ -106,8 +106,8 @@ def neutral_layer(run: Run) -> Iterator[Check]:
     after = (model.field(name).astype(float).mean((1, 2)) for name in "uv")
     change = [(one - other) / (END - SPIN_UP) for one, other in zip(after, before, strict=True)]
     wanted = balanced(model, air, (change[0], change[1]))
-    friction = math.sqrt(math.hypot(air["uw_subgrid_flux"][0], air["vw_subgrid_flux"][0]))
-    found = [air[f"{name}w_covariance"] + air[f"{name}w_subgrid_flux"] for name in "uv"]
+    friction = math.sqrt(math.hypot(air["subgrid_flux_u_w"][0], air["subgrid_flux_v_w"][0]))
+    found = [air[f"covariance_{name}_w"] + air[f"subgrid_flux_{name}_w"] for name in "uv"]
     missed = np.hypot(found[0] - wanted[0], found[1] - wanted[1]) / friction**2
     speed, height = np.hypot(air["u"], air["v"]), model.levels.height
     law = friction / VON_KARMAN * np.log(height[1:3] / 0.1)
@@ -140,10 +140,10 @@ def convection(run: Run) -> Iterator[Check]:
     air = profiles.take(5400.0)
     kept = stresses((theta.mean((1, 2)) - before) / 1500.0, spacing)
     wanted = given - (kept[0] - kept)
-    missed = np.abs(air["w_theta_covariance"] + air["w_theta_subgrid_flux"] - wanted)
+    missed = np.abs(air["covariance_w_theta"] + air["subgrid_flux_w_theta"] - wanted)
     inside = (model.levels.height > 100.0) & (model.levels.height < 1100.0)
     scale = (GRAVITY / 300.0 * given * float(np.mean(heights))) ** (2.0 / 3.0)
-    variance = float(air["w_variance"].max()) / scale
+    variance = float(air["variance_w"].max()) / scale
     yield Check("height over encroachment, from sqrt(1.4)", abs(ratio - math.sqrt(1.4)), 0.1, detail=f"{ratio:.3f}")
     yield Check("heat flux from what the air keeps, over the ground's", float(missed[inside].max()) / given, 0.05)
     yield Check("largest variance of w over w*^2", variance, 0.27, at_least=True)

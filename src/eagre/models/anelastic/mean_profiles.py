@@ -279,7 +279,7 @@ class MeanProfiles:
         density = air.density(self.heights)
         rates = {"tke_storage": storage, "tke_shear": found[row("shear")]}
         if "theta" in self._carried:
-            rates["tke_buoyancy"] = air.gravity / air.reference(self.heights) * result["w_theta_covariance"]
+            rates["tke_buoyancy"] = air.gravity / air.reference(self.heights) * result["covariance_w_theta"]
         for name, key in (("tke_transport", "we"), ("tke_pressure", "wp")):
             flux = density * found[row(key)]
             rates[name] = -(flux[high] - flux[low]) * over / density
