@@ -89,6 +89,15 @@ def test_slow_flow_says_its_number():
     assert model.facts[-1] == ("|u| dt / dx", "up to 0.3")
 
 
+def test_steps_with_which_currents_over_rough_beds_may_grow_are_told():
+    """Between a third and a half of a cell a step; what is advised is below, and a viscosity is an answer too."""
+    model = channel(0.45)
+    model.advance(100.0)
+    told = re.fullmatch(r"up to 0.45: above 0.33 .* may grow; time_step = (\S+) is safe", model.facts[-1][1])
+    assert told is not None and float(told[1]) * 2.0 / 10.0 == pytest.approx(0.3, abs=0.01)
+    assert model._stepper.brake.facts(2.25, True, False) == [("|u| dt / dx", "up to 0.45")]
+
+
 def test_a_state_that_is_taken_up_brings_its_own_bounds():
     """2 m of water in a model that began with a centimetre."""
     low, high = (

@@ -15,6 +15,7 @@ from eagre.models.shallow_water_adi.kernels import LAND
 
 OVERDRAWN = 10.0  # dry depths below 0 of which the summary tells
 FREE = 0.5  # |u| dt / dx up to which nothing is held back
+SMOOTH = 0.33  # and up to which currents over rough beds do not grow
 
 
 class Brake:
@@ -66,10 +67,14 @@ class Brake:
         where = f"at t = {time:.6g} s in cell (j, i) = ({j}, {i})"
         return [("depth", f"down to {self.lowest:.2g} m, {where}: more left it than it held; a shorter time_step")]
 
-    def facts(self, dt: float, drying: bool) -> list[tuple[str, str]]:
-        """Rows of a run's summary; dt : the time step that the user chose, s."""
+    def facts(self, dt: float, drying: bool, grows: bool) -> list[tuple[str, str]]:
+        """Rows of a run's summary; dt : the time step that the user chose, s; grows : whether eddies of cells can."""
         if self.place is None:
-            return [("|u| dt / dx", f"up to {self.largest:.2g}")] if self.seen > 0.0 else []
+            told = f"up to {self.largest:.2g}"
+            if grows and self.largest > SMOOTH:
+                step = f"time_step = {0.9 * SMOOTH * dt / self.largest:.2g} is safe"
+                told += f": above {SMOOTH:g} currents over a rough bed may grow; {step}"
+            return [("|u| dt / dx", told)] if self.seen > 0.0 else []
         time, (j, i), depth = self.place
         most = f"up to {self.largest:.2g}, at t = {time:.6g} s in cell (j, i) = ({j}, {i}), {depth:.3g} m deep"
         what = "flow was held back" if drying else "flow is not stable above 1"

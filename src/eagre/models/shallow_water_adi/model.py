@@ -314,7 +314,8 @@ class ShallowWaterADI(Fields, BaseModel):
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and how fast it crossed cells or emptied them, for the summary of a run."""
-        braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying)
+        grows = self.setup.convection and self.setup.viscosity == 0.0
+        braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying, grows)
         asked = self._engine.balance.asked(self._first_time, self.time)
         found = self.diagnostics()
         rounded = rounding_facts(found) if self.precision == "single" else []
