@@ -24,7 +24,12 @@ WIND = (
     Variable("w", "m s-1", "upward wind", "upward_air_velocity", levels=True),
     Variable("wind_speed", "m s-1", "horizontal wind speed", "wind_speed", levels=True),
     Variable("vorticity", "s-1", "size of the vorticity, over flat ground", levels=True),
-    Variable("pressure", "m2 s-2", "pressure perturbation over the reference density, up to a constant", levels=True),
+    Variable(
+        "pressure",
+        "m2 s-2",
+        "pressure perturbation over the reference density, up to a constant; 0 at the start",
+        levels=True,
+    ),
 )
 HEAT = (
     Variable("theta", "K", "potential temperature", "air_potential_temperature", levels=True),
