@@ -7,7 +7,9 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import boussinesq
 from eagre.models.anelastic.config import AnelasticCase
+from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.orography import blended, smoothed, steepest
 
 GRID = Grid.of_points(24, 17, 2400.0, 1600.0, periodic=(True, False))
@@ -102,3 +104,20 @@ def test_a_case(tmp_path):
     ):
         with pytest.raises(InputError, match=words):
             model(lines)
+
+
+@pytest.mark.parametrize(("hill", "thickness", "told"), [(400.0, 7e3, True), (400.0, 19e3, False), (50.0, 7e3, False)])
+def test_a_layer_too_thin_behind_a_high_hill_is_told(hill, thickness, told):
+    """N h / U = 0.4, waves 6.28 km long: three of them are 18.8 km."""
+    grid = Grid.of_points(12, 1, 24e3, 1.0, periodic=(True, True))
+    ground = hill * np.exp(-(((grid.x - 12e3) / 4e3) ** 2))[None]
+    air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    found = AnelasticFlow(
+        grid, 61, height=30e3, atmosphere=air, ground=ground - ground.min(), time_step=10.0, absorber=(thickness, 3e-3),
+        device="cpu",
+    ).remarks  # fmt: skip
+    words = [one for one in found if "N h / U" in one]
+    assert len(words) == told
+    if told:
+        assert "N h / U = 0.4" in words[0] and "1.1 waves of 6.28 km (2 pi U / N) thick" in words[0]
+        assert words[0].endswith('thickness = "18.8 km" in [absorber]')

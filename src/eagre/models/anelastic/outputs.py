@@ -17,6 +17,8 @@ from eagre.models.anelastic.stability import COURANT, largest_courant
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
+HIGH_HILL = 0.1  # N h / U above which the layer that absorbs has to be thick
+LAYERS = 3  # wave lengths of it
 STRONG_HEAT = 2.0  # K m/s, some 2400 W/m2: above it W/m2 may be meant
 WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
@@ -171,7 +173,7 @@ def remarks_of(setup: Setup) -> list[str]:
     up = f"{dz:.4g}" if np.ptp(apart) < 1e-6 * dz else f"{apart.min():.4g} to {apart.max():.4g}"
     found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
     if setup.levels.ground is not None:
-        found.append(_ground_of(setup, setup.levels.ground))
+        found += [_ground_of(setup, setup.levels.ground), *_thin_absorber(setup, setup.levels.ground)]
     coldest = float(setup.air.ambient(np.zeros(1))[0])
     if setup.air.equations != "incompressible" and coldest < COLD_AIR:
         celsius = f"{coldest:g} degrees Celsius would be theta = {coldest + 273.15:g}"
@@ -203,6 +205,25 @@ def _ground_of(setup: Setup, ground: np.ndarray) -> str:
     if most.cliff:
         told += f", where its two ends meet, and {most.inside:.3g} elsewhere: blend in [domain] brings them together"
     return told
+
+
+def _thin_absorber(setup: Setup, ground: np.ndarray) -> list[str]:
+    """That a layer under the top changes the drag of a high hill: what its air takes up from the waves comes back."""
+    height, taken = setup.levels.height, setup.absorber > 0.0
+    below = height[~taken]
+    if not taken.any() or below.size < 2:
+        return []
+    squared = float(setup.air.stability(below, setup.spacing[0]).mean())
+    speed = float(np.hypot(setup.air.wind[0](below), setup.air.wind[1](below)).mean())
+    if squared <= 0.0 or speed <= 0.0:
+        return []
+    length, steep = 2.0 * np.pi * speed / squared**0.5, squared**0.5 * float(np.ptp(ground)) / speed
+    layers = float(height[-1] - below[-1]) / length
+    if steep <= HIGH_HILL or layers >= 0.9 * LAYERS:  # a level less than was asked for
+        return []
+    told = f"N h / U = {steep:.2g}: the layer under the top is {layers:.2g} waves of {1e-3 * length:.3g} km (2 pi U / N) thick"
+    fix = f'thickness = "{1e-3 * LAYERS * length:.3g} km"'
+    return [f"{told} and changes the drag; {LAYERS} do not: {fix} in [absorber]"]
 
 
 def strongest_heat(surface: Surface) -> float:
