@@ -221,7 +221,8 @@ def _thin_absorber(setup: Setup, ground: np.ndarray) -> list[str]:
     layers = float(height[-1] - below[-1]) / length
     if steep <= HIGH_HILL or layers >= 0.9 * LAYERS:  # a level less than was asked for
         return []
-    told = f"N h / U = {steep:.2g}: the layer under the top is {layers:.2g} waves of {1e-3 * length:.3g} km (2 pi U / N) thick"
+    thick = f"{layers:.2g} waves of {1e-3 * length:.3g} km (2 pi U / N) thick"
+    told = f"N h / U = {steep:.2g}: the layer under the top is {thick}"
     fix = f'thickness = "{1e-3 * LAYERS * length:.3g} km"'
     return [f"{told} and changes the drag; {LAYERS} do not: {fix} in [absorber]"]
 
