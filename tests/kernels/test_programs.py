@@ -189,3 +189,19 @@ def test_the_pause_before_a_timed_launch_compiles():
     from eagre.backend.cuda import pause, ptx
 
     assert "nanosleep" in ptx(pause, (types.int64,))
+
+
+def test_a_text_is_made_once_until_a_number_of_a_module_changes(monkeypatch):
+    """Cells keep the texts of programs; tests give modules smaller numbers, also those of cells below."""
+    from eagre.backend import copies
+
+    def text(**switches):
+        return source_of(copies.turned_cuda, "cuda", "single", switches)
+
+    first = text(COPIES=2)
+    assert text(COPIES=2) is first and text(COPIES=3) != first and text(COPIES=True) != text(COPIES=1)
+    for name in ("PITCH", "TILE_ROWS"):  # of the entry, and of a cell that it calls
+        with monkeypatch.context() as patched:
+            patched.setattr(copies, name, 5)
+            assert f"{name} = 5" in text(COPIES=2)
+        assert text(COPIES=2) == first

@@ -49,7 +49,7 @@ class Cell:
         self._plain: Callable[..., Any] | None = None
         self.variants: dict[tuple[str | None, str | None], Cell] = {}
         self.source: str | None = None  # of a cell that was written (see `written`)
-        self.texts: dict[Any, str] = {}  # of programs, as `eagre.backend.program` makes them
+        self.texts: dict[Any, Any] = {}  # of programs, as `eagre.backend.program` makes them
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

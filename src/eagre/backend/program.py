@@ -14,11 +14,11 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagre.backend.cache_folder import stored
 from eagre.backend.cells import Cell, CudaNames, Switch, cplx, real, word
@@ -67,22 +67,29 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit. Without
     ``DEPENDENT_LAUNCHES`` the program has no instructions of compute capability 9.0.
     """
-    return _made_once(_source_of, entry, target, precision, switches)
-
-
-def _made_once(make: Callable[..., str], entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """A text, which takes 2 ms to make and runs ask for again and again; the cell keeps it."""
     chosen = ((name, value if isinstance(value, Cell) else repr(value)) for name, value in sorted(switches.items()))
-    key = make, target, precision, *chosen
-    if key not in entry.texts:
-        entry.texts[key] = make(entry, target, precision, switches)
-    return entry.texts[key]
+    key = target, precision, *chosen
+    if key not in entry.texts or not entry.texts[key].holds():
+        entry.texts[key] = _made(entry, target, precision, switches)
+    return entry.texts[key].text
 
 
-def _source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
+class Made(NamedTuple):
+    """A text, which takes 2 ms to make and runs ask for again and again, and what its cells found in their modules."""
+
+    text: str
+    used: list[tuple[dict[str, Any], str, Any]]
+
+    def holds(self) -> bool:
+        """Whether the modules have all of that still: tests give them smaller numbers."""
+        return all(scope.get(name) is value for scope, name, value in self.used)
+
+
+def _made(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> Made:
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
-    _collect(entry, target, precision, switches, pieces, constants, set())
+    used: list[tuple[dict[str, Any], str, Any]] = []
+    _collect(entry, target, precision, switches, pieces, constants, used, set())
     header = "import importlib\nimport math\n\nimport numpy as np\n"
     header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
     if target == "cuda" and "REGISTERS" in switches:
@@ -99,7 +106,7 @@ def _source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, 
     if any("word" in piece for piece in pieces.values()):
         header += "word = np.dtype(real)\n"
     lines = [f"{name} = {value}" for name, value in constants.items()]
-    return header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values())
+    return Made(header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values()), used)
 
 
 def _collect(
@@ -109,6 +116,7 @@ def _collect(
     switches: Mapping[str, Any],
     pieces: dict[str, str],
     constants: dict[str, str],
+    found: list[tuple[dict[str, Any], str, Any]],
     open_names: set[str],
     alias: str | None = None,
 ) -> None:
@@ -119,11 +127,12 @@ def _collect(
     open_names.add(name)
     scope = inspect.getclosurevars(body.function)
     used = {**scope.globals, **scope.nonlocals}
+    found += [(body.function.__globals__, *one) for one in scope.globals.items()]
     for used_name, value in used.items():
         if isinstance(value, Switch):
             value = switches.get(value.name, value.default)
         if isinstance(value, Cell):
-            _collect(value, target, precision, switches, pieces, constants, open_names, alias=used_name)
+            _collect(value, target, precision, switches, pieces, constants, found, open_names, alias=used_name)
         elif isinstance(value, type) and issubclass(value, tuple):
             # Numba's types do not hold the names of fields: without them here, code in the cache could be stale.
             fields = ", ".join(getattr(value, "_fields", ()))
@@ -245,10 +254,6 @@ _CUDA_LOOPS = {
 
 def loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
     """Source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)`` over a region."""
-    return _made_once(_loop_source, entry, target, precision, switches)
-
-
-def _loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
     parameters, axes = list(inspect.signature(entry.function).parameters), axes_of(entry)
     indices, names = parameters[:axes], ", ".join(parameters[axes:])
     if target in ("cuda", "simulator"):
