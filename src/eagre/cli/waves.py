@@ -36,6 +36,7 @@ def waves(
     from eagre.plots import open_results
     from eagre.plots.results import GaugeFile
     from eagre.waves import sea_state
+    from eagre.waves.statistics import is_still
 
     target = None if spectrum is None else _target(spectrum, overwrite)
     results = open_results(file)
@@ -44,7 +45,7 @@ def waves(
     times, values = _even(results, results.check_variable(variable), start, end)
     interval, rows = float(times[1] - times[0]), []
     for name, surface in zip(results.names, values.T, strict=True):
-        if surface.min() == surface.max():
+        if is_still(surface):
             rows.append([name, *["-"] * 8, f"{surface[0]:.4g}", "0"])
             continue
         state = sea_state(surface, interval)
@@ -93,9 +94,10 @@ def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, inter
 def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:
     """Series of gauges; one that does not move is refused by its name."""
     from eagre.errors import InputError
+    from eagre.waves.statistics import is_still
 
     for name, surface in zip(names, values.T, strict=True):
-        if surface.min() == surface.max():
+        if is_still(surface):
             raise InputError(f"gauge {name}, where the surface does not move", allowed="gauges in waves")
         yield surface
 

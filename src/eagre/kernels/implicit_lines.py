@@ -6,7 +6,6 @@ from eagre.kernels.roots import larger, power_four_thirds, power_seven_sixths, r
 LAND = 1e29  # beds from here on are never wet
 TINY = 1e-6  # depth below which no quotient is formed, m
 MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
-
 DRYING_DRAG = 4.0
 
 DRYING = switch("DRYING", True)

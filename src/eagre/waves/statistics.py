@@ -152,8 +152,13 @@ def checked_surface(surface: Field) -> Array:
     return eta
 
 
+def is_still(surface: Array) -> bool:
+    """Whether a record has one elevation at all times: there are no waves in it to tell of."""
+    return float(np.ptp(surface)) == 0.0
+
+
 def _refuse_still(eta: Array) -> None:
-    if np.ptp(eta) == 0.0:
+    if is_still(eta):
         raise InputError("a surface that does not move", allowed="a record of waves")
 
 
