@@ -2,7 +2,7 @@
 
 | what | limit, lines |
 |---|---|
-| module | 400, docstrings counted; a warning above 250 |
+| module | 600, docstrings counted; a warning above 400 |
 | function | 40, docstring not counted |
 | function decorated with `@cell` | 30, docstring not counted |
 | hand-tiled CUDA kernel (`@kernel`, or a file of `KERNEL_FILES`) | 80, docstring not counted |
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-MODULE_LIMIT = 400
-MODULE_WARNING = 250
+MODULE_LIMIT = 600
+MODULE_WARNING = 400
 FUNCTION_LIMIT = 40
 CELL_LIMIT = 30
 KERNEL_LIMIT = 80

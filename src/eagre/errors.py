@@ -18,11 +18,14 @@ class InputError(EagreError, ValueError):
         What is allowed: ``"a number in (0, 1]"``.
     fix : str, optional
         The line to write: ``"cfl = 0.25"``.
+    problem : str, optional
+        A full sentence that says what is wrong: ``"The Courant number exceeds the stability limit."``
     """
 
-    def __init__(self, what: str, *, allowed: str = "", fix: str = "") -> None:
-        self.what, self.allowed, self.fix = what, allowed, fix
-        lines = [f"got {what}"]
+    def __init__(self, what: str, *, allowed: str = "", fix: str = "", problem: str = "") -> None:
+        self.what, self.allowed, self.fix, self.problem = what, allowed, fix, problem
+        lines = [problem] if problem else []
+        lines.append(f"got {what}")
         if allowed:
             lines.append(f"allowed: {allowed}")
         if fix:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from eagre.config.problems import problem_of
 from eagre.config.toml import existing_file, line_of, literal, parse_toml, read_toml
 from eagre.errors import InputError
 
@@ -96,3 +97,10 @@ def test_line_of_a_key(key, line):
 )
 def test_literals_are_toml(value):
     assert tomllib.loads(f"key = {literal(value)}")["key"] == value
+
+
+def test_the_problem_sentence_of_an_error_leads_its_message_and_that_of_a_case_file():
+    error = InputError("cfl = 3.0", allowed="a number in (0, 1]", fix="cfl = 0.25", problem="The cfl is unstable.")
+    assert str(error).splitlines()[0] == "The cfl is unstable."
+    (problem,) = problem_of(error, ("numerics", "cfl"))
+    assert str(problem).splitlines()[:3] == ["numerics.cfl", "  The cfl is unstable.", "  got:     cfl = 3.0"]

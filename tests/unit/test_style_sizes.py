@@ -40,7 +40,7 @@ def test_function_at_its_limit_passes_and_one_line_more_fails(decorator, name, k
     assert check(function(limit + 1, decorator, docstring), name) == [f"{kind} f {limit + 1}"]
 
 
-@pytest.mark.parametrize(("lines", "is_error"), [(250, None), (251, False), (400, False), (401, True)])
+@pytest.mark.parametrize(("lines", "is_error"), [(400, None), (401, False), (600, False), (601, True)])
 def test_module_limits(lines, is_error):
     findings = check_sizes.check_module(Path("module.py"), "x = 1\n" * lines)
     assert [finding.is_error for finding in findings] == ([] if is_error is None else [is_error])

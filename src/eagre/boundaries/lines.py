@@ -102,7 +102,9 @@ def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
         try:
             grid.cell_of(float(x), float(y))
         except InputError as error:
-            raise InputError(f"{error.what} of the line {name}", allowed=error.allowed, fix=fix) from None
+            raise InputError(
+                f"{error.what} of the line {name}", allowed=error.allowed, fix=fix, problem=error.problem
+            ) from None
     return array
 
 

@@ -60,7 +60,7 @@ class FeatureValue:
             return parse_quantity(held, self.dimension, name)
         except InputError as error:
             what = f"{path}, the {kind} {feature.name}: {error.what}"
-            raise InputError(what, allowed=error.allowed, fix=error.fix) from None
+            raise InputError(what, allowed=error.allowed, fix=error.fix, problem=error.problem) from None
 
 
 def property_of(feature: Any, name: str, kind: str, path: Path | None, key: str) -> Any:

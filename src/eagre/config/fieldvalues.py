@@ -120,7 +120,7 @@ def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
         except InputError as error:
             key, own = f"{key_of(info)} = ", "outside = "
             what, fix = (text.replace(key, own, 1) for text in (error.what, error.fix))
-            raise InputError(what, allowed=error.allowed, fix=fix) from None
+            raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None
 
     def read(value: Any, info: ValidationInfo) -> FieldValue:
         if isinstance(value, FieldValue):

@@ -21,8 +21,8 @@ class Problem:
     ----------
     key : tuple
         Path of the key.
-    what, allowed, fix : str
-        As for `eagre.errors.InputError`.
+    what, allowed, fix, problem : str
+        See `eagre.errors.InputError`.
     line : int or None
         Line in the file, from 1.
     """
@@ -32,6 +32,7 @@ class Problem:
     allowed: str = ""
     fix: str = ""
     line: int | None = None
+    problem: str = ""
 
     def under(self, prefix: Key) -> Problem:
         """The same problem, of a key one or more levels down."""
@@ -39,7 +40,10 @@ class Problem:
 
     def __str__(self) -> str:
         where = f" (line {self.line})" if self.line else ""
-        lines = [f"{spell_key(self.key) or 'the file'}{where}", f"  got:     {_indent(self.what)}"]
+        lines = [f"{spell_key(self.key) or 'the file'}{where}"]
+        if self.problem:
+            lines.append(f"  {_indent(self.problem)}")
+        lines.append(f"  got:     {_indent(self.what)}")
         if self.allowed:
             lines.append(f"  allowed: {_indent(self.allowed)}")
         if self.fix:
@@ -61,7 +65,7 @@ class ConfigError(InputError):
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
         self.problems, self.source = tuple(problems), source
         first = self.problems[0]
-        super().__init__(first.what, allowed=first.allowed, fix=first.fix)
+        super().__init__(first.what, allowed=first.allowed, fix=first.fix, problem=first.problem)
         count = "one problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
         head = f"{source}: {count}" if source else count
         self.args = ("\n".join([head, *(str(problem) for problem in self.problems)]),)
@@ -79,7 +83,7 @@ def problem_of(error: InputError, key: Key) -> list[Problem]:
     """Problems of an `InputError` that was raised for `key`."""
     if isinstance(error, ConfigError):
         return [problem.under(key) for problem in error.problems]
-    return [Problem(key, error.what, error.allowed, error.fix)]
+    return [Problem(key, error.what, error.allowed, error.fix, problem=error.problem)]
 
 
 def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any], Made]) -> list[Made]:

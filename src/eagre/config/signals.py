@@ -49,7 +49,9 @@ class SeriesFile(Section):
                 return unit_factor(unit, dimension)
             except InputError as error:
                 fix = f'units = "{DIMENSIONS[dimension].si}", or the unit that the file means'
-                raise InputError(f"{self.file} with {error.what}", allowed=error.allowed, fix=fix) from None
+                raise InputError(
+                    f"{self.file} with {error.what}", allowed=error.allowed, fix=fix, problem=error.problem
+                ) from None
 
         return read_series(self.file, time=self.time, value=self.value, scale=scale, start=start_date, need_start=True)
 

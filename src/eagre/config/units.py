@@ -222,7 +222,7 @@ def _sum_of_terms(text: str, fix: str) -> float:
     try:
         return sum(float(number) * unit_factor(unit, "time") for number, unit in terms)
     except InputError as error:
-        raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix) from None
+        raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix, problem=error.problem) from None
 
 
 def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> float:
@@ -247,4 +247,4 @@ def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> 
             fix = _line(key, number)
         elif near is not None and UNITS[near][1] == DIMENSIONS[dimension].exponents:
             fix = _line(key, f'"{number} {near}"')
-        raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix) from None
+        raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix, problem=error.problem) from None

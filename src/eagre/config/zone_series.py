@@ -98,7 +98,9 @@ class ZoneSignals:
                 values.append(self._signal_of(name).resolve(0.0, end, start_date))
             except InputError as error:
                 fix = "" if isinstance(self.named, SeriesFile) else error.fix
-                raise InputError(f"the zone {name}: {error.what}", allowed=error.allowed, fix=fix) from None
+                raise InputError(
+                    f"the zone {name}: {error.what}", allowed=error.allowed, fix=fix, problem=error.problem
+                ) from None
         rest = 1.0 - shares.sum(0)
         if not rest.any():
             return values, shares
@@ -181,4 +183,4 @@ def _named(plain: Any, value: Any, info: ValidationInfo, name: str) -> Signal:
     except InputError as error:
         own = f"{key_of(info)} = "
         what, fix = (text.replace(own, f"{name} = ", 1) for text in (error.what, error.fix))
-        raise InputError(what, allowed=error.allowed, fix=fix) from None
+        raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None

@@ -127,7 +127,7 @@ def load_case(path: str | Path, changes: Mapping[str, Any] | None = None) -> Cas
     try:
         kind = find_kind(name)
     except InputError as error:
-        problem = Problem(("model",), error.what, error.allowed, error.fix, line_of(text, ("model",)))
+        problem = Problem(("model",), error.what, error.allowed, error.fix, line_of(text, ("model",)), error.problem)
         raise ConfigError([problem], str(path)) from None
     return kind.case_class().load(path, changes)
 
