@@ -17,8 +17,8 @@ def basin(device: Any = "cpu", precision="single", nx=49, ny=33, **options):
     depth = 8.0 - 5.0 * np.exp(-((60.0 * x - 35.0) ** 2 + (40.0 * y - 20.0) ** 2) / 100.0)
     sea = Sea(Jonswap(0.6, 3.5), 8.0, spreading=CosineSpreading(s=15.0), count=50)
     zones = [Zone("west", 15.0, 3.5, sea, ramp=3.5), Zone("east", 15.0, 3.5)]
-    more = {"breaking": True, "statistics_from": 1.0, **options}
-    return PotentialWaves(grid, depth, zones=zones, device=device, precision=precision, **more)
+    more = {"zones": zones, "breaking": True, "statistics_from": 1.0, **options}
+    return PotentialWaves(grid, depth, device=device, precision=precision, **more)
 
 
 def torus(device: Any = "cpu", precision="double", nx=48, ny=32, **options):

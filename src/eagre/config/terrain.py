@@ -109,7 +109,9 @@ class BedSection(Section):
     )
     nodata: NoData = Field(default="error", description='"error" or a number, metres, for cells without a value')
     crests: Literal["keep", "mean"] = Field(
-        default="keep", description="keep (crests one raster cell wide hold their height) or mean", examples=["keep"]
+        default="keep",
+        description="keep (levees and dams up to three raster cells wide keep their height) or mean",
+        examples=["keep"],
     )
     offset: Metres = Field(default=0.0, description="a height that is added to the file's values, metres")
     shift: Shift = Field(

@@ -17,7 +17,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.crests import lattice, raised
+from eagre.io.crests import MARGIN, lattice, prominence_of, raised
 from eagre.io.raster import Dem, parse_crs
 
 _EDGE = 1e-3
@@ -40,8 +40,8 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
         What to do with DEM cells without data in the domain: refuse them, or put this elevation (m, positive up)
         there before resampling.
     crests : {"keep", "mean"}
-        Whether crests one raster cell wide keep their height (see `eagre.io.crests`), on cells as large as the
-        raster's or smaller; or corners are means of the raster's cells around them everywhere.
+        "keep": levees and dams up to three raster cells wide keep their height (see `eagre.io.crests`) on grid cells
+        as large as the raster's or smaller. "mean": every corner is the mean of the raster cells around it.
 
     Returns
     -------
@@ -210,20 +210,21 @@ def _with_crests(
     south, west = rows.start, columns.start
     rows, columns = _wider(rows, dem.ny), _wider(columns, dem.nx)
     values = np.array(dem.elevation[rows, columns])
+    prominence = prominence_of(values)
     values[np.isnan(values)] = own.max()  # beside the domain
     values[south - rows.start :, west - columns.start :][: own.shape[0], : own.shape[1]] = own
     y, x = p_y - rows.start, p_x - columns.start
     if _are_corners(y, values.shape[0]) and _are_corners(x, values.shape[1]):
         first, left = round(y[0] + 0.5), round(x[0] + 0.5)
-        return np.ascontiguousarray(raised(values)[first : first + y.size, left : left + x.size])
-    between, nowhere = lattice(values), np.zeros(1)
+        return np.ascontiguousarray(raised(values, prominence)[first : first + y.size, left : left + x.size])
+    between, nowhere = lattice(values, prominence), np.zeros(1)
     found = _along_rows(between, 2.0 * y + 1.0, np.broadcast_to(nowhere, y.shape))
     return np.ascontiguousarray(_along_rows(found.T, 2.0 * x + 1.0, np.broadcast_to(nowhere, x.shape)).T)
 
 
 def _wider(window: slice, count: int) -> slice:
-    """A window with the three cells around it that tell whether a crest or a gully is beside it."""
-    return slice(max(window.start - 3, 0), min(window.stop + 3, count))
+    """A window with the cells around it that decide whether a crest or a gully is beside it."""
+    return slice(max(window.start - MARGIN - 1, 0), min(window.stop + MARGIN + 1, count))
 
 
 def _are_corners(position: np.ndarray, count: int) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch, written
+from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
@@ -33,27 +33,15 @@ def row_and_column(row, at, pitch):
     return np.int32(row) - 1, np.int32(np.int64(at[0]) + at[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 
-WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
-
-
-@cell
-def no_walls(terms):
-    """Where none is."""
-    return terms
-
-
-WALLS_OF = switch("WALLS_OF", no_walls)
-"""WALLS_OF(terms): the padded bits of closed faces."""
+WALLS = switch("WALLS", False)  # whether faces are closed inside the domain; their bits are then the last of the terms
 
 
 def with_walls(bound: Bound, setup: Any, device: Device) -> Bound:
-    """The terms with the closed faces of the run behind them: what has none pays nothing."""
+    """Append the padded map of closed faces to the terms of a run that has walls inside the domain."""
     if setup.walls is None:
         return bound
     bits = device.array(padded(setup.walls, setup.grid, np.uint8, 0))
-    text = f"def walls_of(terms):\n    return terms[{len(bound.arguments)}]\n"
-    switches = {**bound.switches, "WALLS": True, "WALLS_OF": written(text, {})}
-    return bound._replace(arguments=(*bound.arguments, bits), switches=switches)
+    return bound._replace(arguments=(*bound.arguments, bits), switches={**bound.switches, "WALLS": True})
 
 
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:

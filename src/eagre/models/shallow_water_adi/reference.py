@@ -22,7 +22,7 @@ from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
 from eagre.grid import Grid
 from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
-from eagre.models.shallow_water_adi.forcing import WALLS, WALLS_OF, push_on, water_on
+from eagre.models.shallow_water_adi.forcing import WALLS, push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
     OUTSIDE,
     WALL,
@@ -103,7 +103,7 @@ def row_of(fields, forcing, j, i, p):
     z, d, flux, qo, qn, friction = fields
     zs, ds, shut = around(z, j, i), around(d, j, i), False
     if WALLS:
-        ds, shut = beds_between_walls(ds, WALLS_OF(forcing[0]), j, i)
+        ds, shut = beds_between_walls(ds, forcing[0][-1], j, i)
     fluxes = (
         pick(flux, j, i, -1, 0), pick(flux, j, i, 0, 0), pick(flux, j, i, 1, 0),
         pick(flux, j, i, 0, -1), pick(flux, j, i, 0, 1),

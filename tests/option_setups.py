@@ -1,0 +1,203 @@
+"""Small set-ups of every model which together use every option of its constructor and every value of its choices.
+
+`SETUPS[class name][set-up name]` is a function (device, precision) that returns a model. The unit test
+`test_option_setups.py` fails if an option has no set-up; the GPU test `test_every_option_gpu.py` runs each of them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import adi_runs
+import anelastic_runs
+import barotropic_runs
+import explicit_runs
+import potential_waves_runs
+from eagre import (
+    Area,
+    Averages,
+    BodyForce,
+    Boundaries,
+    Discharge,
+    Inflow,
+    Line,
+    Maps,
+    NormalDepth,
+    Outflow,
+    Paddle,
+    Series,
+    SpongeLayer,
+    Stage,
+    Wall,
+)
+
+MAPS = Maps()
+WATER_AVERAGES = Averages(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
+
+
+def inside(wide, high):
+    """A closed ring, an open wall and a discharge inside a domain of wide x high metres with a western stage."""
+    ring = [(0.3 * wide, 0.3 * high), (0.6 * wide, 0.3 * high), (0.6 * wide, 0.6 * high), (0.3 * wide, 0.6 * high)]
+    return Boundaries(
+        west=Stage(0.1),
+        inside=[
+            Area(ring, Wall()),
+            Line([(0.75 * wide, 0.2 * high), (0.8 * wide, 0.8 * high)], Wall()),
+            Line([(0.2 * wide, 0.5 * high)], Discharge(0.2)),
+        ],
+    )
+
+
+def explicit(name, device, precision, **options):
+    make = {"bay": explicit_runs.bay, "basin": explicit_runs.basin}[name]
+    return make(device, precision, **options)
+
+
+EXPLICIT = {
+    "all sources and open sides": ("bay", {}),
+    "reference kernels": ("bay", {"kernels": "reference"}),
+    "ring": ("basin", {"sides": "ring"}),
+    "torus": ("basin", {"sides": "torus"}),
+    "walls inside": ("bay", {"boundaries": inside(74.0, 91.5)}),
+    "walls inside, srk2": ("bay", {"boundaries": inside(74.0, 91.5), "scheme": "srk2"}),
+    "walls inside, ds2": ("bay", {"boundaries": inside(74.0, 91.5), "scheme": "ds2"}),
+    "inflow and normal depth": (
+        "bay",
+        {"boundaries": Boundaries(Inflow(0.6, 0.5), Outflow(), Discharge(1.0), NormalDepth(0.01, 0.03))},
+    ),
+    "body force": ("basin", {"sources": [BodyForce(0.01, -0.02)]}),
+    "scheme rk2": ("basin", {"scheme": "rk2", "early_exit": "on"}),
+    "scheme euler": ("basin", {"scheme": "euler", "early_exit": "off"}),
+    "scheme srk2": ("basin", {"scheme": "srk2", "early_exit": "auto"}),
+    "scheme ds1": ("basin", {"scheme": "ds1", "predicted_part": 0.9}),
+    "scheme ds2": ("basin", {"scheme": "ds2"}),
+    "exact time step": ("basin", {"time_step": "exact", "cfl": 0.2, "theta": 1.0}),
+    "predicted time step": ("basin", {"time_step": "predicted", "max_time_step": 0.05}),
+    "fixed time step": ("basin", {"fixed_time_step": 0.02, "wet_dry": "hydrostatic"}),
+    "kurganov-petrova": ("basin", {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}),
+    "maps and averages": ("basin", {"maps": MAPS, "averages": WATER_AVERAGES, "gravity": 9.8}),
+    "initial depth": ("basin", {"surface_elevation": None, "depth": 0.4}),
+}
+
+
+def implicit(name, device, precision, **options):
+    make = {"bay": adi_runs.bay, "pool": adi_runs.pool}[name]
+    return make(device, precision, **({"ny": 61} | options))
+
+
+IMPLICIT = {
+    "all terms and open sides": ("bay", {}),
+    "reference kernels": ("bay", {"kernels": "reference"}),
+    "walls inside": ("bay", {"boundaries": inside(3330.0, 4270.0), "manning": 0.03}),
+    "walls inside, no drying": ("pool", {"boundaries": inside(1900.0, 4270.0), "drying": "off"}),
+    "chezy": ("bay", {"manning": 0.0, "chezy": 50.0}),
+    "dissipation froude": ("pool", {"dissipation": "froude", "drying": "on"}),
+    "dissipation none": ("pool", {"dissipation": "none", "drying": "off"}),
+    "convection on": ("pool", {"convection": "on", "start": "half-step"}),
+    "convection off": ("pool", {"convection": "off", "start": "zero"}),
+    "dry depth": ("bay", {"dry_depth": 0.01, "gravity": 9.8}),
+    "normal depth": ("pool", {"boundaries": Boundaries(west=Discharge(50.0), east=NormalDepth(0.001, 0.03))}),
+    "body force": ("pool", {"sources": [BodyForce(1e-4, -1e-4)]}),
+    "maps and averages": ("bay", {"maps": MAPS, "averages": WATER_AVERAGES}),
+    "initial depth": ("pool", {"surface_elevation": None, "depth": 9.0}),
+}
+
+
+def barotropic(device, precision, **options):
+    """A gyre; fields of (ny, nx) given as functions of the shape."""
+    return barotropic_runs.model_on(device, 33, 29, precision=precision, **options)
+
+
+POINTS = np.random.default_rng(2).standard_normal((29, 33))
+BAROTROPIC = {
+    name: {key: value for key, value in case.items() if key != "precision"}
+    for name, case in barotropic_runs.CASES.items()
+} | {
+    "reference kernels": {"kernels": "reference", "all_terms": True},
+    "ab3, arakawa, free slip, explicit": {
+        "scheme": "ab3", "jacobian": "arakawa", "walls": "free-slip", "viscous": "explicit", "basin": "box",
+    },
+    "averages": {"averages": Averages(mean=("streamfunction",), variance=("streamfunction",))},
+    "tracer": {"tracer": np.abs(POINTS), "tracer_diffusivity": 0.01},
+    "two layers, no slip": {"all_terms": True, "walls": "no-slip"},
+}  # fmt: skip
+
+
+def waves(name, device, precision, **options):
+    make = {"basin": potential_waves_runs.basin, "torus": potential_waves_runs.torus}[name]
+    return make(device, precision, **({"nx": 33, "ny": 18} | options))
+
+
+PUSH = Series(np.array([0.0, 1.0, 2.0, 60.0]), np.array([0.0, 0.05, -0.05, 0.0]), "push")
+WAVES = {
+    "sea, breaking, statistics": ("basin", {}),
+    "torus, both": ("torus", {}),
+    "paddles and sponges": (
+        "basin",
+        {"zones": (), "breaking": False, "paddles": [Paddle("west", velocity=PUSH)],
+         "sponges": [SpongeLayer("east", 10.0, 0.3)]},
+    ),
+    "lines": ("basin", {"preconditioner": "lines", "breaking": False}),
+    "modes, double corrections": ("torus", {"preconditioner": "modes", "correction_precision": "double"}),
+    "single corrections": ("torus", {"correction_precision": "single", "multigrid": {"pre": 2}}),
+    "linear": ("torus", {"linear": True, "time_step": 0.05, "gravity": 9.8}),
+    "order 2": ("torus", {"order": 2, "clustered": False, "tolerance": 1e-6}),
+    "order 4": ("torus", {"order": 4, "courant": 0.4}),
+    "order 6": ("basin", {"order": 6, "layers": 9}),
+    "order 8": ("torus", {"order": 8, "layers": 11}),
+    "averages": ("basin", {"averages": Averages(mean=("surface_elevation",))}),
+}  # fmt: skip
+
+
+def periodic_waves(axis, device, precision):
+    """Waves that are periodic along one axis."""
+    from eagre import Grid, PotentialWaves
+
+    grid = Grid.of_points(32, 18, 32.0, 18.0, periodic=(axis == "x", axis == "y"))
+    x, y = 2.0 * np.pi * grid.x / 32.0, 2.0 * np.pi * grid.y[:, None] / 18.0
+    wave = 0.1 * (np.cos(x) + 0.0 * y if axis == "x" else np.cos(y) + 0.0 * x)
+    return PotentialWaves(
+        grid, 2.0, surface_elevation=wave, periodic=axis, order=4, layers=6, device=device, precision=precision
+    )
+
+
+AIR = {
+    **{name: (run, {}) for name, run in anelastic_runs.RUNS.items()},
+    "third order": (anelastic_runs.flow_over_a_hill, {"third_order": True}),
+    "not monotone": (anelastic_runs.stratified_bubble, {"nonoscillatory": False}),
+    "courant": (anelastic_runs.turbulence, {"time_step": None, "courant": 0.4, "tolerance": 1e-7}),
+    "diffusivity": (anelastic_runs.stratified_bubble, {"diffusivity": 5.0}),
+    "averages": (anelastic_runs.forced, {"averages": Averages(mean=("u", "theta"), covariance=(("u", "w"),))}),
+}
+
+
+def air(name, device, precision):
+    run, options = AIR[name]
+    return run(device=device, precision=precision, **options)
+
+
+SETUPS = {
+    "ShallowWater": {name: partial(explicit, run, **more) for name, (run, more) in EXPLICIT.items()},
+    "ShallowWaterADI": {name: partial(implicit, run, **more) for name, (run, more) in IMPLICIT.items()},
+    "BarotropicVorticity": {name: partial(barotropic, **more) for name, more in BAROTROPIC.items()},
+    "PotentialWaves": {name: partial(waves, run, **more) for name, (run, more) in WAVES.items()}
+    | {f"periodic along {axis}": partial(periodic_waves, axis) for axis in "xy"}
+    | {"cliff": lambda device, precision: potential_waves_runs.cliff(device, precision=precision)},
+    "AnelasticFlow": {name: partial(air, name) for name in AIR},
+}
+ALL = [(kind, name) for kind, named in SETUPS.items() for name in named]
+STEPS = 6
+
+
+def stepped(kind, name, device, precision):
+    """The model of a set-up after a few steps."""
+    model = SETUPS[kind][name](device, precision)
+    model.advance(model.time + 1e6 * model.time_step, max_steps=STEPS)
+    return model
+
+
+def changing_fields(model):
+    """Fields that change with time, by name, double."""
+    return {name: model.field(name).astype(float) for name, one in model.variables.items() if not one.static}
