@@ -11,8 +11,8 @@ absolute second difference). Spurs and peaks of natural terrain therefore stay m
 delays floods (docs/decisions/0092-crests-above-the-roughness.md). Cells without data are not compared.
 
 A point between cells (a corner, the middle of an edge) takes the mean of the crest cells around it and rises by at most
-their largest prominence. Points next to a gully, a cell with crests on both sides, stay the mean: otherwise a channel of
-one cell between two levees would be filled.
+their largest prominence. Points next to a gully, a cell with crests on both sides, stay the mean: otherwise a channel
+of one cell between two levees would be filled.
 """
 
 from __future__ import annotations
