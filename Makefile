@@ -3,7 +3,9 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+PLAIN := $(VENV)/.plain
 READY := $(VENV)/.ready
+LOWEST := build/lowest
 
 # A Python that is new enough and can make environments (Debian keeps ensurepip in python3-venv).
 FIND_PYTHON := for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -12,7 +14,9 @@ PYTHON ?= $(shell $(FIND_PYTHON))
 
 # A machine with an NVIDIA driver gets the GPU libraries as well.
 comma := ,
-EXTRAS ?= dev,sim$(if $(shell command -v nvidia-smi 2>/dev/null),$(comma)cuda)
+CUDA := $(if $(shell command -v nvidia-smi 2>/dev/null),cuda)
+EXTRAS ?= dev,sim$(if $(CUDA),$(comma)$(CUDA))
+LOWEST_EXTRAS := zarr vector spectra video
 
 DEMO := examples/demo
 PYTEST := $(BIN)/python -m pytest
@@ -22,7 +26,7 @@ PARALLEL := -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= passive
 export MPLBACKEND ?= agg
 
-.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu lint bench validate reference constraints clean
+.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-lowest lint bench validate reference constraints clean
 .NOTPARALLEL:
 
 help:
@@ -30,6 +34,7 @@ help:
 	@echo "make test        lint and every test that needs neither a GPU nor minutes"
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make test-gpu    the tests that need an NVIDIA GPU"
+	@echo "make test-lowest the lowest versions that pyproject.toml allows, in an environment of their own"
 	@echo "make lint        ruff, pyright, import-linter, sizes"
 	@echo "make bench       measure the speed on this machine"
 	@echo "make validate    compare with exact solutions and measurements"
@@ -37,15 +42,21 @@ help:
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# The package alone, for users; $(READY) adds what developers need.
+$(PLAIN): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 with venv found"; \
 		echo "write: make PYTHON=/path/to/python3.11   (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@echo "installing Eagre with the versions of constraints.txt into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.$(if $(CUDA),[$(CUDA)])'
+	@touch $@
+
+$(READY): $(PLAIN)
 	@echo "installing Eagre and its extras $(EXTRAS) with the versions of constraints.txt into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
-demo: $(READY)
+demo: $(PLAIN)
 	$(BIN)/eagre run $(DEMO)/case.toml
 	$(BIN)/eagre plot $(DEMO)/output/bay.nc --variable surface_elevation --time "14 min"
 	$(BIN)/eagre plot $(DEMO)/output/gauges.csv
@@ -61,7 +72,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-test: lint test-jit test-nojit test-simulator
+test: lint test-jit test-nojit test-simulator test-lowest
 
 test-jit: $(READY)
 	$(PYTEST) $(PARALLEL) -m "not slow and not gpu and not simulator"
@@ -75,6 +86,15 @@ test-simulator: $(READY)
 
 test-slow: $(READY)
 	$(PYTEST) $(PARALLEL) -m "slow and not gpu and not simulator"
+
+# The lower bounds of pyproject.toml are true: a case with all outputs runs with exactly these versions.
+test-lowest:
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest_versions.py $(LOWEST_EXTRAS) > $(LOWEST)/versions.txt
+	$(LOWEST)/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c $(LOWEST)/versions.txt \
+		'.[$(subst $() ,$(comma),$(LOWEST_EXTRAS))]'
+	cd $(LOWEST) && EAGRE_CACHE=$(CURDIR)/$(LOWEST)/cache bin/python ../../tools/smoke_run.py smoke
 
 test-gpu: $(READY)
 	$(PYTEST) -m gpu

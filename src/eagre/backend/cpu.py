@@ -15,17 +15,11 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numba
 from numba import config, njit, prange
-from numba.core import caching
-from numba.np.ufunc import parallel
-
-try:
-    from numba.core.runtime.nrt import rtsys
-except ImportError:  # another Numba: it loads code as it would
-    rtsys = None
 
 from eagre.backend import ahead
 from eagre.backend.code_cache import sound
 from eagre.backend.lean import Whole
+from eagre.backend.numba_internals import caching, parallel, rtsys
 from eagre.errors import EagreError
 
 if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]

@@ -65,7 +65,7 @@ def keep_loaded() -> None:
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:
     """PTX of a kernel's plain function; needs no GPU (``pip install 'eagre[sim]'``)."""
-    from numba.cuda import dispatcher
+    from eagre.backend.numba_internals import cuda_dispatcher as dispatcher
 
     # Device functions are compiled for the current device, which is not there: name one instead.
     current = dispatcher.get_current_device

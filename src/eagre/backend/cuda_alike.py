@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from numba.cuda.codegen import CUDACodeLibrary
-from numba.cuda.dispatcher import CUDACache
+from eagre.backend.numba_internals import CUDACache, CUDACodeLibrary
 
 OF_LIBRARY = ("codegen", "cubin_cache", "linkerinfo_cache", "max_registers", "ptx_cache")
 LIMIT = "driver = limited_driver("  # the line of a program that has its limit

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core.errors import RequireLiteralValue
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
+
+from eagre.backend.numba_internals import RequireLiteralValue
 
 LONG, SHORT = ir.IntType(64), ir.IntType(32)
 

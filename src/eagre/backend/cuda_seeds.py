@@ -14,8 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.cuda import cgutils, types
+from numba.cuda import types
 from numba.cuda.extending import intrinsic
+
+from eagre.backend.numba_internals import cuda_cgutils as cgutils
 
 DOUBLE = ir.DoubleType()
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from eagre.backend.numba_internals import Compiler, JITCodeLibrary
 
 OF_CODEGEN = ("_library_class", "_engine", "set_env", "create_library")
 OF_LIBRARY = ("_optimize_final_module", "_finalize_dynamic_globals", "_verify_declare_only_symbols", "_finalized")

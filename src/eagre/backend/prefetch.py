@@ -7,8 +7,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
+
+from eagre.backend.numba_internals import cgutils
 
 _WORD, _BYTE = ir.IntType(32), ir.IntType(8).as_pointer()
 READ, KEEP, DATA = 0, 2, 1  # of LLVM's prefetch: not to be written, into the second-level cache, no instructions

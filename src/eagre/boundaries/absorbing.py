@@ -1,16 +1,21 @@
 """Absorbing boundary: a given wave comes in, reflected ones go out."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
+import numpy as np
+
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
+from eagre.boundaries.base import LARGEST_CHANGE, Condition, InitialWater, Key
+from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import depth, held_out, minimum_depth
 from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, root, smaller
 from eagre.series import Series
+
+LEVEL_PART = 0.5  # part of the depth by which levels along a side differ before a run mentions it
 
 
 @cell
@@ -77,8 +82,9 @@ class Absorbing(Condition):
     ----------
     incoming : float or Series
         Elevation of the incoming wave above `level`, m; 0 lets waves out and nothing in.
-    level : float
-        Still-water level, m.
+    level : float, optional
+        Still-water level, m. The default is the median of the initial surface along the side (or the part of it); where
+        the side is dry, a level below its bed.
 
     Notes
     -----
@@ -94,28 +100,60 @@ class Absorbing(Condition):
     incoming: Annotated[
         float | Series, Key("surface elevation of the incoming wave above `level`, metres", "length")
     ] = 0.0
-    level: Annotated[float, Key("still-water level, metres", "length")] = 0.0
+    level: Annotated[
+        float | None, Key("still-water level, metres; by default that of the initial water along the side", "length")
+    ] = None
     ghost = absorbing_ghost
     line_end = absorbing_end
+
+    def settled(self, water: InitialWater) -> Condition:
+        if self.level is None:
+            level = water.level
+            return replace(self, level=water.lowest_bed - 2.0 * water.relief if level is None else level)
+        wet = water.depth > 0.0
+        if wet.any() and self.level <= (lowest := float((water.surface - water.depth)[wet].min())):
+            raise InputError(
+                f"level = {self.level:g} of an absorbing side whose wet cells have a bed of {lowest:.6g} m or higher",
+                allowed=f"a level above {lowest:.6g} m, or no level: the initial surface, {water.level:.6g} m",
+                fix=f"level = {water.level:.6g}",
+                problem="The still-water level of an absorbing side lies below the bed.",
+            )
+        return self
+
+    def initial_remark(self, water: InitialWater) -> str:
+        wet = water.depth > 0.0
+        if not wet.any():
+            return ""
+        low, high = float(water.surface[wet].min()), float(water.surface[wet].max())
+        shallow = float(np.median(water.depth[wet]))
+        if high - low <= LEVEL_PART * shallow:
+            return ""
+        return (
+            f"The initial surface along this absorbing side lies between {low:.6g} and {high:.6g} m, and its "
+            f"still-water level is {self.still_level():.6g} m. Divide the side into parts with one level each, or use "
+            "normal_depth."
+        )
 
     def value(self, width: float) -> Series:
         return Series.of(self.incoming)
 
     def line_series(self, width: float) -> Series:
         wave = self.value(width)
-        return Series(wave.times, self.level + 2.0 * wave.values, wave.name)
+        return Series(wave.times, self.still_level() + 2.0 * wave.values, wave.name)
 
     @property
     def line_gives_level(self) -> bool:
         return True
 
     def still_level(self) -> float:
+        """Still-water level, m; that of the initial water needs `settled` before."""
+        assert self.level is not None
         return float(self.level)
 
     def highest_level(self) -> float:
         """Of a wave that comes in: its surface and the head of its velocity, at most twice its elevation."""
-        return self.level + 2.0 * max(float(self.value(1.0).values.max()), 0.0)
+        return self.still_level() + 2.0 * max(float(self.value(1.0).values.max()), 0.0)
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         wave = self.value(width)
-        return 0.0 if wave.is_constant else max(self.level + float(wave.values.max()) - lowest_bed, 0.0)
+        return 0.0 if wave.is_constant else max(self.still_level() + float(wave.values.max()) - lowest_bed, 0.0)

@@ -16,6 +16,26 @@ from eagre.series import Series
 LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
 
 
+class InitialWater(NamedTuple):
+    """Initial water in the cells along a part of a side, and the bed there.
+
+    surface, depth : (n,) arrays, m, of the cells next to the boundary. lowest_bed, relief : float, m, lowest bed and
+    range of the bed at the two outermost lines of corners. time : float, s, start of the run.
+    """
+
+    surface: np.ndarray
+    depth: np.ndarray
+    lowest_bed: float
+    relief: float
+    time: float
+
+    @property
+    def level(self) -> float | None:
+        """Median surface of the wet cells, m; None if all are dry."""
+        wet = self.depth > 0.0
+        return float(np.median(self.surface[wet])) if wet.any() else None
+
+
 class Key(NamedTuple):
     """What a case file must know of a condition's argument, as the metadata of its type.
 
@@ -79,6 +99,8 @@ class Condition:
     def _check_argument(self, name: str, key: Key) -> None:
         """Refuse an argument that is neither a number nor a series, such as a text with a unit."""
         value = getattr(self, name)
+        if value is None and getattr(type(self), name, 0.0) is None:
+            return
         if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
             return
         likely = str(key.example if key.example is not None else 0.0).split()[0]
@@ -93,6 +115,14 @@ class Condition:
 
     def check(self, side: str, width: float, gravity: float) -> None:
         """Raise `InputError` for arguments that cannot be on a part `width` m wide of a side of that name."""
+
+    def settled(self, water: InitialWater) -> Condition:
+        """The condition with its defaults taken from the initial water; raise `InputError` if they contradict."""
+        return self
+
+    def initial_remark(self, water: InitialWater) -> str:
+        """What a user should know before the run about this condition and the initial water, or an empty string."""
+        return ""
 
     def remark(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
         """What a run should say of this side, from depths, m, and velocities out of the domain, m s-1, beside it."""

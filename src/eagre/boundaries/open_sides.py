@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from eagre.boundaries.base import Condition
+from eagre.boundaries.base import Condition, InitialWater
 from eagre.boundaries.sides import SIDES, Segment
 from eagre.grid import Grid
+
+
+def with_initial_water(
+    segments: Sequence[Segment], grid: Grid, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
+) -> tuple[list[Segment], list[str]]:
+    """Segments whose conditions know the initial water (`Condition.settled`), and remarks for the user.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    grid : Grid
+    surface, depth : (ny, nx) array, m
+    bed : (ny + 1, nx + 1) array, m
+    time : float, s
+        Start of the run.
+
+    Raises
+    ------
+    InputError
+        If a condition contradicts the initial water.
+    """
+
+    def water(segment: Segment) -> InitialWater:
+        return segment.initial_water(surface, depth, bed, time)
+
+    settled = [replace(one, condition=one.condition.settled(water(one))) for one in segments]
+    return settled, OpenSides(settled, grid).initial_remarks(water)
 
 
 class OpenSides:
@@ -70,6 +98,11 @@ class OpenSides:
             text = segment.condition.remark(values["depth"], outwards, gravity)
             found += [(self._name(segment), text)] if text else []
         return found
+
+    def initial_remarks(self, water: Callable[[Segment], InitialWater]) -> list[str]:
+        """What conditions report about the initial water along them, each with the name of its part."""
+        remarks = [(self._name(one), one.condition.initial_remark(water(one))) for one in self.segments]
+        return [f"{name}: {text}" for name, text in remarks if text]
 
     def _line(self, segment: Segment) -> tuple[int, float, float]:
         """Cells of the whole side, their size and where the first one begins, m."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.boundaries.base import Condition
+from eagre.boundaries.base import Condition, InitialWater
 from eagre.boundaries.inside import Line
 from eagre.boundaries.wall import Wall
 from eagre.errors import InputError
@@ -35,6 +35,16 @@ class Segment:
     last: int
     condition: Condition
     width: float
+
+    def initial_water(self, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float) -> InitialWater:
+        """The initial water along the segment; surface, depth : (ny, nx), m; bed : corners, (ny + 1, nx + 1), m."""
+        row = {"west": 0, "south": 0, "east": -1, "north": -1}[self.side]
+        turned = (one.T if self.side in ("west", "east") else one for one in (surface, depth, bed))
+        surface, depth, bed = turned
+        outer = bed[row : row + 2] if row == 0 else bed[-2:]
+        corners = outer[:, self.first : self.last + 1]
+        cells = slice(self.first, self.last)
+        return InitialWater(surface[row, cells], depth[row, cells], float(corners.min()), float(np.ptp(corners)), time)
 
     def deepest_arrival(self, bed: np.ndarray, gravity: float) -> float:
         """See `Condition.deepest_arrival`; `bed` are the corners of the grid, (ny + 1, nx + 1), m."""

@@ -4,8 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
+from eagre.boundaries.base import LARGEST_CHANGE, Condition, InitialWater, Key
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import (
     CONVECTION,
@@ -20,6 +22,8 @@ from eagre.kernels.implicit_lines import (
 from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, select, smaller
 from eagre.series import Series
+
+SUDDEN_PART = 0.5  # part of the depth by which a level may differ from the initial water before a run mentions it
 
 
 @cell
@@ -106,6 +110,18 @@ class Stage(Condition):
     ghost = stage_ghost
     line_end = stage_end
     gives_level = True
+
+    def initial_remark(self, water: InitialWater) -> str:
+        series, initial = Series.of(self.level), water.level
+        if initial is None or not (series.is_constant or series.times[0] <= water.time <= series.times[-1]):
+            return ""
+        level, depth = float(series(water.time)), float(np.median(water.depth[water.depth > 0.0]))
+        if abs(level - initial) <= SUDDEN_PART * depth:
+            return ""
+        return (
+            f"The stage is {level:.6g} m at the start of the run, and the initial water along this side stands at "
+            f"{initial:.6g} m in a median depth of {depth:.3g} m. A sudden step makes a bore; check the datum of both."
+        )
 
     def value(self, width: float) -> Series:
         return Series.of(self.level)

@@ -38,7 +38,11 @@ def _section_of(kind: type[boundaries.Condition]) -> type[Condition]:
         default = getattr(kind, name, ...)
         if in_time and default is not ...:
             default = Signal(default, key.dimension)
-        reader = Annotated[Signal, signal(key.dimension)] if in_time else Annotated[float, quantity(key.dimension)]
+        reader: Any = Annotated[float, quantity(key.dimension)]
+        if in_time:
+            reader = Annotated[Signal, signal(key.dimension)]
+        elif default is None:
+            reader = reader | None
         examples = None if key.example is None else [key.example]
         keys[name] = (reader, Field(default=default, description=key.what, examples=examples))
     return create_model(f"{kind.__name__}Condition", __base__=Condition, __doc__=kind.__doc__, **keys)

@@ -14,7 +14,7 @@ from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import LineSeries
-from eagre.boundaries.open_sides import OpenSides
+from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
     check_sample,
     check_state,
@@ -166,7 +166,10 @@ class ShallowWater(BaseModel):
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity, cfl = checked_number("gravity", gravity, 1e-6, 1e3), checked_number("cfl", cfl, 1e-6, 0.5)
-        segments = self.boundaries.checked_segments(grid, gravity)
+        start_time = checked_number("start_time", start_time, -1e12, 1e12)
+        segments, self._initial_remarks = with_initial_water(
+            self.boundaries.checked_segments(grid, gravity), grid, surface, thickness, bed, start_time
+        )
         terms, walls = placed_inside(self.boundaries.inside, segments, terms)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
         falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)
@@ -195,7 +198,7 @@ class ShallowWater(BaseModel):
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
         eta = stored(self.setup.centre_bed, surface, thickness)
-        self._begin((eta, hu, hv), checked_number("start_time", start_time, -1e12, 1e12))
+        self._begin((eta, hu, hv), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
@@ -354,10 +357,15 @@ class ShallowWater(BaseModel):
         return self._engine.balance.amounts(self.time)[0]
 
     @property
+    def remarks(self) -> Sequence[str]:
+        """What a user should know before the run."""
+        return self._initial_remarks
+
+    @property
     def facts(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and what its sides say of that, for the summary of a run."""
         asked = self._engine.balance.asked(self._first_time, self.time)
-        sides = OpenSides(self.boundaries.segments(self.grid), self.grid)
+        sides = OpenSides(self.setup.segments, self.grid)
         said = sides.remarks(self.sample, self.setup.gravity)
         return [*water_facts(self.diagnostics(), self.inflow, asked), *said]
 

@@ -14,6 +14,7 @@ from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import FluxLines, LineSeries
+from eagre.boundaries.open_sides import with_initial_water
 from eagre.checks import (
     check_memory,
     check_state,
@@ -165,7 +166,11 @@ class ShallowWaterADI(Fields, BaseModel):
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
-        segments, level = self.boundaries.checked_segments(grid, gravity), level_of(precision, surface, dry_land)
+        time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
+        segments, self._initial_remarks = with_initial_water(
+            self.boundaries.checked_segments(grid, gravity), grid, surface, np.where(dry_land, 0.0, thickness),
+            corners, time,
+        )  # fmt: skip
         terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
@@ -193,7 +198,6 @@ class ShallowWaterADI(Fields, BaseModel):
         check_wet(thickness, dry_land, self.setup.drying)
         self._start = one_of("start", start, ("half-step", "zero"))
         speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
-        time = checked_number("start_time", start_time, -1e12, 1e12)
         self._begin(surface - level, [thickness * u for u in speeds], time)
 
     def _kernels(self, asked: str, walls: np.ndarray | None) -> str:
@@ -325,7 +329,7 @@ class ShallowWaterADI(Fields, BaseModel):
     @property
     def remarks(self) -> Sequence[str]:
         """What a user should know before the run."""
-        return fine_rain(self.setup) if self.precision == "single" else ()
+        return [*self._initial_remarks, *(fine_rain(self.setup) if self.precision == "single" else ())]
 
     @property
     def bytes_per_step(self) -> int:

@@ -1,0 +1,40 @@
+"""Every name that Eagre uses of Numba's and numba-cuda's internals, in one place.
+
+These names are no public interface and may change with any release. They were tried with numba 0.62.0 and 0.68.1 and
+with numba-cuda 0.30.4 (`make test-lowest` runs the lower bounds of pyproject.toml). Where a name is missing, the code
+that uses it falls back to Numba's own behaviour if that costs speed only (`rtsys`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from numba.core import caching, cgutils
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.errors import RequireLiteralValue
+from numba.np.ufunc import parallel
+
+try:
+    from numba.core.runtime.nrt import rtsys
+except ImportError:
+    rtsys = None
+
+__all__ = ["Compiler", "JITCodeLibrary", "RequireLiteralValue", "caching", "cgutils", "parallel", "rtsys"]
+
+_CUDA = {
+    "CUDACache": "numba.cuda.dispatcher",
+    "CUDACodeLibrary": "numba.cuda.codegen",
+    "cuda_cgutils": "numba.cuda.cgutils",
+    "cuda_dispatcher": "numba.cuda.dispatcher",
+}
+"""Modules of the names of numba-cuda, which need not be installed."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of numba-cuda at first use."""
+    if name not in _CUDA:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_CUDA[name])
+    return module if name.startswith("cuda_") else getattr(module, name)
