@@ -136,7 +136,7 @@ def test_numbers_of_conditions():
     wave = Absorbing(TIDE, level=0.5)
     assert wave.value(3.0)(10.0) == 1.4 and wave.line_series(3.0)(10.0) == pytest.approx(0.5 + 2.8)
     assert wave.line_series(3.0)(5.0) == pytest.approx(0.5 + 2.0 * 0.8) and wave.still_level() == 0.5
-    still = Absorbing()
+    still = Absorbing(level=0.0)
     assert still.value(1.0)(0.0) == still.line_series(1.0)(0.0) == still.still_level() == 0.0
     assert Discharge(FLOOD).value(3.0)(10.0) == 8.0 and Discharge(6.0).line_series(3.0)(0.0) == 2.0
     assert Inflow(FLOOD, 0.3).value(3.0)(5.0) == 5.0 and Inflow(FLOOD, 0.3).still_level() == 0.3
@@ -225,7 +225,7 @@ def test_the_slowest_water_is_named():
     [
         (lambda: Stage("1 m"), "Stage(level=1.5)"),
         (lambda: Discharge("2 m3/s"), "Discharge(rate=0.5)"),
-        (lambda: Absorbing(level=None), "Absorbing(level=0.0)"),
+        (lambda: Absorbing(level="0 m"), "Absorbing(level=0.0)"),
     ],
 )
 def test_an_argument_that_is_no_number_is_refused_at_once(make, fix):

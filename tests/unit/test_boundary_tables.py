@@ -26,7 +26,7 @@ FIRST = Boundaries(
     west=[Part(-3.0, 0.0, Stage(0.4)), Part(0.0, 3.0, Discharge(4.0))],
     east=Absorbing(0.1, level=0.2),
     south=[Part(12.0, 15.0, Outflow())],
-    north=[Part(10.0, 11.0, Absorbing(-0.1)), Part(13.0, 16.0, Stage(-0.3))],
+    north=[Part(10.0, 11.0, Absorbing(-0.1, level=0.0)), Part(13.0, 16.0, Stage(-0.3))],
 )
 SECOND = Boundaries(
     west=NormalDepth(1e-3, 0.03),
