@@ -228,7 +228,7 @@ def test_walls_beside_open_parts_let_nothing_through():
     part = eagre.boundaries.Part
     sides = Boundaries(
         west=[part(1.5, 4.5, Stage(1.2))], east=[part(0.0, 3.0, Outflow()), part(6.0, 7.5, Stage(0.2))],
-        south=[part(2.0, 3.0, Discharge(0.5))], north=[part(0.0, 1.0, Discharge(0.2)), part(3.0, 5.0, Absorbing(level=0.0))],
+        south=[part(2.0, 3.0, Discharge(0.5))], north=[part(0.0, 1.0, Discharge(0.2)), part(3.0, 5.0, Absorbing())],
     )  # fmt: skip
     found = []
     for kernels in ("fast", "reference"):
