@@ -83,7 +83,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     head = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
     head += f" by {signal.Signals(error.number).name}" if isinstance(error, Terminated) else ""
     console.print(highlighted(f"{head}: {text}" if text else head), soft_wrap=True)
-    if code == INTERNAL and not debug:
+    if code == INTERNAL and not debug and not isinstance(error, EagreError):  # a failed check is no bug
         console.print("this is a bug: run again with --debug and report what it prints", style="dim", soft_wrap=True)
     return code
 

@@ -129,6 +129,6 @@ def _parse(text: str) -> tuple[float, Exponents, bool] | None:
                 return None
             factor, per_several = factor / int(count), int(count) > 1
         factor *= scale**n
-        exponents = tuple(a + n * b for a, b in zip(exponents, base, strict=True))
+        exponents = (exponents[0] + n * base[0], exponents[1] + n * base[1], exponents[2] + n * base[2])
         position = match.end()
     return factor, exponents, per_several
