@@ -6,7 +6,8 @@ import ctypes
 import importlib.util
 import json
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
 ROOT = Path(__file__).resolve().parents[1]
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, CORES)))
@@ -39,6 +41,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(no_gpu)
+
+
+@pytest.fixture(autouse=True)
+def restored_signals() -> Iterator[None]:
+    """Restore the handlers of signals: after ``eagre run`` in this process they would be ignored."""
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def load_script(path: Path) -> ModuleType:

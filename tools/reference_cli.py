@@ -23,13 +23,15 @@ HEAD = """\
 |---|---|---|
 | 0 | all went well | |
 | 1 | a benchmark or validation failed; or a bug | for a bug: run again with `--debug` and report what it prints |
-| 2 | wrong usage, or input that cannot be used | the message says what was got, what is allowed and the line to write |
+| 2 | wrong usage, or input that cannot be used | the message states the allowed values and the line to write |
 | 3 | the solution blew up | look at the cell that is named; continue from the restart with a smaller `cfl` |
-| 4 | the device that was asked for is not there | `--device auto`, or install the extra `cuda` |
+| 4 | the requested device is not available | `--device auto`, or install the extra `cuda` |
 | 5 | the model does not fit the device's memory | a coarser grid, or single precision |
 | 6 | an output file cannot be written | another place, or `overwrite = true` |
+| 129 | ended by SIGHUP: the terminal was closed | as 130 |
 | 130 | interrupted with Ctrl-C | continue from the restart that was written |
-| 143 | ended with SIGTERM, by a scheduler at its wall time say | as 130 |
+| 138 | ended by SIGUSR1, which schedulers can send some time before the wall time | as 130 |
+| 143 | ended by SIGTERM, which schedulers send at the wall time | as 130 |
 """
 
 

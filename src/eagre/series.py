@@ -209,13 +209,28 @@ class Series:
         if self.is_constant:
             return
         if start < self.times[0] or end > self.times[-1] * (1 + 1e-12) + 1e-12:
+            first, last = float(self.times[0]), float(self.times[-1])
+            a, b, c, d = told_apart(first, last, start, end)
             raise InputError(
-                f"{self.name} from {self.times[0]:g} s to {self.times[-1]:g} s for a run from {start:g} s to {end:g} s",
+                f"{self.name} from {a} s to {b} s for a run from {c} s to {d} s",
                 allowed="a series that covers the whole run",
-                fix=f"a series that begins at {start:g} s, or earlier"
-                if start < self.times[0]
-                else f"end_time = {self.times[-1]:g}, or a longer series",
+                fix=f"a series that begins at {c} s, or earlier"
+                if start < first
+                else f"end_time = {last!r}, or a longer series",
+                problem=f"The series {self.name} begins after the run."
+                if start < first
+                else f"The series {self.name} ends before the run.",
             )
+
+
+def told_apart(*values: float) -> list[str]:
+    """Format numbers so that different numbers have different strings: 6 digits, or more where needed."""
+    formatted: list[str] = []
+    for digits in range(6, 18):
+        formatted = [f"{value:.{digits}g}" for value in values]
+        if len(set(formatted)) == len(set(values)):
+            break
+    return formatted
 
 
 def _instants(start: float, end: float, every: float, name: str, call: str) -> np.ndarray:

@@ -334,8 +334,25 @@ def test_a_scheduler_may_end_it_before_the_first_step(fake_kind, fake_case, eagr
     monkeypatch.setattr(outputs, "check_disk", terminated)
     path = fake_case()
     done = eagre("run", path)
-    assert done.code == exits.TERMINATED and "nothing was written" in done.err
+    assert done.code == exits.TERMINATED and "no file was written or changed" in done.err
     assert listing(path.parent) == ["case.toml"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_files_are_opened_leaves_a_restart(fake_case, eagre, monkeypatch, tmp_path, number):
+    from eagre.cli import outputs
+
+    make = outputs.make_events
+
+    def signalled(*arguments):
+        os.kill(os.getpid(), number)
+        return make(*arguments)
+
+    monkeypatch.setattr(outputs, "make_events", signalled)
+    done = eagre("run", fake_case())
+    assert done.code == 128 + number and "stopped at t = 0 s" in done.err and "nothing was written" not in done.err
+    monkeypatch.undo()
+    assert (tmp_path / "restart.nc").exists() and (tmp_path / "out.nc").exists()
 
 
 @pytest.fixture

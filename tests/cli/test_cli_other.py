@@ -250,6 +250,31 @@ def test_bench(eagre, monkeypatch, tmp_path):
     assert len(json.loads(target.read_text())) == 2
 
 
+def test_bench_prints_each_row_when_it_is_measured(monkeypatch, capsys):
+    """A pipe or a log shows what is known so far: a whole benchmark takes minutes."""
+    from eagre.cli.bench import bench
+
+    seen = []
+
+    def measurements(kind, device, precision, sizes):
+        for n in range(2):
+            yield RECORD | {"variant": f"row{n}"}
+            seen.append(capsys.readouterr().out)
+
+    monkeypatch.setattr("eagre.bench.benchmark.measurements", measurements)
+    bench("shallow-water", device="cpu")
+    assert "row0" in seen[0] and "row1" not in seen[0] and "row1" in seen[1]
+    assert "ms/step" in seen[0] and "verified" in seen[0]
+
+
+@pytest.mark.parametrize("command", ["bench", "tune"])
+def test_a_size_that_is_too_small_gets_advice_for_the_command(eagre, command):
+    """Whalin's tank has a 16th as many rows as points: 33 points give 3 rows, 65 give 5, and order 6 needs 4."""
+    done = eagre(command, "potential-waves", "--device", "cpu", "--size", 33)
+    assert done.code == exits.BAD_INPUT and "write:   --size 65" in done.err and "this is a bug" not in done.err
+    assert "ny =" not in done.err.split("write:")[1]
+
+
 @pytest.mark.parametrize("other", [["--suite"], ["-o", "a.json"]])
 def test_kernels_alone(eagre, other):
     done = eagre("bench", "anelastic", "--kernels", *other)

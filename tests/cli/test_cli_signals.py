@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -52,22 +53,33 @@ def write(folder, name, end, more=""):
     return f"{name}.toml"
 
 
+NUMBERS = {
+    "stopped": [signal.SIGINT],
+    "ended": [signal.SIGTERM],
+    "killed": [signal.SIGKILL],
+    "hung_up": [signal.SIGHUP],
+    "twice": [signal.SIGINT, signal.SIGINT],
+    "warned": [signal.SIGUSR1, signal.SIGTERM],
+}
+
+
 @pytest.fixture(scope="module")
 def killed_and_stopped(tmp_path_factory):
-    """Three endless runs: one got Ctrl-C, one SIGTERM, one was killed, all after their first records."""
+    """Endless runs that get signals after their first records, 0.1 s apart."""
     folder = tmp_path_factory.mktemp("signals")
-    more = {"stopped": "", "ended": "", "killed": RESTART}
-    numbers = {"stopped": signal.SIGINT, "ended": signal.SIGTERM, "killed": signal.SIGKILL}
     runs = {}
-    for name, text in more.items():  # one after the other: the first one compiles
-        run = runs[name] = eagre(folder, write(folder, name, 1e7, text))
+    for name, numbers in NUMBERS.items():  # one after the other: the first one compiles
+        run = runs[name] = eagre(folder, write(folder, name, 1e7, RESTART if name == "killed" else ""))
         series = folder / f"{name}.csv"
         for _ in range(1200):
             if series.exists() and len(series.read_text().splitlines()) > 20:
                 break
             assert run.poll() is None, run.communicate()[0]
             time.sleep(0.1)
-        os.kill(run.pid, numbers[name])
+        for number in numbers:
+            with suppress(ProcessLookupError):
+                os.kill(run.pid, number)
+            time.sleep(0.1)
     said = {name: run.communicate(timeout=60)[0] for name, run in runs.items()}
     return folder, {name: run.returncode for name, run in runs.items()}, said
 
@@ -79,11 +91,54 @@ def test_ctrl_c_writes_a_restart_and_says_how_to_go_on(killed_and_stopped):
     assert (folder / "stopped_restart.nc").exists()
 
 
-def test_sigterm_ends_a_run_in_the_same_way(killed_and_stopped):
+@pytest.mark.parametrize("name", ["ended", "hung_up", "twice", "warned"])
+def test_other_signals_and_repeated_ones_end_a_run_in_the_same_way(killed_and_stopped, name):
     folder, codes, said = killed_and_stopped
-    assert codes["ended"] == exits.TERMINATED
-    assert "SIGTERM" in said["ended"] and "eagre run ended.toml --restart" in said["ended"]
-    assert (folder / "ended_restart.nc").exists()
+    number = NUMBERS[name][0]
+    assert codes[name] == 128 + number and "Traceback" not in said[name]
+    assert number == signal.SIGINT or f"interrupted by {number.name}" in said[name]
+    assert f"eagre run {name}.toml --restart" in said[name] and (folder / f"{name}_restart.nc").exists()
+
+
+def test_a_reader_that_has_gone_does_not_end_a_run(tmp_path, opened):
+    """``eagre run case.toml | head``: with the code of the run, and all of its files."""
+    name = write(tmp_path, "piped", 5.0)
+    shell = f"{sys.executable} -m eagre run {name} | head -1; echo code ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == "code 0" and not done.stderr
+    assert list(opened(tmp_path / "piped.nc")["time"].values) == pytest.approx([0.0, 1.7, 3.4, 5.0])
+
+
+def test_a_reader_that_has_gone_leaves_the_code_of_an_error(tmp_path):
+    shell = f"{sys.executable} -m eagre run missing.toml 2>&1 | true; echo code ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == f"code {exits.BAD_INPUT}\n"
+
+
+def test_a_terminal_that_was_closed_does_not_lose_the_restart(tmp_path):
+    """The run gets SIGHUP, and can show nothing more."""
+    import pty
+
+    name = write(tmp_path, "closed", 1e7)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "eagre", "run", name]
+    run = subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    series = tmp_path / "closed.csv"
+    for _ in range(1200):
+        os.set_blocking(ours, False)
+        with suppress(BlockingIOError):
+            os.read(ours, 65536)
+        if series.exists() and len(series.read_text().splitlines()) > 20:
+            break
+        assert run.poll() is None
+        time.sleep(0.1)
+    os.close(ours)
+    time.sleep(0.5)  # the bar is drawn five times a second
+    assert run.poll() is None
+    os.kill(run.pid, signal.SIGHUP)
+    assert run.wait(timeout=60) == 128 + signal.SIGHUP
+    assert (tmp_path / "closed_restart.nc").exists()
 
 
 def test_killed_run_leaves_readable_files(killed_and_stopped, opened):

@@ -31,6 +31,7 @@ def test_statistics_of_gauges(eagre, gauges, ending):
     done = eagre("waves", gauges / f"gauges.{ending}", "--from", "20 s", "--to", "50 s")
     assert done.code == 0, done.err
     assert "20 s to 50 s, every 0.05 s" in done.out
+    assert eagre("waves", gauges / f"gauges.{ending}", "--from", "20", "--to", "50").out == done.out
     row = next(line.split() for line in done.out.splitlines() if line.split()[:1] == ["a"])
     assert float(row[1]) == pytest.approx(4.0 * 0.055 / np.sqrt(2.0), rel=0.01)  # Hs at a node of both
     assert float(row[4]) == pytest.approx(2.0, rel=0.01) and float(row[9]) == pytest.approx(0.02, rel=0.02)

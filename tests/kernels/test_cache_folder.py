@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from eagre.backend.cache_folder import own_folder, stored
-from eagre.errors import EagreError
+from eagre.errors import EagreError, InputError
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of Unix")
 
@@ -81,6 +81,144 @@ def test_a_folder_that_others_could_write_is_refused(no_home, monkeypatch, harm)
         folder.rename(no_home / f"eagre-cache-{user}")
     with pytest.raises(EagreError, match="export EAGRE_CACHE="):
         stored("a.py", "x = 1")
+
+
+PLACES = ("folder", "program", "bytecode folder", "bytecode", "index", "code")
+
+
+@pytest.fixture(scope="module")
+def warm_cache(tmp_path_factory):
+    """A cache of one program that was compiled with a umask that leaves the group its rights."""
+    folder = tmp_path_factory.mktemp("warm") / "cache"
+    mask = os.umask(0o002)
+    try:
+        assert compiles(folder)
+    finally:
+        os.umask(mask)
+    return folder
+
+
+def place_of(folder, place):
+    """The path of a part of a cache."""
+    [program] = folder.glob("eagre_program_*.py")
+    if place in ("folder", "program"):
+        return folder if place == "folder" else program
+    if place == "bytecode folder":
+        return folder / "__pycache__"
+    ending = {"bytecode": ".pyc", "index": ".nbi", "code": ".nbc"}[place]
+    [path] = (folder / "__pycache__").glob(f"{program.stem}.*{ending}")
+    return path
+
+
+def refusal(folder):
+    """The message of a process that refuses to use a cache."""
+    with pytest.raises(AssertionError) as caught:
+        compiles(folder)
+    assert "eagre.errors.InputError" in str(caught.value)
+    return str(caught.value)
+
+
+@unix
+def test_a_new_cache_is_private_whatever_the_umask_is(warm_cache):
+    assert not compiles(warm_cache)
+    for path in (warm_cache, warm_cache / "__pycache__"):
+        assert path.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o022 == 0 for path in warm_cache.rglob("*"))
+
+
+@unix
+@pytest.mark.parametrize(("place", "others"), [*((place, 0o002) for place in PLACES), ("folder", 0o020)])
+def test_code_that_others_can_write_is_not_executed(warm_cache, place, others):
+    path = place_of(warm_cache, place)
+    modes = {one: one.stat().st_mode for one in (warm_cache, warm_cache / "__pycache__", path)}
+    for one in (warm_cache, warm_cache / "__pycache__"):
+        one.chmod(0o755)
+    path.chmod(modes[path] | others)
+    try:
+        said = refusal(warm_cache)
+    finally:
+        for one, mode in modes.items():
+            one.chmod(mode)
+    assert "Other users can write a" in said and f"chmod -R go-w {path}" in said
+    assert not compiles(warm_cache)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files to other users")
+@pytest.mark.parametrize("place", PLACES)
+def test_code_of_another_user_is_not_executed(warm_cache, place):
+    path = place_of(warm_cache, place)
+    os.chown(path, 65534, -1)
+    try:
+        said = refusal(warm_cache)
+    finally:
+        os.chown(path, 0, -1)
+    assert f"{path}, which belongs to the user with the number 65534" in said
+    assert not compiles(warm_cache)
+
+
+@unix
+def test_the_folder_of_another_user_is_refused_before_anything_is_written(monkeypatch, tmp_path):
+    """Without root's rights: this process takes itself for another user."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    monkeypatch.setenv("EAGRE_CACHE", str(folder))
+    user = (os.getuid() or 1000) + 1
+    if os.getuid() == 0:
+        os.chown(folder, 1000, -1)
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    with pytest.raises(InputError, match="belongs to another user") as caught:
+        stored("a.py", "x = 1")
+    assert caught.value.fix == "export EAGRE_CACHE=/a/folder/of/your/own" and not list(folder.iterdir())
+
+
+@unix
+def test_a_link_to_a_folder_that_others_can_write_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to("open")
+    monkeypatch.setenv("EAGRE_CACHE", str(tmp_path / "link"))
+    with pytest.raises(InputError, match="mode 0777"):
+        stored("a.py", "x = 1")
+
+
+@unix
+def test_the_usual_folder_follows_the_folder_of_caches(monkeypatch, tmp_path):
+    monkeypatch.delenv("EAGRE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    path = stored("a.py", "x = 1")
+    assert path == tmp_path / "caches" / "eagre" / "programs" / "a.py"
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@unix
+def test_kernels_of_a_gpu_have_the_same_checks(monkeypatch, tmp_path):
+    """Numba-CUDA's index and data are pickles, too; no GPU is needed to find that they are not read."""
+    pytest.importorskip("numba_cuda")
+    from eagre.backend.program import imported
+
+    program = tmp_path / "eagre_program_kernels.py"
+    program.write_text(
+        "from eagre.backend.cuda import double_driver, limited_driver, single_driver\n"
+        + "\n".join(
+            f"@{driver}\ndef kernel_{n}(x):\n    x[0] = 1\n"
+            for n, driver in enumerate(("single_driver", "double_driver", "limited_driver(64)"))
+        )
+    )
+    module = imported(program.stem, program)
+    folder = tmp_path / "__pycache__"
+    folder.chmod(0o755)
+    for n in range(3):
+        cache = getattr(module, f"kernel_{n}")._cache
+        assert cache.cache_path == str(folder)
+        index = folder / f"{cache._impl.filename_base}.nbi"
+        index.write_bytes(b"planted")
+        index.chmod(0o666)
+        with pytest.raises(InputError, match="Other users can write a file"):
+            cache.load_overload((), None)
+        index.unlink()
+    folder.chmod(0o777)
+    with pytest.raises(InputError, match="Other users can write a folder"):
+        module.kernel_0._cache.load_overload((), None)
 
 
 @pytest.mark.parametrize("text", ["", "x = 2", "x ="])

@@ -2,17 +2,87 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from eagre.backend.select import select
 from eagre.bench import bench
+from eagre.bench.benchmark import SUBJECTS, subject_of
+from eagre.bench.potential_waves import Tanks
 from eagre.cases.wave_tanks import TANKS, berkhoff_depth, whalin_depth
+from eagre.errors import EagreError, InputError
 
 
 def test_every_tank_is_compared_and_timed():
     records = bench("potential-waves", "cpu", "single", [65], repeats=1, seconds=1e-4, commit="abc")
     assert {record["variant"] for record in records} == set(TANKS)
     assert all("from double precision" in record["error"] and record["ms_per_step"] > 0.0 for record in records)
+
+
+@pytest.mark.parametrize("gigabytes", [8, 16, 40, 80, 141])
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_the_sizes_of_a_benchmark_are_those_that_its_model_accepts(kind, gigabytes):
+    """Sizes of which one field of each layer fits the memory: what else is needed is asked when a model is made."""
+    subject = subject_of(kind)
+    for variant in (*subject.variants, *subject.also):
+        for device in ("cpu", "cuda"):
+            for size in subject.sizes[device]:
+                if 4 * math.prod(subject.shape(size, variant)) > gigabytes * 2**30:
+                    continue
+                subject.check_size(size, variant)
+                assert subject.better_size(size, variant) == size
+
+
+@pytest.mark.parametrize(("size", "better"), [(3457, 3585), (50, 57), (65, 65)])
+def test_a_size_that_cannot_be_halved_gets_one_that_can(size, better):
+    """3456 is 27 times a power of two: 28 points are left, which is too many for the coarsest grid."""
+    assert Tanks().better_size(size, "standing-wave") == better
+
+
+def test_what_the_model_refuses_is_said_in_terms_of_the_command(monkeypatch):
+    def refused(*_):
+        raise InputError("nx = 50 and ny = 50, of which (50, 50) are left when they are halved", fix="nx = 57")
+
+    monkeypatch.setattr(Tanks, "model", refused)
+    with pytest.raises(InputError, match="are left when they are halved") as error:
+        Tanks().checked_model(50, select("cpu"), "double", "standing-wave")
+    assert error.value.fix == "--size 57"
+
+
+@pytest.mark.parametrize(("kind", "maker"), [("barotropic", "double_gyre"), ("anelastic", "_turbulence")])
+@pytest.mark.parametrize(("precision", "other"), [("single", "double"), ("double", "single")])
+def test_no_model_is_compared_with_itself(kind, maker, precision, other, monkeypatch):
+    """On a CPU the other precision is the reference, within the rounding of single precision."""
+    made = []
+
+    class Constant:
+        time_step = 1.0
+
+        def __init__(self, precision):
+            self.value = 1.0 + (0.0 if precision == "double" else error)
+
+        def advance(self, *_, **__):
+            pass
+
+        def field(self, name):
+            return np.full((3, 3), self.value)
+
+    def make(points, *arguments, **options):
+        given = options.get("precision") or arguments[1]
+        made.append(given)
+        return Constant(given)
+
+    monkeypatch.setattr(f"eagre.bench.{kind}.{maker}", make)
+    subject = subject_of(kind)
+    limit = subject.largest_difference["single"]
+    error = 0.9 * limit
+    subject.compared((17, 17), select("cpu"), precision, subject.variants[0])
+    assert made == [precision, other]
+    error = 1.1 * limit
+    with pytest.raises(EagreError, match="from its reference"):
+        subject.compared((17, 17), select("cpu"), precision, subject.variants[0])
 
 
 def test_depths_of_the_tanks():

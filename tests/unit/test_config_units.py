@@ -27,6 +27,13 @@ from eagre.errors import InputError
         ("20 mm/h", "rain", 20e-3 / 3600),
         ("20 mm h-1", "rain", 20e-3 / 3600),
         ("24 mm/d", "rain", 24e-3 / 86400),
+        ("6 mm/3h", "rain", 2e-3 / 3600),
+        ("6 mm/3 h", "rain", 2e-3 / 3600),
+        ("20 mm h**-1", "rain", 20e-3 / 3600),
+        ("20 mm hour-1", "rain", 20e-3 / 3600),
+        ("10 m s**-1", "speed", 10.0),
+        ("36 kt", "speed", 18.52),
+        ("1013 millibars", "pressure", 101300.0),
         ("0.5 m3/s", "discharge", 0.5),
         ("0.5 m^3/s", "discharge", 0.5),
         ("0.5 m**3 / s", "discharge", 0.5),
@@ -70,8 +77,9 @@ def test_example_of_every_dimension_can_be_read(name):
 @pytest.mark.parametrize(
     ("value", "dimension", "words"),
     [
-        ("2 hous", "time", ('"hous"', 'did you mean "hours"', "ms, s, min, h, d", 'end_time = "2 hours"')),
-        ("5 feeet", "length", ('"feeet"', 'end_time = "5 feet"')),
+        ("2 hous", "time", ('"hous", which is not known\n', "ms, s, min, h, d", 'end_time = "2 h"')),
+        ("5 feeet", "length", ('"feeet", which is not known\n', 'end_time = "10 m"')),
+        ("20 mm/3m", "rain", ('"mm/3m"', "mm/h, mm/d", 'end_time = "20 mm/h"')),
         ("1,5 m", "length", ("decimal comma", 'end_time = "1.5 m"')),
         ("0.025 s", "number", ("no unit of number", "end_time = 0.025")),
         ("-0,03", "number", ("decimal comma", 'end_time = "-0.03"')),
@@ -119,9 +127,10 @@ EVERY_UNIT = {  # in SI, written out by hand
     | dict.fromkeys(("h", "hr", "hour", "hours"), 3600.0)
     | dict.fromkeys(("d", "day", "days"), 86400.0)
     | dict.fromkeys(("week", "weeks"), 604800.0),
-    "speed": dict.fromkeys(("kn", "knot", "knots"), 0.5144444444444445),
+    "speed": dict.fromkeys(("kn", "kt", "kts", "knot", "knots"), 0.5144444444444445),
     "discharge": {"l/s": 0.001, "L/s": 0.001, "cfs": 0.028316846592},
     "pressure": {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0, "kPa": 1000.0, "bar": 100000.0, "N/m2": 1.0}
+    | dict.fromkeys(("mb", "millibar", "millibars"), 100.0)
     | {"kg/m/s2": 1.0, "g/m/s2": 0.001},
     "frequency": {"Hz": 1.0},
     "temperature": {"K": 1.0},

@@ -89,6 +89,47 @@ def test_esri_ascii_unequal_cells(tmp_path):
     assert (dem.dx, dem.dy, dem.x0, dem.y0) == (10.0, 20.0, 0.0, 0.0)
 
 
+GEOCLAW = "3 {}\n2 {}\n105.0 xlower\n205.0 ylower\n1.0e+01 cellsize\n-9999 nodata_value\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        (GEOCLAW.format("ncols", "nrows"), "4 5 6.5\n1 2 3\n"),  # topotype 3
+        (GEOCLAW.format("ncols", "nrows"), "4\n5\n6.5\n1\n2\n3\n"),  # topotype 2
+        (GEOCLAW.format("mx", "my"), "4 5 6.5\n1 2 3\n"),
+        (GEOCLAW.format("ncols", "nrows").replace("1.0e+01 cellsize", "10.0  10.0    cellsize"), "4 5 6.5\n1 2 3\n"),
+        ("     3   ncols\n     2   nrows\n 100.0 xllcorner\n 200.0 yllcorner\n 10.0 cellsize\n", "4 5 6.5\n1 2 3\n"),
+        ("ncols 3\nnrows 2\nxlower 105\nylower 205\ncellsize 10 10\nnodata_value -9999\n", "4 5 6.5\n1 2 3\n"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.tt3", "a.topotype2", "a.asc"])
+def test_topography_of_geoclaw(tmp_path, header, rows, name):
+    """xlower is where the first value lies, xllcorner the edge of its cell (`clawpack.geoclaw.topotools`)."""
+    dem = read_dem(write_asc(tmp_path / name, header, rows))
+    np.testing.assert_array_equal(dem.elevation, VALUES)
+    assert (dem.x0, dem.y0, dem.dx, dem.dy) == (100.0, 200.0, 10.0, 10.0)
+
+
+def test_topography_of_geoclaw_with_unequal_cells(tmp_path):
+    header = GEOCLAW.format("ncols", "nrows").replace("1.0e+01 cellsize", "10.0 20.0 cellsize")
+    dem = read_dem(write_asc(tmp_path / "a.tt3", header))
+    assert (dem.x0, dem.y0, dem.dx, dem.dy) == (100.0, 195.0, 10.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "message"),
+    [
+        (GEOCLAW.format("ncols", "nrows"), "4 5 6.5\n1 x2 3\n", "'x2' in line 8"),
+        (GEOCLAW.format("ncols", "nrows").replace("105.0 x", "x x"), "4 5 6.5\n1 2 3\n", "header line 'x xlower'"),
+        (GEOCLAW.format("ncols", "nrows").replace("105.0 x", "1 2 x"), "4 5 6.5\n1 2 3\n", "header line '1 2 xlower'"),
+    ],
+)
+def test_faults_of_topography_of_geoclaw(tmp_path, header, rows, message):
+    with pytest.raises(InputError, match=message):
+        read_dem(write_asc(tmp_path / "a.tt3", header, rows))
+
+
 @pytest.mark.parametrize("rows", ["4 5 6.5 1\n2 3", "4\n5\n6.5\n1\n2\n3\n"])
 def test_esri_ascii_rows_may_wrap(tmp_path, rows):
     np.testing.assert_array_equal(read_dem(write_asc(tmp_path / "a.asc", HEADER, rows)).elevation, VALUES)
@@ -448,9 +489,21 @@ def test_numbers_that_look_like_degrees(tmp_path):
     path = write_asc(tmp_path / "a.asc", header, "40 50 60\n1 2 3\n")
     with pytest.raises(InputError, match="look like degrees") as error:
         read_dem(path)
-    assert "-s_srs EPSG:4326 -t_srs EPSG:32610" in error.value.fix
+    assert "-s_srs EPSG:4326 -t_srs EPSG:32610" in error.value.fix and 'coordinates = "metres"' in error.value.fix
     (tmp_path / "a.prj").write_text(parse_crs(UTM).to_wkt())
     assert read_dem(path).crs == UTM
+
+
+def test_a_flume_of_a_few_metres_is_no_map_of_degrees(tmp_path):
+    """A step of a flume: 3 cm of length, and a wall of 0.5 m, near the origin."""
+    header = "ncols 3\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 0.01\n"
+    path = write_asc(tmp_path / "flume.asc", header, "0.5 0.5 0\n0.5 0 0\n")
+    with pytest.raises(InputError, match="look like degrees") as error:
+        read_dem(path)
+    assert error.value.fix.startswith('coordinates = "metres"')
+    assert read_dem(path, coordinates="metres").extent == pytest.approx((0.0, 0.03, 0.0, 0.02))
+    with pytest.raises(InputError, match="coordinates = 'meters'"):
+        read_dem(path, coordinates="meters")
 
 
 def test_raster_of_anything(tmp_path):

@@ -149,6 +149,16 @@ def test_a_series_that_ends_early_is_named(tmp_path):
         series.covers(0.0, 200.0)
 
 
+def test_a_series_of_rounded_days_shows_how_much_is_missing(tmp_path):
+    """600 s are 0.006944 d and a bit: with six digits both ends would read 600 s."""
+    series = read_series(write(tmp_path, "time (d),q\n0,1\n0.00694444,2\n"))
+    with pytest.raises(InputError, match=r"from 0 s to 599\.9996\d* s for a run from 0 s to 600 s") as error:
+        series.covers(0.0, 600.0)
+    end = float(error.value.fix.split("=")[1].split(",")[0])
+    series.covers(0.0, end)
+    assert end == pytest.approx(600.0, abs=1e-3)
+
+
 def test_many_rows(tmp_path):
     times = np.arange(50_000) * 0.05
     path = tmp_path / "a.csv"

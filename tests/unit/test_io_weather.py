@@ -240,6 +240,7 @@ def test_records_without_times_are_refused(tmp_path):
 RATES = {
     "m s-1": 1.0, "m/s": 1.0, "mm s-1": 1e3, "mm/s": 1e3, "kg m-2 s-1": 1e3, "kg m**-2 s**-1": 1e3, "mm h-1": 3.6e6,
     "mm/h": 3.6e6, "mm/hr": 3.6e6, "mm hr-1": 3.6e6, "mm d-1": 8.64e7, "mm/day": 8.64e7,
+    "mm h**-1": 3.6e6, "mm hour-1": 3.6e6, "kg/m2/s": 1e3, "mm/3h": 1.08e7,
 }  # fmt: skip
 AMOUNTS = {"m": 0.0864, "mm": 86.4, "kg m-2": 86.4, "kg m**-2": 86.4}
 

@@ -128,22 +128,85 @@ def test_an_end_that_is_not_ahead_is_refused():
         run(Clockwork(10.0), 10.0)
 
 
-def test_a_second_interrupt_stops_at_once_and_gives_the_signal_back():
-    """The first one waits for the steps under way; these never end."""
-    outside = signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored
+class Signalled(Clockwork):
+    """Signals that come within the first step; `wait` : between two of them, s."""
 
-    class Stuck(Clockwork):
-        def advance(self, until, max_steps):
-            for _ in range(2):
-                signal.raise_signal(signal.SIGINT)
-            raise AssertionError("the second interrupt was not heard")
+    def __init__(self, numbers, wait=0.0, monkeypatch=None):
+        super().__init__()
+        self.numbers, self.wait, self.clock = numbers, wait, 100.0
+        if monkeypatch is not None:
+            monkeypatch.setattr("eagre.stepping.interrupts.monotonic", lambda: self.clock)
 
+    def advance(self, until, max_steps):
+        for number in self.numbers:
+            signal.raise_signal(number)
+            self.clock += self.wait
+        super().advance(until, max_steps)
+
+
+@pytest.fixture
+def usual_signals():
+    """The handlers of a fresh process, whatever the shell of the tests ignores."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
+    usual = {number: signal.SIG_DFL for number in numbers} | {signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, usual[number]) for number in numbers}
+    yield numbers
+    assert {number: signal.getsignal(number) for number in numbers} == usual
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_second_ctrl_c_within_a_step_stops_at_once(usual_signals, monkeypatch):
+    """A step that never ends must not need `kill`."""
+    model = Signalled([signal.SIGINT] * 2, wait=1.5, monkeypatch=monkeypatch)
+    with pytest.raises(KeyboardInterrupt, match="no restart was written"):
+        run(model, 1.0)
+
+
+def test_a_second_ctrl_c_within_a_second_is_that_of_the_first(usual_signals, monkeypatch):
+    """Terminals and launchers of parallel programs send the same Ctrl-C twice."""
+    model = Signalled([signal.SIGINT] * 3, wait=0.3, monkeypatch=monkeypatch)
+    summary = run(model, 100.0)
+    assert summary.interrupted and summary.signal == signal.SIGINT and model.steps > 0
+
+
+def test_each_signal_stops_a_run(usual_signals):
+    for number in usual_signals:
+        summary = run(Signalled([number]), 100.0)
+        assert summary.interrupted and summary.signal == number
+
+
+def test_no_other_signal_stops_within_a_step(usual_signals, monkeypatch):
+    """A scheduler sends SIGUSR1 and later SIGTERM; the restart of the first one may still be to write."""
+    for number in usual_signals[1:]:
+        summary = run(Signalled([number, *usual_signals[1:]], wait=60.0, monkeypatch=monkeypatch), 100.0)
+        assert summary.signal == number
+
+
+def test_no_signal_stops_a_restart_that_is_being_written(usual_signals, monkeypatch, tmp_path):
+    model = Signalled([signal.SIGUSR1], monkeypatch=monkeypatch)
+    written = []
+
+    def write(path, model, start_date):
+        for number in (signal.SIGINT, *usual_signals, signal.SIGINT):
+            model.clock += 10.0
+            signal.raise_signal(number)
+        written.append(path)
+
+    monkeypatch.setattr("eagre.io.write_restart", write)
+    summary = run(model, 100.0, checkpoint=tmp_path / "restart.nc")
+    assert summary.signal == signal.SIGUSR1 and written == [tmp_path / "restart.nc"]
+
+
+def test_an_ignored_hang_up_stays_ignored(usual_signals):
+    """As under nohup."""
+    if not hasattr(signal, "SIGHUP"):
+        pytest.skip("a signal of Unix")
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            run(Stuck(), 1.0)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert not run(Signalled([signal.SIGHUP]), 3.0).interrupted
     finally:
-        signal.signal(signal.SIGINT, outside)
+        assert signal.signal(signal.SIGHUP, signal.SIG_DFL) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize(("start", "end"), [(-0.5, 1.0), (0.5, 2.5), (3.0, 4.0)])

@@ -1,29 +1,69 @@
-"""Where generated programs and their compiled code are kept: a folder that nobody else can write."""
+"""The cache of generated programs and their compiled code: folders and files that no other user can write."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from eagre.errors import EagreError
+from eagre.errors import InputError
+
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+SEARCHABLE_BY_OTHERS = stat.S_IXGRP | stat.S_IXOTH  # without it, others do not reach the files of a folder
+ALLOWED = "folders and files of this user, or of root, that no other user can write"
 
 
 def users_folder() -> Path:
-    """The user's folder, in which what is there is trusted; set ``EAGRE_CACHE`` to move it."""
+    """Return the user's cache folder: ``EAGRE_CACHE``, or ``eagre/programs`` in the user's folder of caches."""
     chosen = os.environ.get("EAGRE_CACHE")
-    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "eagre"
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eagre" / "programs"
 
 
-def own_folder() -> Path:
-    """A folder among the temporary ones, for a user whose own cannot be written.
+def check_private(path: Path) -> None:
+    """Raise an error if another user can write a folder or file of the cache, whose content is executed.
+
+    A path that does not exist passes. Windows has no owners and modes of this kind: every path passes.
 
     Raises
     ------
-    EagreError
-        If another user made it or could write to it: what lies there would be run.
+    InputError
+        If another user than this one or root owns `path`, or the group or other users can write it.
+    """
+    if not hasattr(os, "getuid"):
+        return
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    kind = "folder" if stat.S_ISDIR(status.st_mode) else "file"
+    if status.st_uid not in (os.getuid(), 0):
+        raise InputError(
+            f"{path}, which belongs to the user with the number {status.st_uid}",
+            allowed=ALLOWED,
+            fix="export EAGRE_CACHE=/a/folder/of/your/own",
+            problem=f"A {kind} of the cache of compiled programs belongs to another user, whose code would run.",
+        )
+    if status.st_mode & WRITABLE_BY_OTHERS and (kind == "folder" or path.parent.stat().st_mode & SEARCHABLE_BY_OTHERS):
+        raise InputError(
+            f"{path} with the mode {stat.S_IMODE(status.st_mode):04o}",
+            allowed=ALLOWED,
+            fix=f"chmod -R go-w {shlex.quote(str(path))}",
+            problem=f"Other users can write a {kind} of the cache of compiled programs, whose content is executed.",
+        )
+
+
+def own_folder() -> Path:
+    """Return a folder among the temporary ones, for a user whose cache folder cannot be written.
+
+    Raises
+    ------
+    InputError
+        If another user made the folder or can write it, or if it is a link: its content is executed.
     """
     user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""  # elsewhere the temporary folder is the user's
     folder = Path(tempfile.gettempdir()) / f"eagre-cache{user}"
@@ -32,17 +72,33 @@ def own_folder() -> Path:
     found = folder.lstat()
     others = bool(user) and (found.st_uid != os.getuid() or found.st_mode & 0o077 != 0)
     if others or not stat.S_ISDIR(found.st_mode):
-        raise EagreError(
-            f"no folder for compiled programs: {users_folder()} cannot be written, {folder} is open to other users\n"
-            "write:   export EAGRE_CACHE=/a/folder/of/your/own"
+        raise InputError(
+            f"{users_folder()}, which cannot be written, and {folder}, which is open to other users or not a folder",
+            allowed=ALLOWED,
+            fix="export EAGRE_CACHE=/a/folder/of/your/own",
+            problem="There is no folder for compiled programs.",
         )
     return folder
 
 
-def stored(name: str, text: str) -> Path:
-    """The file `name` with this text: in the user's folder, be it read-only, else in the temporary one.
+def make_private(folder: Path) -> None:
+    """Make a folder, and the missing folders above it, that only this user can write."""
+    for missing in reversed([folder, *folder.parents]):
+        if not missing.is_dir():
+            with suppress(FileExistsError):
+                missing.mkdir(mode=0o700)
 
-    A file with another text (cut, or empty) is written anew.
+
+def stored(name: str, text: str) -> Path:
+    """Return the file `name` with this text, in the user's folder or, if that cannot be written, in a temporary one.
+
+    A file with another text (cut, or empty) is written again. A user's folder that is read-only and has the file is
+    used.
+
+    Raises
+    ------
+    InputError
+        If other users can write the folder or the file.
     """
     path = users_folder() / name
     with suppress(OSError):
@@ -52,6 +108,8 @@ def stored(name: str, text: str) -> Path:
 
 
 def _holds(path: Path, text: str) -> bool:
+    check_private(path.parent)
+    check_private(path)
     try:
         return path.read_bytes() == text.encode()
     except FileNotFoundError:
@@ -59,7 +117,7 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def _written(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent / "__pycache__")
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     with os.fdopen(handle, "wb") as file:
         file.write(text.encode())

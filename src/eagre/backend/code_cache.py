@@ -1,11 +1,18 @@
-"""Compiled code on disk, as the compilers keep it: what is cut is made again, what is read-only is used."""
+"""Compiled code on disk, in the format of the compilers.
+
+Damaged files are compiled again and read-only folders are used. Folders and files that other users can write raise an
+error: their content, pickles and machine code, is executed.
+"""
 
 from __future__ import annotations
 
-import os
+import glob
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+from eagre.backend.cache_folder import WRITABLE_BY_OTHERS, check_private, make_private
 
 
 def whole(cache: Any, sig: Any, target_context: Any) -> Any:
@@ -30,7 +37,7 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
     class Locator(beside):
         def ensure_cache_path(self) -> None:
             with suppress(OSError):
-                os.makedirs(self.get_cache_path(), exist_ok=True)
+                make_private(Path(self.get_cache_path()))
 
     class Files(cache._impl_class):
         _locator_classes = (*others, Locator)
@@ -43,6 +50,8 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
             self.module = function.__module__
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
+            for path in (Path(self.cache_path), *_files(self)):
+                check_private(path)
             try:
                 if found := quick(self, sig, target_context):
                     return found
@@ -57,5 +66,12 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):
                 super().save_overload(sig, data)
+                for path in _files(self):
+                    path.chmod(path.stat().st_mode & ~WRITABLE_BY_OTHERS)  # the user's umask may allow the group
 
     return Sound
+
+
+def _files(cache: Any) -> list[Path]:
+    """Return the files of one function: the index and the code."""
+    return list(Path(cache.cache_path).glob(f"{glob.escape(cache._impl.filename_base)}.*"))

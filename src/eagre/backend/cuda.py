@@ -12,7 +12,7 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
-from eagre.backend.cuda_alike import Alike, CUDACache
+from eagre.backend.cuda_alike import Alike, KernelCache
 from eagre.backend.layouts import usual_registers
 
 __all__ = [
@@ -25,26 +25,26 @@ __all__ = [
     "single_driver",
 ]
 
+
+def _cached(function: Any, max_registers: int, cache: Any = KernelCache) -> Any:
+    """Compile a kernel, or take its code from the disk: from the cache of programs and no other folder."""
+    kernel: Any = cuda.jit(fastmath=True, max_registers=max_registers)(function)
+    kernel._cache = cache(function)
+    return kernel
+
+
 formula: Any = cuda.jit(device=True, forceinline=True, fastmath=True)
 # With more registers a thread, too few warps fit to hide the latency of memory (measured at
 # 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
-single_driver: Any = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("single"))
-double_driver: Any = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("double"))
+single_driver: Any = partial(_cached, max_registers=usual_registers("single"))
+double_driver: Any = partial(_cached, max_registers=usual_registers("double"))
 # A tail of one thread, or a small grid, is meant to be small.
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def limited_driver(registers: int) -> Any:
     """A driver whose threads get `registers` registers at most: the switch ``REGISTERS`` of a program."""
-    compiled = partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
-
-    def driver(function: Any) -> Any:
-        kernel = compiled(function)
-        if isinstance(getattr(kernel, "_cache", None), CUDACache):
-            kernel._cache = Alike(function, registers)
-        return kernel
-
-    return driver
+    return partial(_cached, max_registers=registers, cache=partial(Alike, registers=registers))
 
 
 @cuda.jit

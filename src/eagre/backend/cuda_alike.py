@@ -14,12 +14,17 @@ from typing import Any
 
 from eagre.backend.numba_internals import CUDACache, CUDACodeLibrary
 
+from eagre.backend.code_cache import sound
+
 OF_LIBRARY = ("codegen", "cubin_cache", "linkerinfo_cache", "max_registers", "ptx_cache")
 LIMIT = "driver = limited_driver("  # the line of a program that has its limit
 _made: dict[tuple[str, str, str], Any] = {}  # kernels of this process, by text, name and types
 
 
-class Alike(CUDACache):
+KernelCache: Any = sound(CUDACache, CUDACache._impl_class._locator_classes[:2])  # NUMBA_CACHE_DIR, __pycache__
+
+
+class Alike(KernelCache):
     """The cache of a kernel with a limit of registers: what is not there is made of what differs in the limit."""
 
     def __init__(self, function: Any, registers: int) -> None:

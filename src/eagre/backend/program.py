@@ -12,7 +12,6 @@ import ast
 import hashlib
 import importlib.util
 import inspect
-import os
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -20,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from eagre.backend.cache_folder import stored
+from eagre.backend.cache_folder import check_private, stored
 from eagre.backend.cells import Cell, CudaNames, Switch, cplx, real, word
 from eagre.errors import EagreError
 
@@ -199,7 +198,16 @@ def load(source: str, label: str) -> ModuleType:
 
 
 def imported(name: str, path: Path) -> ModuleType:
-    """The module of a program's file."""
+    """Import the module of a program's file.
+
+    Raises
+    ------
+    InputError
+        If other users can write the file, its folder or Python's own bytecode of the file.
+    """
+    bytecode = Path(importlib.util.cache_from_source(path))
+    for trusted in (path.parent, path, bytecode.parent, bytecode):
+        check_private(trusted)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -208,7 +216,7 @@ def imported(name: str, path: Path) -> ModuleType:
         try:
             spec.loader.exec_module(module)
         except (EOFError, ValueError):  # Python's own bytecode was cut
-            os.unlink(importlib.util.cache_from_source(path))
+            bytecode.unlink()
             spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]

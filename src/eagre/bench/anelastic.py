@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.bench.subject import Benchmark
+from eagre.bench.subject import Benchmark, reference_precision
 from eagre.cases.air import decaying_turbulence
 from eagre.contract import Model
 from eagre.errors import EagreError
@@ -44,9 +44,9 @@ class Turbulence(Benchmark):
         return COMPARED, COMPARED
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """Largest difference of the wind after some steps from plain loops in double precision, over the largest."""
+        """Return the largest difference of the wind, over its scale, from the CPU in another precision or device."""
         ours = _turbulence(shape[0], variant, device=device, precision=precision)
-        theirs = _turbulence(shape[0], variant, device="cpu", precision="double")
+        theirs = _turbulence(shape[0], variant, device="cpu", precision=reference_precision(device, precision))
         for model in (ours, theirs):
             model.advance(1e6, max_steps=COMPARED_STEPS)
         return max(float(np.abs(ours.field(name) - theirs.field(name)).max()) for name in ("u", "v", "w"))
@@ -57,7 +57,8 @@ class Turbulence(Benchmark):
         if not 0.0 < energy < 0.27:
             raise EagreError(f"{model.device}: a mean kinetic energy of {energy:.3g} m2/s2 after the timed steps")
         left = f"dt div {model.diagnostics()['dt_divergence']:.1e}"
-        return left if difference is None else f"{difference:.1e} from double precision, {left}"
+        other = reference_precision(model.device, model.precision)
+        return left if difference is None else f"{difference:.1e} from {other} precision, {left}"
 
 
 def _turbulence(points: int, variant: str, **options: Any) -> Any:

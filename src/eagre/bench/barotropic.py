@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.bench.subject import Benchmark, paper_ms
+from eagre.bench.subject import Benchmark, paper_ms, reference_precision
 from eagre.cases.bleichrodt2011 import VARIANTS, double_gyre
 from eagre.contract import Model
 from eagre.errors import EagreError
@@ -54,14 +54,15 @@ class DoubleGyre(Benchmark):
         return (size, size) if size <= LARGEST_COMPARED else None
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """L2 difference of psi after some steps from the CPU's in double precision."""
+        """Return the L2 difference of psi after some steps from the CPU in another precision or on another device."""
+        other = reference_precision(device, precision)
         ours, theirs = (
             double_gyre(shape[0], device, precision, variant),
-            double_gyre(shape[0], "cpu", "double", variant),
+            double_gyre(shape[0], "cpu", other, variant),
         )
         for model in (ours, theirs):
             model.advance(COMPARED_STEPS * model.time_step)
-        expected = theirs.field("streamfunction")
+        expected = theirs.field("streamfunction").astype(np.float64)
         return float(np.linalg.norm(ours.field("streamfunction") - expected) / np.linalg.norm(expected))
 
     def verified(self, model: Model, difference: float | None) -> str:
@@ -69,7 +70,8 @@ class DoubleGyre(Benchmark):
         found = model.diagnostics()
         if not (found["energy"] > 0.0 and math.isfinite(found["max_vorticity"])):
             raise EagreError(f"{model.device}: energy {found['energy']:.3g} after the timed steps")
-        return "energy" if difference is None else f"psi {difference:.1e} from double precision on the CPU"
+        other = reference_precision(model.device, model.precision)
+        return "energy" if difference is None else f"psi {difference:.1e} from {other} precision on the CPU"
 
     def against_paper(self, record: Mapping[str, Any]) -> str:
         """The thesis's time for this size, and how many times faster this is."""

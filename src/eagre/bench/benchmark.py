@@ -94,6 +94,9 @@ def measurements(
         If the answer is not right.
     """
     subject = subject_of(kind, variants or ())
+    for variant in variants or subject.variants:
+        for size in sizes or ():
+            subject.check_size(size, variant)
     chosen = select(device)
     origin = machine.provenance(chosen, commit)
     copies = machine.copy_speeds(chosen)
@@ -105,7 +108,7 @@ def measurements(
                 if shape is not None and shape not in differences:
                     differences[shape] = subject.compared(shape, chosen, real, variant)
                 try:
-                    model = subject.model(size, chosen, real, variant)
+                    model = subject.checked_model(size, chosen, real, variant)
                 except MemoryNeededError:
                     if sizes:
                         raise

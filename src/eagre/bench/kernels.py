@@ -53,7 +53,7 @@ def kernel_times(
     """
     subject, chosen = subject_of(kind, [variant] if variant else ()), select(device)
     variant, watching = variant or subject.variants[0], watched(chosen)
-    model = subject.model(size or subject.sizes[chosen.kind][0], watching, precision, variant)
+    model = subject.checked_model(size or subject.sizes[chosen.kind][0], watching, precision, variant)
     work = model.unchecked_steps(1)
     for _ in range(steps):
         work()

@@ -11,9 +11,13 @@ from eagre.backend.device import Device
 from eagre.bench.subject import Benchmark
 from eagre.cases.wave_tanks import TANKS
 from eagre.contract import Model
-from eagre.errors import EagreError
+from eagre.errors import EagreError, InputError
+from eagre.grid import Grid
+from eagre.models.potential_waves.inputs import check_points
+from eagre.solvers.multigrid.grids import Axis, near
 
 PARTS = {"standing-wave": 1, "whalin": 16, "berkhoff": 2}  # intervals along x to one along y
+ORDERS = {"standing-wave": 6, "whalin": 6, "berkhoff": 4}
 COMPARED_STEPS = 3
 COMPARED = 65  # points along x of the short run that is compared
 OTHER_MS = {"whalin": ((17, 257), 278.0), "berkhoff": ((129, 257), 650.0)}
@@ -31,7 +35,7 @@ class Tanks(Benchmark):
 
     case = "tanks"
     variants = tuple(TANKS)
-    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (129, 257), "cuda": (129, 257, 513, 1025, 2049, 3457)}
+    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (129, 257), "cuda": (129, 257, 513, 1025, 2049, 3585)}
     resident = 72.0
     steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 4}
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 1e-4, "double": 1e-5}
@@ -43,6 +47,23 @@ class Tanks(Benchmark):
     def shape(self, size: int, variant: str) -> tuple[int, ...]:
         """Points of the surface."""
         return (size - 1) // PARTS[variant] + 1, size
+
+    def check_size(self, size: int, variant: str) -> None:
+        """Raise `InputError` if an axis has too few points for the order of the differences."""
+        ny, nx = self.shape(size, variant)
+        try:
+            check_points(Grid.of_points(nx, ny, 1.0, 1.0), (False, False), ORDERS[variant])
+        except InputError as error:
+            raise self.wrong_size(size, variant, error.what) from None
+
+    def better_size(self, size: int, variant: str) -> int:
+        """Return the next size of which both axes can be halved often."""
+        while True:
+            size = near(Axis(size, 1.0, False))[1]
+            rows = self.shape(size, variant)[0]
+            if rows > ORDERS[variant] // 2 + 1 and near(Axis(rows, 1.0, False))[0] == rows:
+                return size
+            size += 1
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
         """A small tank, whatever the size."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -96,6 +97,14 @@ def target_at(kind: str, device: Device, precision: str, size: int) -> Target:
     variant = next(space.variant for space in SPACES if space.model == kind)  # of all of them the same shape
     shape = subject_of(kind).shape(size, variant)
     return Target(device, use_of(device, kind, "", precision, prod(shape)), shape)
+
+
+def check_sizes(kind: str, sizes: Sequence[int]) -> None:
+    """Raise `InputError` for sizes with too few points for the benchmark on which a model is tuned."""
+    subject = subject_of(kind)
+    for variant in {space.variant for space in SPACES if space.model == kind}:
+        for size in sizes:
+            subject.check_size(size, variant)
 
 
 def target_of(case: Any, model: Model, device: Device) -> Target:

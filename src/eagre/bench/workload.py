@@ -193,7 +193,7 @@ class StepsOfBenchmark(StepsOfModel):
         device = device.with_layouts(self._base, device.table.source)
 
         def of(side: int) -> Make:
-            return lambda where: subject.model(side, where, precision, space.variant)
+            return lambda where: subject.checked_model(side, where, precision, space.variant)
 
         self.anew = space.model != "shallow-water"
         small = self.job.size

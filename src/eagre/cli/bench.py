@@ -24,20 +24,20 @@ def bench(
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
     if kernels:
         return _kernels(model, device, precision, size, {"--suite": suite, "--output": output})
-    from eagre.cli.console import console, grid_table
+    from eagre.cli.console import console
     from eagre.cli.validate import print_device
 
     out = console()
-    records, found = [], _records(model, device, precision, size, suite)
+    found = _records(model, device, precision, size, suite)
     print_device(device, out)
-    with out.status("measuring ...") if out.is_terminal else nullcontext():
-        for record in found:
-            records.append(record)
-            if output is not None:
-                update(output, [record])
     columns = ["model", *(["case"] if suite else []), "variant", "precision", "threads", "cells", "ms/step", "best"]
     columns += ["cell-steps/s", "of copy", "verified"]
-    out.print(grid_table(columns, [_row(record, suite) for record in records]))
+    out.print(_line(columns, suite), markup=False, soft_wrap=True)
+    with out.status("measuring ...") if out.is_terminal else nullcontext():
+        for record in found:
+            out.print(_line(_row(record, suite), suite), markup=False, soft_wrap=True)  # now: a model takes minutes
+            if output is not None:
+                update(output, [record])
     if output is not None:
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
 
@@ -108,6 +108,21 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
         path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
+
+
+WIDTHS = (17, 14, 9, 7, 18, 9, 9, 12, 7)
+"""Widths of the columns of a row, except the last one, which has any length."""
+
+
+def _line(row: list[str], case: bool) -> str:
+    """One row of the table, in columns of `WIDTHS`: rows are printed before the others are known."""
+    widths = (WIDTHS[0], 14, *WIDTHS[1:]) if case else WIDTHS
+    numeric = len(widths) - 6  # the first column that is aligned on the right
+    cells = [
+        f"{cell:>{width}}" if n >= numeric else f"{cell:<{width}}"
+        for n, (cell, width) in enumerate(zip(row[:-1], widths, strict=True))
+    ]
+    return "  ".join([*cells, row[-1]])
 
 
 def _row(record: Mapping[str, Any], case: bool = False) -> list[str]:

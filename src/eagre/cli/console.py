@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,19 +21,40 @@ _LABEL = re.compile(r"^(\s*)(got:|allowed:|write:|try:|safe:|fix:)", re.MULTILIN
 
 def console() -> Console:
     """Console on standard output; plain and wide where that is no terminal."""
-    import sys
-
-    from rich.console import Console
-
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None where a parent has closed it
-    return Console(highlight=False, width=None if is_terminal else WIDE)
+    return _lasting_console(width=None if is_terminal else WIDE)
 
 
 def error_console() -> Console:
     """Console on standard error."""
+    return _lasting_console(stderr=True)
+
+
+def _lasting_console(**options: Any) -> Console:
+    """Return a console that drops its text once the reader or the terminal has gone, so that the command finishes."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    class LastingConsole(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            discard(self.file)
+
+        def _check_buffer(self) -> None:
+            try:
+                super()._check_buffer()
+            except OSError as error:
+                if error.errno != errno.EIO:  # of a terminal that was closed
+                    raise
+                self.on_broken_pipe()
+
+    return LastingConsole(highlight=False, **options)
+
+
+def discard(stream: Any) -> None:
+    """Send the rest of a standard stream to nowhere, so that closing the stream at the end raises no error."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def highlighted(message: str) -> Text:

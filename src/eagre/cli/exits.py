@@ -10,24 +10,28 @@ code  meaning
 4     the device that was asked for is not there
 5     the model does not fit the memory
 6     output cannot be written (permission, full disk)
+129   ended by SIGHUP (a closed terminal); as 130
 130   interrupted; a restart file was written if the run had begun
+138   ended by SIGUSR1, which schedulers send before a time limit; as 130
 143   ended by SIGTERM, as schedulers do; as 130
 ====  ==============================================================
 """
 
 from __future__ import annotations
 
-import sys
+import signal
 import traceback
 
 from eagre.errors import BlowUpError, DeviceError, EagreError, InputError
 
 OK, INTERNAL, BAD_INPUT, BLOW_UP, NO_DEVICE, NO_MEMORY, NO_OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 TERMINATED = 143
+SIGNALLED = 128  # plus the number of a signal, as shells report it
 
 EPILOG = (
     "Exit codes: 0 ok, 1 internal error or failed check, 2 wrong usage or input, 3 blow-up, 4 device missing, "
-    "5 out of memory, 6 output cannot be written, 130 interrupted (restart written), 143 the same by SIGTERM."
+    "5 out of memory, 6 output cannot be written, 130 interrupted (restart written); the same by signals: "
+    "129 SIGHUP, 138 SIGUSR1, 143 SIGTERM."
 )
 
 
@@ -36,13 +40,25 @@ class OutputError(EagreError, OSError):
 
 
 class Terminated(KeyboardInterrupt):
-    """The process got SIGTERM."""
+    """The process got a signal that ends it, such as SIGTERM.
+
+    Parameters
+    ----------
+    message : str
+    number : int
+        The signal.
+    """
+
+    def __init__(self, message: str = "", number: int = signal.SIGTERM) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 def code_of(error: BaseException) -> int:
     """Exit code of an error."""
+    if isinstance(error, Terminated):
+        return SIGNALLED + error.number
     for kind, code in (
-        (Terminated, TERMINATED),
         (KeyboardInterrupt, INTERRUPTED),
         (InputError, BAD_INPUT),
         (BlowUpError, BLOW_UP),
@@ -64,9 +80,10 @@ def report(error: BaseException, *, debug: bool = False) -> int:
 
     console = error_console()
     text = _text(error, code)
-    head = {INTERRUPTED: "interrupted", TERMINATED: "interrupted by SIGTERM"}.get(code, "error")
+    head = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
+    head += f" by {signal.Signals(error.number).name}" if isinstance(error, Terminated) else ""
     console.print(highlighted(f"{head}: {text}" if text else head), soft_wrap=True)
-    if code == INTERNAL and not debug:
+    if code == INTERNAL and not debug and not isinstance(error, EagreError):  # a failed check is no bug
         console.print("this is a bug: run again with --debug and report what it prints", style="dim", soft_wrap=True)
     return code
 
@@ -76,16 +93,9 @@ def is_usage(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in ("typer", "click")
 
 
-def close_output() -> None:
-    """Point standard output elsewhere after its reader has gone, so that closing it raises nothing."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _text(error: BaseException, code: int) -> str:
     if isinstance(error, KeyboardInterrupt):
-        return "nothing was written" if not str(error) else str(error)
+        return str(error)
     if isinstance(error, EagreError):
         return "\n".join([str(error), *getattr(error, "__notes__", ())])
     if code == NO_MEMORY:

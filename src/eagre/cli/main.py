@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from eagre.cli import animate, bench, compare, export, info, new, plot, run, tune, validate, waves
-from eagre.cli.exits import EPILOG, close_output, is_usage, report
+from eagre.cli.console import discard
+from eagre.cli.exits import EPILOG, is_usage, report
 
 
 class Commands(TyperGroup):
@@ -26,7 +28,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            close_output()
+            discard(sys.stdout)
             raise typer.Exit(0) from None
         except (Exception, KeyboardInterrupt) as error:
             if is_usage(error):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eagre.cli.outputs import OutputPlan
     from eagre.config.case import Case
     from eagre.contract import Model
+    from eagre.stepping.interrupts import Interrupts
     from eagre.stepping.run import RunSummary
 
 
@@ -31,7 +32,7 @@ def run(
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; else all.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
-    """Run a case and write its output. Ctrl-C, or SIGTERM, writes a restart file and stops."""
+    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 writes a restart file and stops."""
     from eagre.backend.ahead import side_by_side
     from eagre.cli.outputs import plan_outputs
     from eagre.config.changes import parse_changes
@@ -39,6 +40,7 @@ def run(
     from eagre.io.places import locked
     from eagre.io.restart import read_restart_header
     from eagre.models.registry import load_case
+    from eagre.stepping.interrupts import interrupts
 
     case = load_case(case_file, parse_changes(changes or ()))
     if threads is not None:
@@ -48,12 +50,12 @@ def run(
         read_restart_header(existing_file(origin, "restart file"))
     plan = plan_outputs(case, origin=origin, overwrite=overwrite)
     with ExitStack() as stack:
-        met = stack.enter_context(termination())
+        signals = stack.enter_context(interrupts(_early))
         stack.enter_context(side_by_side())
         for _, path in plan.places:
             stack.enter_context(locked(path))
         again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)
-        _run(case, plan, origin, device, precision, quiet, met, threads is None, again)
+        _run(case, plan, origin, device, precision, quiet, signals, threads is None, again)
 
 
 def _command(case_file: Path, **options: Any) -> list[str]:
@@ -84,35 +86,14 @@ def _use_tuned_threads(wanted: int) -> None:
         _use_threads(wanted)
 
 
-@contextmanager
-def termination() -> Iterator[Callable[[], None]]:
-    """Raise `Terminated` where SIGTERM comes: files are closed, and locks given back.
-
-    Python drops what is raised while it clears up an object. The function that comes back raises it then.
-    """
+def _early(number: int) -> KeyboardInterrupt:
+    """Return the exception of a signal that comes before the run begins."""
     import signal
-    import threading
 
     from eagre.cli.exits import Terminated
 
-    came: list[int] = []
-
-    def leave(number: int, frame: Any) -> None:
-        came.append(number)
-        raise Terminated
-
-    def met() -> None:
-        if came:
-            raise Terminated
-
-    if threading.current_thread() is not threading.main_thread():
-        yield met
-        return
-    previous = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield met
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    message = "the run had not begun: no file was written or changed"
+    return KeyboardInterrupt(message) if number == signal.SIGINT else Terminated(message, number)
 
 
 def _run(
@@ -122,16 +103,17 @@ def _run(
     device: str | None,
     precision: str | None,
     quiet: bool,
-    met: Callable[[], None],
+    signals: Interrupts,
     free: bool,
     again: list[str],
 ) -> None:
     """Make the model, run it and tell how it went.
 
-    `met` : of `termination`; `free` : tuning may choose the threads; `again` : the command, to go on with
-    `--restart`.
+    `signals` : noted from the first file on; `free` : tuning may choose the threads; `again` : the command, to which
+    `--restart` is added.
     """
     from eagre.cli.console import console, print_facts
+    from eagre.cli.outputs import check_disk
     from eagre.cli.progress import preparing
 
     out = console()
@@ -146,7 +128,8 @@ def _run(
         _refuse_finished(case, model.time)
     if not quiet:
         print_facts(out, _plan_rows(case, model, plan))
-    met()
+    check_disk(case, model)
+    signals.begin()
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
         print_facts(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
@@ -181,11 +164,10 @@ def _restore(case: Case, model: Model, origin: Path) -> None:
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
     """Open the files, run to the end, close the files."""
-    from eagre.cli.outputs import check_disk, make_events, write_log
+    from eagre.cli.outputs import make_events, write_log
     from eagre.cli.progress import ProgressView
     from eagre.stepping.run import run as run_loop
 
-    check_disk(case, model)
     with ExitStack() as stack:
         events = make_events(case, model, plan, stack)
         stack.callback(write_log, case, model, plan)
@@ -301,6 +283,6 @@ def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> Ke
     from eagre.cli.console import duration
     from eagre.cli.exits import Terminated
 
-    kind = Terminated if summary.signal == signal.SIGTERM else KeyboardInterrupt
     words = [*again, "--restart", str(summary.restart or plan.checkpoint)]
-    return kind(f"stopped at t = {duration(summary.time)}\ntry:     {shlex.join(words)}")
+    message = f"stopped at t = {duration(summary.time)}\ntry:     {shlex.join(words)}"
+    return KeyboardInterrupt(message) if summary.signal == signal.SIGINT else Terminated(message, summary.signal)

@@ -80,6 +80,7 @@ def _searches(
     from eagre.bench.compilers import Compilers
     from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
     from eagre.bench.tuner_schemes import tune_schemes
+    from eagre.bench.tuner_targets import check_sizes
     from eagre.cli.validate import kinds_of
     from eagre.errors import InputError
     from eagre.models.registry import load_case
@@ -95,6 +96,8 @@ def _searches(
     precisions = (precision,) if precision else ("single", "double")
     for real in precisions:
         check_precision(real, "--precision")
+    for kind in kinds_of(what):
+        check_sizes(kind, sizes or ())
     with Compilers(device) as compilers:
         for kind in kinds_of(what):
             if fresh:

@@ -120,6 +120,11 @@ class BedSection(Section):
     )
     band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    coordinates: Literal["file", "metres"] = Field(
+        default="file",
+        description="metres declares that a file without a coordinate system is in metres, as of a flume",
+        examples=["metres"],
+    )
     record: int | None = Field(
         default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]
     )
@@ -220,11 +225,14 @@ def _from_file(
     return grid, dem_to_corners(onto(grid, dems), grid, nodata=bed.nodata, crests=bed.crests)
 
 
+_BED_OPTIONS = ("positive", "band", "variable", "record", "coordinates")
+
+
 def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
     """The rasters of a bed, in the file's system where they are to be warped."""
     from eagre.io import read_dem
 
-    options: dict[str, Any] = {name: getattr(bed, name) for name in ("positive", "band", "variable", "record")}
+    options: dict[str, Any] = {name: getattr(bed, name) for name in _BED_OPTIONS}
     place = None if any(bed.shift) else place
     dems = [read_dem(file, vertical_offset=bed.offset, around=place, **options) for file in bed.file or ()]
     return [dem.shifted(*bed.shift) for dem in dems]

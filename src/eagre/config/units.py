@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from eagre.config.durations import is_date, with_minutes, written_out
 from eagre.config.toml import literal
 from eagre.errors import InputError
-from eagre.names import did_you_mean, nearest
 
 Exponents = tuple[int, int, int, int]
 """Powers of (metre, kilogram, second, kelvin)."""
@@ -45,10 +44,10 @@ UNITS: dict[str, tuple[float, Exponents]] = {
     "kg": (1.0, (0, 1, 0, 0)),
     **dict.fromkeys(("l", "L"), (1e-3, (3, 0, 0, 0))),
     "cfs": (0.3048**3, (3, 0, -1, 0)),
-    **dict.fromkeys(("kn", "knot", "knots"), (1852.0 / 3600.0, (1, 0, -1, 0))),
+    **dict.fromkeys(("kn", "kt", "kts", "knot", "knots"), (1852.0 / 3600.0, (1, 0, -1, 0))),
     "N": (1.0, (1, 1, -2, 0)),
     "Pa": (1.0, _PASCAL),
-    **dict.fromkeys(("hPa", "mbar"), (1e2, _PASCAL)),
+    **dict.fromkeys(("hPa", "mbar", "mb", "millibar", "millibars"), (1e2, _PASCAL)),
     "kPa": (1e3, _PASCAL),
     "bar": (1e5, _PASCAL),
     "Hz": (1.0, (0, 0, -1, 0)),
@@ -106,7 +105,7 @@ _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*(\S.*?)?\s*")
 _COMMA = re.compile(r"\s*([+-]?\d+),(\d+)(\s*|\s*[A-Za-z%][^,]*)")
 _DURATION = re.compile(rf"\s*(?:{_NUMBER}\s*[A-Za-z]+[\s,]*){{2,}}")
 _UNIT = re.compile(r"(?:[A-Za-z%]|1\s*/)[A-Za-z%0-9\s*/.^+-]*")
-_FACTOR = re.compile(r"([*/.]|)\s*([A-Za-z%]+|1)(?:(?:\^|\*\*)?([+-]?\d))?\s*")
+_FACTOR = re.compile(r"([*/.]|)\s*(?:(?<=/)(\d+)\s*(?=[A-Za-z]))?([A-Za-z%]+|1)(?:(?:\^|\*\*)?([+-]?\d))?\s*")
 
 
 def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
@@ -134,10 +133,13 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
         match = _FACTOR.match(unit, position)
         if match is None:
             raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{wanted.example}"')
-        operator, name, power = match.groups()
+        operator, count, name, power = match.groups()
+        if count is not None and UNITS.get(name, (1.0, _NONE))[1] == _SECOND:  # "mm/3h"
+            factor /= int(count)
+        elif count is not None:
+            raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{wanted.example}"')
         if name not in UNITS:
-            hint = did_you_mean(name, UNITS)
-            raise InputError(f'the unit "{name}", which is not known{hint}', allowed=allowed)
+            raise InputError(f'the unit "{name}", which is not known', allowed=allowed)
         n = int(power or 1) * (-1 if operator == "/" else 1)
         scale, base = UNITS[name]
         factor *= scale**n
@@ -237,14 +239,13 @@ def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> 
     if match is None:
         raise InputError(f'"{text}"', allowed=allowed, fix=fix)
     number, unit = match.groups()
+    if unit is None and key.startswith("--"):
+        return float(number)  # a shell passes strings only
     if unit is None and DIMENSIONS[dimension].exponents != _NONE:
         raise InputError(f'"{text}" without a unit', allowed=allowed, fix=f"{fix}, or the number without quotes")
     try:
         return float(number) * unit_factor(unit or "1", dimension)
     except InputError as error:
-        near = nearest(unit, UNITS)
         if dimension == "number":
             fix = _line(key, number)
-        elif near is not None and UNITS[near][1] == DIMENSIONS[dimension].exponents:
-            fix = _line(key, f'"{number} {near}"')
         raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix, problem=error.problem) from None

@@ -90,6 +90,7 @@ def read_dem(
     variable: str | None = None,
     record: int | None = None,
     around: Around | None = None,
+    coordinates: str = "file",
 ) -> Dem:
     """Read a bed as elevation, metres, positive up.
 
@@ -112,6 +113,9 @@ def read_dem(
         Of a NetCDF variable with a time, such as a bed that moved: which one, from 1; -1 is the last.
     around : Around, optional
         As of `read_raster`.
+    coordinates : {"file", "metres"}
+        "metres" declares that the coordinates of a file without a coordinate system are metres, as of a flume of a few
+        metres near the origin. "file" rejects such coordinates if they look like degrees.
 
     Returns
     -------
@@ -128,6 +132,9 @@ def read_dem(
         raise InputError(
             f"positive = {positive!r}", allowed='"up" (elevations) or "down" (depths)', fix='positive = "up"'
         )
+    if coordinates not in ("file", "metres"):
+        got = f"coordinates = {coordinates!r}"
+        raise InputError(got, allowed='"file" or "metres"', fix='coordinates = "metres"')
     if not (isinstance(vertical_offset, (int, float, np.number)) and math.isfinite(vertical_offset)):
         raise InputError(f"vertical_offset = {vertical_offset!r}", allowed="a number of metres", fix="offset = 0.0")
     raw = read_raster(path, band=band, variable=variable, names=_NAMES, record=record, around=around)
@@ -141,7 +148,8 @@ def read_dem(
         raise InputError(f"{raw.name}: elevations in {raw.units}", allowed="metres")
     sign = 1.0 if positive == "up" else -1.0
     _refuse_hidden_nodata(raw, sign)
-    _refuse_likely_degrees(raw)
+    if coordinates == "file":
+        _refuse_likely_degrees(raw)
     return replace(raw, elevation=sign * raw.elevation + vertical_offset, units="m", positive="up")
 
 

@@ -1,8 +1,12 @@
-"""ESRI ASCII grids (.asc): a short header, then rows of numbers from north to south."""
+"""ESRI ASCII grids (.asc) and topography files of GeoClaw (topotypes 2 and 3), which share their layout.
+
+A short header precedes the rows of numbers from north to south. GeoClaw writes the value first, as in ``120 ncols``.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import BinaryIO
@@ -22,19 +26,24 @@ _KEYS = {
     "yllcenter": "yllcenter",
     "xllcentre": "xllcenter",
     "yllcentre": "yllcenter",
+    "mx": "ncols",
+    "my": "nrows",
+    "xlower": "xllcenter",
+    "ylower": "yllcenter",
     "cellsize": "cellsize",
     "dx": "dx",
     "dy": "dy",
     "nodata_value": "nodata",
     "nodata": "nodata",
 }
+_START = re.compile(rb"(?:[-+.\deE]+\s+)?(?:ncols|nrows|mx|my)\b", re.IGNORECASE)
 _DEFAULT_NODATA = -9999.0
 
 
 def is_esri_ascii(path: Path) -> bool:
-    """True if the file starts like an ESRI ASCII grid, whatever its ending."""
+    """Return whether a file starts as an ESRI ASCII grid or a topography file of GeoClaw, whatever its suffix."""
     with path.open("rb") as file:
-        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"ncols", b"nrows"))
+        return _START.match(file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")) is not None
 
 
 def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
@@ -59,7 +68,8 @@ def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
 
     Notes
     -----
-    ``xllcorner`` is the outer edge of the first cell, ``xllcenter`` its centre. ``NODATA_value`` is -9999
+    ``xllcorner`` is the outer edge of the first cell, ``xllcenter`` its centre, and so is ``xlower`` of GeoClaw.
+    ``cellsize`` may have two values, along x and y. ``NODATA_value`` is -9999
     where the header does not give it, which is the format's own default.
     """
     with path.open("rb") as file:
@@ -96,15 +106,19 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
             raise InputError(f"{path}: no numbers after the header", allowed="an ESRI ASCII grid")
         if not words:
             continue
-        if _number(words[0]) is not None:
+        name, numbers = _split(words)
+        if name is None:
             file.seek(start)
             return header
-        key = _KEYS.get(words[0].lower())
-        value = _number(words[1]) if len(words) == 2 else None
+        key = _KEYS.get(name.lower())
+        if len(numbers) == 2 and key == "cellsize" and all(map(math.isfinite, numbers)):
+            header["dx"], header["dy"] = numbers
+            continue
+        value = numbers[0] if len(numbers) == 1 else None
         if value is not None and not math.isfinite(value) and key != "nodata":
             value = None
         if key is None or value is None:
-            near = nearest(words[0], _KEYS) if key is None else key
+            near = nearest(name, _KEYS) if key is None else key
             raise InputError(
                 f"{path}: header line {' '.join(words)[:60]!r}",
                 allowed="ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize, NODATA_value, "
@@ -112,6 +126,18 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
                 fix=f"{near}  NUMBER" if near else "",
             )
         header[key] = value
+
+
+def _split(columns: list[str]) -> tuple[str | None, list[float]]:
+    """Return the key and the numbers of a header line, the key first or last; no key for a line of data."""
+    if _number(columns[0]) is None:
+        name, values = columns[0], columns[1:]
+    elif columns[-1].lower() in _KEYS:
+        name, values = columns[-1], columns[:-1]
+    else:
+        return None, []
+    numbers = [number for number in map(_number, values) if number is not None]
+    return name, numbers if len(numbers) == len(values) else []
 
 
 def _number(word: str) -> float | None:
@@ -174,6 +200,8 @@ def _first_bad_word(path: Path) -> tuple[int, str]:
     with path.open("r", encoding="latin-1") as file:
         in_data = False
         for number, line in enumerate(file, start=1):
+            if not in_data and line.split() and line.split()[-1].lower() in _KEYS:
+                continue
             for word in line.split():
                 in_data = in_data or _number(word) is not None
                 if in_data and _number(word) is None:

@@ -244,7 +244,7 @@ def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> t
     Single-precision coordinates are allowed their rounding.
     """
     units = "m" if degrees else str(coordinate.attrs.get("units", "m")).strip() or "m"
-    choose(units, LENGTHS, f"{path}: coordinate {name} in units", f'{name}:units = "{{}}"')
+    choose(units, LENGTHS, f"{path}: coordinate {name} in units", "")  # no suggestion: "cm" is not "m"
     values = np.asarray(coordinate.values)
     if values.size < 2:
         raise InputError(f"{path}: coordinate {name} of {values.size} value", allowed="2 or more, to know the spacing")

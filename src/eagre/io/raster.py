@@ -213,11 +213,12 @@ def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess
     `guess` is True where no file says so and only the numbers look like it.
     """
     what = "coordinates that look like degrees" if guess else "geographic coordinates (degrees)"
+    fix = warp_line(name, centre, spacing * METRES_PER_DEGREE, source="EPSG:4326" if guess else "")
     raise InputError(
         f"{name}: {what}, cell size {spacing:.6g}",
-        allowed=f"projected coordinates in metres, {_or_warped(centre)}"
-        + (" (if these are metres, put a .prj file that says so beside it)" if guess else ""),
-        fix=warp_line(name, centre, spacing * METRES_PER_DEGREE, source="EPSG:4326" if guess else ""),
+        allowed=f"projected coordinates in metres, {_or_warped(centre)}",
+        fix=f'coordinates = "metres"   (in [bed], if they are metres)\nelse: {fix}' if guess else fix,
+        problem="The file has no coordinate system, and its numbers look like longitudes and latitudes." * guess,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.record_times import record_times
+from eagre.io.weather_units import Units
 from eagre.moving import Instants, MovingField, Nodes
 
 LEAST_RAIN = 3e-8
@@ -25,7 +26,7 @@ class Kind(NamedTuple):
     what: str
     names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
     standard_names: tuple[str, ...]
-    units: dict[str, float]
+    units: Units
     most: float  # that is believed, in SI units
     unit: str
     least: float = -np.inf  # that is taken for rounding of nothing

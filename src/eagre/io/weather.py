@@ -13,6 +13,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.io import weather_units as units
 from eagre.io.files import choose, input_file, listing
 from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
 from eagre.io.lattice import Lattice, moved
@@ -22,49 +23,37 @@ from eagre.io.record_parts import LEAST_RAIN, Kind, Part, joined
 from eagre.io.record_times import bounds_of, model_bounds, model_times
 from eagre.moving import MovingField
 
-RAIN_UNITS = {
-    "m s-1": 1.0, "m/s": 1.0, "mm s-1": 1e-3, "mm/s": 1e-3, "kg m-2 s-1": 1e-3, "kg m**-2 s**-1": 1e-3,
-    "mm h-1": 1e-3 / 3600, "mm/h": 1e-3 / 3600, "mm/hr": 1e-3 / 3600, "mm hr-1": 1e-3 / 3600, "mm d-1": 1e-3 / 86400,
-    "mm/day": 1e-3 / 86400, "m": 1.0, "mm": 1e-3, "kg m-2": 1e-3, "kg m**-2": 1e-3,
-}  # fmt: skip
-STRESS_UNITS = {
-    "N m-2": 1.0, "N/m2": 1.0, "N m**-2": 1.0, "Pa": 1.0, "kg m-1 s-2": 1.0,
-    "N m**-2 s": 1.0, "N m-2 s": 1.0, "Pa s": 1.0,
-}  # fmt: skip
-AMOUNTS = ("m", "mm", "kg m-2", "kg m**-2", "N m**-2 s", "N m-2 s", "Pa s")
-"""Units of what came in since the record before."""
 VERSIONS = "expver"
 """Dimension of ERA5 files that have final and provisional (ERA5T) data: missing where the other has numbers."""
 MEANS = ("mtpr", "avg_tprate", "metss", "mntss", "avg_iews", "avg_inss")
 """Variables of ERA5 that are means over the time before a record."""
 
 
-_SPEEDS = {"m s-1": 1.0, "m/s": 1.0, "m s**-1": 1.0}
 KINDS = {
     "rain": Kind(
         "rain", ("tp", "mtpr", "avg_tprate", "rain", "precip"),
         ("rainfall_rate", "rainfall_flux", "precipitation_flux", "lwe_precipitation_rate", "precipitation_amount",
-         "lwe_thickness_of_precipitation_amount", "rainfall_amount"), RAIN_UNITS, 1e-3, "m/s",
+         "lwe_thickness_of_precipitation_amount", "rainfall_amount"), units.RAIN, 1e-3, "m/s",
         -LEAST_RAIN,
     ),
-    "wind_x": Kind("wind along x", ("u10", "10u", "wind10_u"), ("eastward_wind", "x_wind"), _SPEEDS, 120.0, "m/s"),
-    "wind_y": Kind("wind along y", ("v10", "10v", "wind10_v"), ("northward_wind", "y_wind"), _SPEEDS, 120.0, "m/s"),
+    "wind_x": Kind("wind along x", ("u10", "10u", "wind10_u"), ("eastward_wind", "x_wind"), units.SPEED, 120.0, "m/s"),
+    "wind_y": Kind("wind along y", ("v10", "10v", "wind10_v"), ("northward_wind", "y_wind"), units.SPEED, 120.0, "m/s"),
     "pressure": Kind(
         "pressure", ("msl", "press_msl", "mslp", "slp"),
-        ("air_pressure_at_mean_sea_level", "air_pressure_at_sea_level"), {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0},
+        ("air_pressure_at_mean_sea_level", "air_pressure_at_sea_level"), units.PRESSURE,
         1.1e5, "Pa",
     ),
     "stress_x": Kind(
         "stress along x", ("iews", "metss", "avg_iews", "ewss", "tauuo", "tauu", "taux"),
         ("surface_downward_eastward_stress", "surface_downward_x_stress",
          "downward_eastward_stress_at_sea_water_surface", "downward_x_stress_at_sea_water_surface"),
-        STRESS_UNITS, 20.0, "N/m2",
+        units.STRESS, 20.0, "N/m2",
     ),
     "stress_y": Kind(
         "stress along y", ("inss", "mntss", "avg_inss", "nsss", "tauvo", "tauv", "tauy"),
         ("surface_downward_northward_stress", "surface_downward_y_stress",
          "downward_northward_stress_at_sea_water_surface", "downward_y_stress_at_sea_water_surface"),
-        STRESS_UNITS, 20.0, "N/m2",
+        units.STRESS, 20.0, "N/m2",
     ),
 }  # fmt: skip
 
@@ -230,20 +219,21 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
         raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
     lattice = _lattice(source, dataset, array, axes)
     unit = " ".join(str(array.attrs.get("units", "")).split())
-    choose(unit, known.units, f"{path}: {name} in", f'{name}:units = "{{}}"')
+    read = units.read_unit(unit, known.units, f"{path}: {name}")
     coordinate = dataset[other[0]]
     has_bounds = bounds_of(dataset, coordinate) is not None
-    amounts, means = unit in AMOUNTS, _counts_over_time(dataset[name], name, kind, has_bounds)
+    amounts = read.is_amount
+    means = not amounts and (read.is_mean or _counts_over_time(dataset[name], name, kind, has_bounds))
     times = model_times(coordinate, path, source.start)
     bounds = model_bounds(dataset, coordinate, path, source.start) if amounts or means else None
     held = kept[name].squeeze(lone, drop=True).transpose(other[0], ..., axes["y"], axes["x"])
 
-    def read(k: int, factor: float) -> np.ndarray:
-        scale = known.units[unit] * factor
+    def record(k: int, factor: float) -> np.ndarray:
+        scale = read.factor * factor
         missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
         return lattice.at_nodes(_version(held[{other[0]: k}], f"{name}, record {k + 1}", path), missing) * scale
 
-    return Part(path, name, times, bounds, amounts, means, lattice.nodes, read), lattice
+    return Part(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
 
 
 def _version(record: Any, what: str, path: Path) -> Any:

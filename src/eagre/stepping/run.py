@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from numbers import Real
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from eagre.contract import Instants, Model
 from eagre.errors import BlowUpError, InputError
+from eagre.stepping.interrupts import Interrupts, interrupts
 
 LOOK_SECONDS = 0.5  # wall time between two looks at the model
 REPORT_SECONDS = 0.1  # and between two reports of progress, which sum over the domain
@@ -116,10 +114,11 @@ def run(
 ) -> RunSummary:
     """Run a model to `until`, s, doing each event at its times.
 
-    Ctrl-C or SIGTERM finishes the steps under way, writes a restart to `checkpoint` and returns with `interrupted`
-    set. An output that can no longer be written ends the run with a restart too. Where `checkpoint` cannot be
-    written, as on a full disk, the restart goes to the first of `spares` that can and is not there yet. `start_date`
-    is that of model time 0, for restarts.
+    Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 finishes the steps under way, writes a restart to `checkpoint` and returns with
+    `interrupted` set; Ctrl-C a second time, a second or more after the first, stops within a step without a restart.
+    Nothing stops a restart that is being written. An output that can no longer be written ends the run with a restart
+    too. Where `checkpoint` cannot be written, as on a full disk, the restart goes to the first of `spares` that can be
+    written and does not exist. `start_date` is the date of model time 0, for restarts.
 
     Raises
     ------
@@ -133,9 +132,12 @@ def run(
         raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the model's present)")
     loop = _Loop(model, until, list(events), on_progress)
     places = [] if checkpoint is None else [checkpoint, *(path for path in spares if not Path(path).exists())]
-    with _interrupts() as interrupted:
+    with interrupts() as interrupted:
         try:
-            loop.go(interrupted)
+            try:
+                loop.go(interrupted)
+            finally:
+                interrupted.finishing = True
         except BlowUpError as error:
             if not places:
                 raise
@@ -169,7 +171,7 @@ class _Loop:
         self.nearly = NEARLY * max(abs(until), until - model.time)
         self.followed = [self._follows(event) for event in events]
 
-    def go(self, interrupted: _Interrupt) -> None:
+    def go(self, interrupted: Interrupts) -> None:
         """Step and do events until the end or an interrupt."""
         self._do([event for event in self.events if event.at_start])
         try:
@@ -185,7 +187,7 @@ class _Loop:
             return False
         return event.follow(self.model, lambda start, end, most: event.between(start, end, most, self.nearly))
 
-    def _go(self, interrupted: _Interrupt) -> None:
+    def _go(self, interrupted: Interrupts) -> None:
         pace = 4
         while self.model.time < self.until and not interrupted.number:
             since = self.model.time
@@ -263,34 +265,3 @@ def _write_restart(model: Model, places: Sequence[str | Path], start_date: datet
         else:
             return Path(path)
     raise failed[0]
-
-
-@dataclass
-class _Interrupt:
-    """The signal that came, or 0."""
-
-    number: int = 0
-
-
-@contextmanager
-def _interrupts() -> Iterator[_Interrupt]:
-    """Note the first Ctrl-C or SIGTERM; the second stops at once. Only the main thread can."""
-    came = _Interrupt()
-    if threading.current_thread() is not threading.main_thread():
-        yield came
-        return
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def note(number: int, frame: Any) -> None:
-        if came.number:
-            signal.signal(number, previous[signal.Signals(number)])
-            signal.raise_signal(number)
-        came.number = number
-
-    for number in previous:
-        signal.signal(number, note)
-    try:
-        yield came
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
