@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from eagre.backend.numba_internals import CUDACache, CUDACodeLibrary
-
 from eagre.backend.code_cache import sound
+from eagre.backend.numba_internals import CUDACache, CUDACodeLibrary
 
 OF_LIBRARY = ("codegen", "cubin_cache", "linkerinfo_cache", "max_registers", "ptx_cache")
 LIMIT = "driver = limited_driver("  # the line of a program that has its limit
