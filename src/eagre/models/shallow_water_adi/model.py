@@ -44,7 +44,7 @@ from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.setup import Setup
-from eagre.models.shallow_water_adi.start import face_flux, half_step
+from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages, asked_of, words_of
@@ -212,9 +212,10 @@ class ShallowWaterADI(Fields, BaseModel):
             raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
-        p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
-        q = face_flux(self.setup, sides, surface, discharge[1], "y", start)
-        before, after = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
+        p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
+        p, _ = with_given_fluxes(self.setup, sides, surface, (p, p), "x", start)
+        pair = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
+        before, after = with_given_fluxes(self.setup, sides, surface, pair, "y", start)
         self._engine.set_state(surface, p, before, after)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         lines = self.setup.lines
