@@ -43,14 +43,14 @@ class Side:
 
     @property
     def along_x(self) -> bool:
-        """Whether the side ends lines along x: a west or an east side."""
+        """Return True for a west or an east side."""
         return self.segment.side in ("west", "east")
 
     def value_at(self, start: float, sweep: int, dt: float) -> float:
         """Value for sweep 0 (x) or 1 (y) of the step from `start`, s.
 
         A surface belongs to the middle of the x sweep's step, n + 1/2, and to n + 1 in the y sweep;
-        a flux to the end of the step of its own sweep: n + 1 for p and n + 3/2 for q.
+        a flux to the time of the new p, n + 1, or of the new q, n + 3/2.
         """
         if not self.gives_flux:
             return self.series(start + (0.5 + 0.5 * sweep) * dt)
@@ -61,8 +61,8 @@ class Side:
         if self.along_x:
             p = whole_step_flux(self.series, start, dt, first=True)
             return p, p
-        after = self._flux_at(start + 0.5 * dt, dt)
-        return after - limited_change(self.series, start, dt), after
+        q = self._flux_at(start + 0.5 * dt, dt)
+        return q - limited_change(self.series, start, dt), q
 
     def _flux_at(self, time: float, dt: float) -> float:
         return (whole_step_flux if self.along_x else half_step_flux)(self.series, time, dt)
@@ -80,13 +80,13 @@ def whole_step_flux(series: Series, time: float, dt: float, first: bool = False)
     value = series(time)
     if series.is_constant:
         return value
-    found = value
+    flux = value
     for begin in (time,) if first else (time - dt, time):
         low, high = series(begin), series(begin + dt)
         lacking = series.mean(begin, begin + dt) - 0.5 * (low + high)
         if (lacking * (high - low) > 0.0) == (begin == time):
-            found += 2.0 * lacking if first else lacking
-    return found
+            flux += 2.0 * lacking if first else lacking
+    return flux
 
 
 def half_step_flux(series: Series, time: float, dt: float) -> float:
@@ -104,8 +104,8 @@ def half_step_flux(series: Series, time: float, dt: float) -> float:
 
 def limited_change(series: Series, time: float, dt: float) -> float:
     """Change over a step at `time`: the smaller of the changes before and after, 0 where their signs differ."""
-    before, here, after = (series(time + n * dt) for n in (-1, 0, 1))
-    return minmod(here - before, after - here)
+    r_nm1, r_n, r_np1 = (series(time + n * dt) for n in (-1, 0, 1))
+    return minmod(r_n - r_nm1, r_np1 - r_n)
 
 
 def minmod(a: float, b: float) -> float:
@@ -115,7 +115,7 @@ def minmod(a: float, b: float) -> float:
 
 @lru_cache(maxsize=64)
 def continued(series: Series, dt: float) -> Series:
-    """The series, linear for two more steps: q stands half a step behind the end of a run."""
+    """The series, linear for two more steps: q is needed half a step after the end of a run."""
     end = float(series.times[-1])
     a, b, c = (series(end - n * dt) for n in (2, 1, 0))
     times, values = np.append(series.times, end + 2.0 * dt), np.append(series.values, c + 2.0 * minmod(b - a, c - b))

@@ -63,18 +63,19 @@ def with_given_fluxes(
     setup: Any, sides: Any, z: np.ndarray, pair: Sequence[np.ndarray], along: str, time: float
 ) -> list[np.ndarray]:
     """Fluxes at faces at the start, `time` (p twice, or q before and after), with what sides prescribe."""
-    found = [flux.copy() for flux in pair]
+    fluxes = [flux.copy() for flux in pair]
     size, dt = setup.grid.dx if along == "x" else setup.grid.dy, setup.time_step
     depth, shared = np.maximum(z - setup.bed, 0.0), open_ends(sides, setup.grid.shape)
     for side in sides:
         if side.segment.side not in SIDES_ACROSS[along] or not side.gives_flux:
             continue
         where, inward = side.faces, -1.0 if side.segment.side == SIDES_ACROSS[along][1] else 1.0
-        for flux, given in zip(found, side.first_fluxes(time, dt), strict=True):
-            part = size / (2.0 * dt * shared[where])
-            most = _most_out(depth[where], -inward * flux[where], part, setup.gravity) if setup.drying else np.inf
-            flux[where] = np.where(setup.bed[where] < LAND, inward * np.maximum(given, -most), 0.0)
-    return found
+        for flux, value in zip(fluxes, side.first_fluxes(time, dt), strict=True):
+            speed_limit = size / (2.0 * dt * shared[where])
+            outwards = -inward * flux[where]
+            limit = _most_out(depth[where], outwards, speed_limit, setup.gravity) if setup.drying else np.inf
+            flux[where] = np.where(setup.bed[where] < LAND, inward * np.maximum(value, -limit), 0.0)
+    return fluxes
 
 
 def _most_out(h: np.ndarray, outwards: np.ndarray, part: np.ndarray, gravity: float) -> np.ndarray:
