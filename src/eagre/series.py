@@ -199,8 +199,8 @@ class Series:
 
     def mean(self, start: float, end: float) -> float:
         """Mean from `start` to a later `end`, s: the integral of the lines between the rows."""
-        inside = self.times[(self.times > start) & (self.times < end)]
-        times = np.concatenate([[start], inside, [end]])
+        first, last = np.searchsorted(self.times, start, "right"), np.searchsorted(self.times, end, "left")
+        times = np.concatenate([[start], self.times[first:last], [end]])
         values = np.interp(times, self.times, self.values)
         return float((0.5 * (values[1:] + values[:-1]) * np.diff(times)).sum() / (end - start))
 

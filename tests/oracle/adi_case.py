@@ -35,7 +35,9 @@ def value(series, time):
     if not isinstance(series, tuple):
         return float(series)
     times, values = series
-    k = max(n for n in range(len(times)) if times[n] <= time)
+    k = max((n for n in range(len(times)) if times[n] <= time), default=0)
+    if time < times[0]:
+        return float(values[0])
     if k == len(times) - 1:
         return float(values[k])
     part = (time - times[k]) / (times[k + 1] - times[k])
@@ -51,6 +53,33 @@ def mean(series, start, end):
     for a, b in pairwise(cuts):
         total += (b - a) / 6 * (value(series, a) + 4 * value(series, 0.5 * (a + b)) + value(series, b))
     return total / (end - start)
+
+
+def flux_at_step(series, time, dt, first=False):
+    """p of a side that is given a flux: what the trapezoidal rule of a step lacks is added to one of its ends.
+
+    To the end whose value it moves towards that of the other; of the first step the first value counts half.
+    """
+    found = value(series, time)
+    for begin in (time,) if first else (time - dt, time):
+        a, b = value(series, begin), value(series, begin + dt)
+        lacks = mean(series, begin, begin + dt) - (a + b) / 2
+        to_begin = lacks > 0 if b > a else lacks < 0 if b < a else False
+        if to_begin == (begin == time):
+            found += lacks * (2 if first else 1)
+    return found
+
+
+def limited(series, time, dt):
+    """The smaller of the changes of a series in the step before and after a time, 0 at an extreme."""
+    a, b = value(series, time) - value(series, time - dt), value(series, time + dt) - value(series, time)
+    return 0.0 if a * b <= 0 else min(a, b, key=abs)
+
+
+def flux_at_half(series, time, dt):
+    """q of a side that is given a flux: the mean of its step, less a quarter of the change of the limited slope."""
+    a, b = time - dt / 2, time + dt / 2
+    return mean(series, a, b) - (limited(series, b, dt) - limited(series, a, dt)) / 4
 
 
 def slope(a, size):
@@ -125,11 +154,15 @@ class Case:
         return {"coriolis": self.coriolis(), "stress": stress, "accel": accel}
 
     def condition(self, side, time):
-        """What a face of a side is given: a level, a flux a metre, the still level and twice the wave (8, 9)."""
+        """What a face of a side is given: a level, or the still level and twice the wave (9)."""
         now = value(side.series, time)
-        if side.kind == "flux":
-            return now / ((side.last - side.first) * (self.dy if side.name in ("west", "east") else self.dx))
         return side.level + 2 * now if side.kind == "waves" else now
+
+    def given_flux(self, side, time, first=False):
+        """What a face of a side is given as a flux a metre (8); first : of the start, q half a step after it."""
+        if side.name in ("west", "east"):
+            return flux_at_step(side.series, time, self.dt, first) / ((side.last - side.first) * self.dy)
+        return flux_at_half(side.series, time, self.dt) / ((side.last - side.first) * self.dx)
 
     def options(self, time, sweep):
         """For the sweep along x (0) or y (1) of the step that begins at `time` (section 3.2).
@@ -138,12 +171,15 @@ class Case:
         forces; their new fluxes at n + 1 and n + 3/2. Each mass equation spans half a step.
         """
         dt = self.dt
-        middle, end = time + (0.5, 1.0)[sweep] * dt, time + (1.0, 1.5)[sweep] * dt
+        middle = time + (0.5, 1.0)[sweep] * dt
         ny, nx = self.shape
         sides = {name: [None] * n for name, n in (("west", ny), ("east", ny), ("south", nx), ("north", nx))}
         for side in self.sides:
-            given = (side.kind, self.condition(side, end if side.kind == "flux" else middle))
-            sides[side.name][side.first : side.last] = [given] * (side.last - side.first)
+            if side.kind == "flux":
+                given = self.given_flux(side, time + (1.0 if side.name in ("west", "east") else 1.5) * dt)
+            else:
+                given = self.condition(side, middle)
+            sides[side.name][side.first : side.last] = [(side.kind, given)] * (side.last - side.first)
         begin = time + (0.0, 0.5)[sweep] * dt
         rain = mean(self.rain, begin, begin + 0.5 * dt) * np.broadcast_to(self.rain_pattern, self.shape)
         return adi.Options(
@@ -162,12 +198,19 @@ class Case:
         o = self.options(0.0, 0)
         ends = {"west": [], "east": [], "south": [], "north": []}
         for side in self.sides:
-            ends[side.name].append((side, self.condition(side, 0.0)))
+            along_x = side.name in ("west", "east")
+            ends[side.name].append((side, self.given_flux(side, 0.0 if along_x else self.dt / 2, first=along_x)))
         p = flux(z, h * self.velocity[0], self.centre_bed(), o, ends["west"], ends["east"])
         turned = adi.transposed(o)
         q = flux(z.T, (h * self.velocity[1]).T, self.centre_bed().T, turned, ends["south"], ends["north"]).T
         now = adi.Options(**{**vars(o), **self.forces(0.0)})
-        return z, p, *adi.half_step_start(z, p, q, self.centre_bed(), now)
+        before, after = adi.half_step_start(z, p, q, self.centre_bed(), now)
+        for side in self.sides:
+            if side.kind == "flux" and side.name in ("south", "north"):
+                face, cells = (0 if side.name == "south" else -1), slice(side.first, side.last)
+                change = limited(side.series, 0.0, self.dt) / ((side.last - side.first) * self.dx)
+                before[face, cells] -= change * np.where(o.land[face, cells], 0.0, 1.0 if face == 0 else -1.0)
+        return z, p, before, after
 
 
 def flux(z, discharge, d, o, low, high):

@@ -85,6 +85,8 @@ class ShallowWaterADICase(WaterCase):
 
         grid, corners, bed = self._terrain()
         options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
+        if precision is None and "precision" not in self.run.model_fields_set:
+            options["precision"] = None  # the model chooses
         if self.land is not None:
             options["land"] = np.broadcast_to(self._values("land", self.land, "where", grid, bed), grid.shape) != 0
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():

@@ -12,8 +12,10 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.setup import Setup
+from eagre.terms.collect import Terms
 
 STRIDE = 16.0  # m, between the levels from which runs count elevations
+LOST_RAIN = 1e-3  # part of the rain that single precision may lose before an unset precision becomes double
 RAIN_PART = 0.05  # of the rain of half a step, that a unit in the last place of elevations may be
 
 
@@ -48,6 +50,33 @@ def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np
     z = np.asarray(state["z"])
     kept = {name: values for name, values in state.items() if not name.startswith("maps")}
     return {**kept, "z": (z.astype(np.float64) + (theirs - level)).astype(z.dtype)}
+
+
+def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float) -> float:
+    """Return the part of the heaviest rain that rounding to single precision can lose, 0 without rain.
+
+    A sweep adds the rain of half a time step, r, to elevations z over the level of the run and rounds the sum: at most
+    half a unit in the last place of z is lost. The estimate is the mean of that unit over 2 r.
+    """
+    rates = [one.series.values.max() * float(np.max(one.values)) for one in terms.sources]
+    rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.places, strict=True) if not name)
+    if rain <= 0.0 or land.all():
+        return 0.0
+    z = surface[~land] - level_of("single", surface, land)
+    return float(np.spacing(np.abs(z).astype(np.float32)).mean()) / (2.0 * rain)
+
+
+def chosen_precision(
+    requested: str | None, terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float
+) -> tuple[str, str]:
+    """Return the precision of the run and, where it was not given and is not single, a sentence that says why."""
+    if requested is not None:
+        return requested, ""
+    lost = rain_lost_in_single(terms, surface, land, time_step)
+    if lost <= LOST_RAIN:
+        return "single", ""
+    why = f"single precision can lose {min(lost, 1.0):.1%} of the rain on this relief"
+    return "double", f'double precision was chosen because {why}; set precision = "single" to keep single precision'
 
 
 def fine_rain(setup: Setup) -> list[str]:

@@ -36,6 +36,7 @@ from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.inputs import (
     check_wet,
     checked_land,
+    chosen_precision,
     depth_of_dry_faces,
     fine_rain,
     level_of,
@@ -45,7 +46,7 @@ from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.setup import Setup
-from eagre.models.shallow_water_adi.start import face_flux, half_step
+from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages, asked_of, words_of
@@ -96,7 +97,8 @@ class ShallowWaterADI(Fields, BaseModel):
         The fastest kernels that there are for the device, or one plain cell a stage (slow; to compare).
     device : str, or a sequence of them
         "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
-    precision : {"single", "double"}
+    precision : {"single", "double"}, optional
+        Default "single", or "double" where single precision can lose more than 0.1 % of the rain on relief.
     start_time : float, s
     maps : Maps, optional
     averages : Averages, optional
@@ -151,21 +153,23 @@ class ShallowWaterADI(Fields, BaseModel):
         gravity: float = GRAVITY,
         kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
-        precision: str = "single",
+        precision: str | None = None,
         start_time: float = 0.0,
         maps: Maps | None = None,
         averages: Averages | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
-        self.device = device_for(device, self.kind, grid.cells, precision)
-        self.boundaries = checked_boundaries(boundaries)
-        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)
-        words = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(asked, precision)
-        check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
+        self.grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
+        _check_fields_fit(grid, device, precision or "single")
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
+        terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
+        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, step)
+        self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
+        averaged = asked_of(averages, self.variables, QUANTITIES.cells, maps)
+        size = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(averaged, precision)
+        check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         segments, self._initial_remarks = with_initial_water(
             self.boundaries.checked_segments(grid, gravity), grid, surface, np.where(dry_land, 0.0, thickness),
@@ -191,10 +195,8 @@ class ShallowWaterADI(Fields, BaseModel):
             deepest=float(np.where(dry_land, 0.0, thickness).max()),
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
-            maps=maps,
-            averages=asked,
-            lines=FluxLines(lines, grid) if lines else None,
-        )
+            maps=maps, averages=averaged, lines=FluxLines(lines, grid) if lines else None,
+        )  # fmt: skip
         check_wet(thickness, dry_land, self.setup.drying)
         self._start = one_of("start", start, ("half-step", "zero"))
         speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
@@ -216,10 +218,11 @@ class ShallowWaterADI(Fields, BaseModel):
             raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
-        p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
-        q = face_flux(self.setup, sides, surface, discharge[1], "y", start)
-        before, after = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
-        self._engine.set_state(surface, p, before, after)
+        p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
+        p, _ = with_given_fluxes(self.setup, sides, surface, (p, p), "x", start)
+        pair = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
+        pair = with_given_fluxes(self.setup, sides, surface, pair, "y", start)
+        self._engine.set_state(surface, p, *pair)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         lines = self.setup.lines
         self.lines = None if lines is None else LineSeries(lines, self._through_lines)
@@ -329,6 +332,8 @@ class ShallowWaterADI(Fields, BaseModel):
     @property
     def remarks(self) -> Sequence[str]:
         """What a user should know before the run."""
+        if self._why_precision:
+            return [*self._initial_remarks, self._why_precision]
         return [*self._initial_remarks, *(fine_rain(self.setup) if self.precision == "single" else ())]
 
     @property
@@ -371,8 +376,15 @@ class ShallowWaterADI(Fields, BaseModel):
             "lines": self._engine.method,
             "device": str(self.device),
             "precision": self.precision,
+            **({"precision_note": self._why_precision} if self._why_precision else {}),
             **walls_in_words(setup.walls),
         }
+
+
+def _check_fields_fit(grid: Grid, device: Any, precision: str) -> None:
+    """Raise an error if the fields alone do not fit, before arrays of the size of the grid are made on the host."""
+    chosen = device_for(device, ShallowWaterADI.kind, grid.cells, precision)
+    check_memory(grid, chosen, precision, DEVICE_WORDS, LARGEST_MARGIN)
 
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,14 +41,85 @@ class Side:
         """Whether the series is the flux itself."""
         return self.segment.condition.gives_flux
 
+    @property
+    def along_x(self) -> bool:
+        """Return True for a west or an east side."""
+        return self.segment.side in ("west", "east")
+
     def value_at(self, start: float, sweep: int, dt: float) -> float:
         """Value for sweep 0 (x) or 1 (y) of the step from `start`, s.
 
         A surface belongs to the middle of the x sweep's step, n + 1/2, and to n + 1 in the y sweep;
-        a flux to the end of its own step: n + 1 and n + 3/2.
+        a flux to the time of the new p, n + 1, or of the new q, n + 3/2.
         """
-        ahead = 1.0 + 0.5 * sweep if self.gives_flux else 0.5 + 0.5 * sweep
-        return self.series(start + ahead * dt)
+        if not self.gives_flux:
+            return self.series(start + (0.5 + 0.5 * sweep) * dt)
+        return self._flux_at(start + (1.0 if self.along_x else 1.5) * dt, dt)
+
+    def first_fluxes(self, start: float, dt: float) -> tuple[float, float]:
+        """Flux of a run that begins at `start`, s: p twice, or q half a step before and after the start."""
+        if self.along_x:
+            p = whole_step_flux(self.series, start, dt, first=True)
+            return p, p
+        q = self._flux_at(start + 0.5 * dt, dt)
+        return q - limited_change(self.series, start, dt), q
+
+    def _flux_at(self, time: float, dt: float) -> float:
+        return (whole_step_flux if self.along_x else half_step_flux)(self.series, time, dt)
+
+
+def whole_step_flux(series: Series, time: float, dt: float, first: bool = False) -> float:
+    """Flux p at a whole step, such that the trapezoidal rule of the steps has the integral of the series.
+
+    A step delivers dt (p_n + p_{n+1}) / 2, which is exact where the series is linear. What a step with a kink or a jump
+    inside lacks is added to one of its two fluxes: to the flux that moves towards the other one, so that no flux
+    leaves the range of the series.
+
+    first : no step comes before, and half of what is added counts.
+    """
+    value = series(time)
+    if series.is_constant:
+        return value
+    flux = value
+    for begin in (time,) if first else (time - dt, time):
+        low, high = series(begin), series(begin + dt)
+        lacking = series.mean(begin, begin + dt) - 0.5 * (low + high)
+        if (lacking * (high - low) > 0.0) == (begin == time):
+            flux += 2.0 * lacking if first else lacking
+    return flux
+
+
+def half_step_flux(series: Series, time: float, dt: float) -> float:
+    """Flux q at a half step: the mean over its step, less a quarter of what its limited slope changes by.
+
+    The two sweeps of a step deliver dt (q_{n-1/2} + 2 q_{n+1/2} + q_{n+3/2}) / 4. With the means alone the volume is
+    wrong by dt (q_{N+1/2} - q_{N-1/2}) / 4 after N steps, which the second part removes where the series is linear.
+    """
+    if series.is_constant:
+        return series(time)
+    longer, begin = continued(series, dt), time - 0.5 * dt
+    change = limited_change(longer, begin + dt, dt) - limited_change(longer, begin, dt)
+    return longer.mean(begin, begin + dt) - 0.25 * change
+
+
+def limited_change(series: Series, time: float, dt: float) -> float:
+    """Change over a step at `time`: the smaller of the changes before and after, 0 where their signs differ."""
+    r_nm1, r_n, r_np1 = (series(time + n * dt) for n in (-1, 0, 1))
+    return minmod(r_n - r_nm1, r_np1 - r_n)
+
+
+def minmod(a: float, b: float) -> float:
+    """The smaller of two numbers of one sign, else 0."""
+    return math.copysign(min(abs(a), abs(b)), a) if a * b > 0.0 else 0.0
+
+
+@lru_cache(maxsize=64)
+def continued(series: Series, dt: float) -> Series:
+    """The series, linear for two more steps: q is needed half a step after the end of a run."""
+    end = float(series.times[-1])
+    a, b, c = (series(end - n * dt) for n in (2, 1, 0))
+    times, values = np.append(series.times, end + 2.0 * dt), np.append(series.values, c + 2.0 * minmod(b - a, c - b))
+    return Series(times, values, series.name)
 
 
 def sides_of(segments: Sequence[Segment], level: float) -> list[Side]:

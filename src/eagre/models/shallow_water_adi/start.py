@@ -49,25 +49,33 @@ def stopped_at_walls(
     return fluxes
 
 
-def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, along: str, time: float) -> np.ndarray:
-    """Flux at faces from the unit discharge at centres: means, what a side prescribes, 0 through what is closed."""
+def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, along: str) -> np.ndarray:
+    """Flux at faces from the unit discharge at centres: means, and 0 through what is closed."""
     faces = faces_of(discharge, along)
     flux = np.where(open_faces(setup, z, along), faces, 0.0)
-    names, size = SIDES_ACROSS[along], setup.grid.dx if along == "x" else setup.grid.dy
+    for side in sides:
+        if side.segment.side in SIDES_ACROSS[along] and side.kind != WALL:
+            flux[side.faces] = np.where(setup.bed[side.faces] < LAND, faces[side.faces], 0.0)
+    return flux
+
+
+def with_given_fluxes(
+    setup: Any, sides: Any, z: np.ndarray, pair: Sequence[np.ndarray], along: str, time: float
+) -> list[np.ndarray]:
+    """Fluxes at faces at the start, `time` (p twice, or q before and after), with what sides prescribe."""
+    fluxes = [flux.copy() for flux in pair]
+    size, dt = setup.grid.dx if along == "x" else setup.grid.dy, setup.time_step
     depth, shared = np.maximum(z - setup.bed, 0.0), open_ends(sides, setup.grid.shape)
     for side in sides:
-        if side.segment.side not in names or side.kind == WALL:
+        if side.segment.side not in SIDES_ACROSS[along] or not side.gives_flux:
             continue
-        high = side.segment.side == names[1]
-        where, inward = side.faces, -1.0 if high else 1.0
-        wet = setup.bed[where] < LAND
-        given = faces[where]
-        if side.gives_flux:
-            part = size / (2.0 * setup.time_step * shared[where])
-            most = _most_out(depth[where], -inward * given, part, setup.gravity) if setup.drying else np.inf
-            given = inward * np.maximum(side.series(time), -most)
-        flux[where] = np.where(wet, given, 0.0)
-    return flux
+        where, inward = side.faces, -1.0 if side.segment.side == SIDES_ACROSS[along][1] else 1.0
+        for flux, value in zip(fluxes, side.first_fluxes(time, dt), strict=True):
+            speed_limit = size / (2.0 * dt * shared[where])
+            outwards = -inward * flux[where]
+            limit = _most_out(depth[where], outwards, speed_limit, setup.gravity) if setup.drying else np.inf
+            flux[where] = np.where(setup.bed[where] < LAND, inward * np.maximum(value, -limit), 0.0)
+    return fluxes
 
 
 def _most_out(h: np.ndarray, outwards: np.ndarray, part: np.ndarray, gravity: float) -> np.ndarray:
