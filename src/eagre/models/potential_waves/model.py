@@ -45,6 +45,7 @@ from eagre.models.potential_waves.outputs import (
     settings_of,
     variables_of,
 )
+from eagre.models.potential_waves.predicted_errors import mean_wave_number
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
@@ -193,6 +194,7 @@ class PotentialWaves(BaseModel):
             linear=bool(linear),
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
+            initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
             smallest=smallest_psi(surface, h, zones, paddles, grid, g),
             gravity=g,
             zones=checked_zones(zones, grid, wraps, paddles),
