@@ -20,6 +20,7 @@ from eagre.models.potential_waves.laplace_bands import LaplaceBands
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
+from eagre.models.potential_waves.surface_filter import SurfaceFilter
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max")
 
@@ -66,6 +67,7 @@ class Engine:
         self._steps.taken = self._take_up
         self._rates: Any = self.laplace.surface_zeros(2) if inlets else None
         self._set_rates: list[Any] = list(self.laplace.rates(self._rates, setup.gravity)) if inlets else []
+        self._filter = SurfaceFilter(self.laplace) if setup.surface_filter else None
         self.counts = {"steps": 0.0, "iterations": 0.0, "dt_min": math.inf, "dt_max": 0.0}
 
     # -- steps --------------------------------------------------------------------------------------
@@ -85,6 +87,8 @@ class Engine:
             self._aim()
             counts["iterations"] += self._steps.step(part)
             counts["steps"] += 1.0
+            if self._filter is not None and counts["steps"] % self.setup.surface_filter == 0.0:
+                self._filter.apply()
             counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
 
     def _parts(self, dt: float) -> int:

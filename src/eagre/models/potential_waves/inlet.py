@@ -245,8 +245,10 @@ class Inlet:
             return speed, acceleration
         sample = self._laplace.device.pick
         surface = sample(self._laplace.eta, *self._edge)[0]
-        eta, rate = (float(self._edge_weights @ row) for row in (surface, sample(rates, *self._edge)[0]))
-        rise = float(self._edge_weights @ self._rise(surface))
+        eta, rate, rise = (
+            float((self._edge_weights * row).sum())  # the same bits on several devices, unlike a product of matrices
+            for row in (surface, sample(rates, *self._edge)[0], self._rise(surface))
+        )
         if self._target is not None:
             speed -= self._let_out * (eta - self._target(time))
         if self._position is not None:
@@ -261,7 +263,7 @@ class Inlet:
         """Return eta_t at the side per velocity U, (n,): a_z, since the surface is level across a wall."""
         k = (2.0 * np.arange(TERMS) + 1.0) * math.pi / (HEIGHT * self._depth)
         zeta = self._depth + (0.0 if self._linear else 1.0) * eta
-        return np.sin(np.multiply.outer(zeta, k)) @ self._f
+        return (np.sin(np.multiply.outer(zeta, k)) * self._f).sum(axis=1)
 
 
 def with_forcing(forcing: Sequence[Forcing], time: float, rates: Any) -> list[tuple[Inlet, float, float]]:

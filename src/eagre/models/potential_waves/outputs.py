@@ -100,6 +100,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "gravity": setup.gravity,
     }
     found |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}
+    if setup.surface_filter:
+        found["surface_filter"] = setup.surface_filter
     if setup.breaking is not None:
         found |= dict(zip(("breaking_limit", "breaking_steepest", "breaking_strength"), setup.breaking, strict=True))
     if setup.statistics is not None:

@@ -48,7 +48,7 @@ def celerity_error(vertical: Vertical, kh: float) -> float:
 
 
 def better_layers(vertical: Vertical, kh: float) -> Vertical | None:
-    """Return layers on which the celerity is right to `MAX_CELERITY_ERROR`, as few as possible; None above `MAX_LAYERS`."""
+    """Return layers on which the celerity is right to `MAX_CELERITY_ERROR`; None above `MAX_LAYERS`."""
     nz = vertical.nz
     while nz <= MAX_LAYERS:
         layers = Vertical(nz, vertical.order, True)
