@@ -143,13 +143,13 @@ def remarks_of(setup: Setup) -> list[str]:
     """The time step beside its limit, relative depths, and what costs accuracy."""
     grid = setup.grid
     longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
-    found = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
+    notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
     for zone in setup.zones:
-        found += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
-    found += _overlaps(setup)
-    found += [f"paddle in the {_paddle_text(one)}: {_movement(one, setup)}" for one in setup.paddles]
-    found += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
-    return found + _celerity_notes(setup) + _reflection_notes(setup) + _wall_remarks(setup)
+        notes += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+    notes += _overlaps(setup)
+    notes += [f"paddle in the {_paddle_text(one)}: {_movement(one, setup)}" for one in setup.paddles]
+    notes += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
+    return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_remarks(setup)
 
 
 def _waves_of(setup: Setup) -> list[tuple[str, float]]:
