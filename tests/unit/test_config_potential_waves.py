@@ -233,7 +233,8 @@ def test_paddles_and_sponges():
     assert piston.absorbs and piston.speed == pytest.approx(0.01 * np.pi / np.sqrt(2.0), rel=0.05)
     assert (layer.side, layer.width, layer.period, layer.strength) == ("east", 4.0, 2.0, 6.0)
     assert model.settings()["paddle_1"] == "west, absorbs"
-    assert {"paddle in the west, absorbs", "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.remarks)
+    moved = "paddle in the west, absorbs: piston, displacement 0 to 0.01 m"
+    assert {moved, "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.remarks)
     model.advance(0.5)
     assert model.field("surface_elevation").max() > 1e-3 and "volume_error" not in model.diagnostics()
 

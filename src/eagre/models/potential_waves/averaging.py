@@ -1,6 +1,7 @@
 """What the potential-flow waves can average over time (`eagre.kernels.averages`): the surface and its velocity.
 
-At the surface the velocity is ``u = phi~_x - w~ eta_x``, v likewise, and w~ itself.
+At the surface the velocity is ``u = phi~_x - w~ eta_x``, v likewise, and w~ itself,
+plus the velocities that paddles add.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eagre.backend.cells import cell
+from eagre.backend.cells import cell, switch
 from eagre.checks import checked_number
 from eagre.fields import Variable
 from eagre.kernels.averages import Quantities
@@ -18,43 +19,53 @@ from eagre.stepping.averaging import MomentAverages
 
 
 @cell
-def surface_elevation(j, i, fields, w, lines):
+def surface_elevation(j, i, fields, w, paddle_velocity, lines):
     """Over still water, m."""
     return fields[0, j, i]
 
 
 @cell
-def surface_potential(j, i, fields, w, lines):
+def surface_potential(j, i, fields, w, paddle_velocity, lines):
     """phi~, m2 s-1."""
     return fields[1, j, i]
 
 
 @cell
-def velocity_x(j, i, fields, w, lines):
+def velocity_x(j, i, fields, w, paddle_velocity, lines):
     """u at the surface, m s-1."""
-    found = along_x(fields, 1, j, i, lines.x, lines.periodic_x)
+    velocity = along_x(fields, 1, j, i, lines.x, lines.periodic_x)
     if NONLINEAR:
-        found -= w[0, j, i] * along_x(fields, 0, j, i, lines.x, lines.periodic_x)
-    return found
+        velocity -= w[0, j, i] * along_x(fields, 0, j, i, lines.x, lines.periodic_x)
+    if PADDLES:
+        velocity += paddle_velocity[0, j, i]
+    return velocity
 
 
 @cell
-def velocity_y(j, i, fields, w, lines):
+def velocity_y(j, i, fields, w, paddle_velocity, lines):
     """v at the surface, m s-1."""
-    found = along_y(fields, 1, j, i, lines.y, lines.periodic_y)
+    velocity = along_y(fields, 1, j, i, lines.y, lines.periodic_y)
     if NONLINEAR:
-        found -= w[0, j, i] * along_y(fields, 0, j, i, lines.y, lines.periodic_y)
-    return found
+        velocity -= w[0, j, i] * along_y(fields, 0, j, i, lines.y, lines.periodic_y)
+    if PADDLES:
+        velocity += paddle_velocity[1, j, i]
+    return velocity
 
 
 @cell
-def velocity_z(j, i, fields, w, lines):
+def velocity_z(j, i, fields, w, paddle_velocity, lines):
     """w~ at the surface, m s-1."""
-    return w[0, j, i]
+    velocity = w[0, j, i]
+    if PADDLES:
+        velocity += paddle_velocity[2, j, i]
+    return velocity
 
 
+PADDLES = switch(
+    "PADDLES", False
+)  # whether `paddle_velocity` holds the velocity that paddles add at the surface, (3, ny, nx)
 QUANTITIES = Quantities(
-    "fields, w, lines",
+    "fields, w, paddle_velocity, lines",
     {
         "surface_elevation": surface_elevation, "surface_potential": surface_potential, "velocity_x": velocity_x,
         "velocity_y": velocity_y, "velocity_z": velocity_z,
@@ -83,6 +94,7 @@ class SurfaceAverages(MomentAverages):
     """The averages of a run; in double precision, as the surface is."""
 
     def __init__(self, engine: Any, asked: Asked | None) -> None:
-        laplace, switches = engine.laplace, {"NONLINEAR": not engine.setup.linear}
-        fields = laplace.fields, laplace.w, laplace.lines
+        laplace, paddle_velocity = engine.laplace, engine.paddle_velocity
+        switches = {"NONLINEAR": not engine.setup.linear, "PADDLES": paddle_velocity is not None}
+        fields = laplace.fields, laplace.w, laplace.w if paddle_velocity is None else paddle_velocity, laplace.lines
         super().__init__(engine, QUANTITIES, *fields, asked=asked, precision="double", switches=switches)

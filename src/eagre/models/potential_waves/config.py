@@ -131,10 +131,14 @@ class PaddleSection(Section):
 
     side: Side = Field(description="west, east, south or north", examples=["west"])
     velocity: SpeedSignal | None = Field(
-        default=None, description="of the paddle, m/s, positive into the water", examples=[{"file": "paddle.csv"}]
+        default=None,
+        description="of the paddle or the water, m/s, positive into the water; a number is an inflow",
+        examples=[{"file": "paddle.csv"}],
     )
     position: LengthSignal | None = Field(
-        default=None, description="in place of velocity: of the paddle, metres", examples=[{"file": "paddle.csv"}]
+        default=None,
+        description="instead of velocity: position of the paddle, metres, within one depth of its first value",
+        examples=[{"file": "paddle.csv"}],
     )
     absorbs: bool = Field(default=False, description="whether long waves that come to it are let out")
     target: LengthSignal = Field(

@@ -13,12 +13,14 @@ from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.averaging import OF_THE_SURFACE, SurfaceAverages
 from eagre.models.potential_waves.breaking import Breaker, Breaking
+from eagre.models.potential_waves.inlet import with_forcing
 from eagre.models.potential_waves.kinematics import Flow
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.laplace_bands import LaplaceBands
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
+from eagre.models.potential_waves.surface_filter import SurfaceFilter
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max")
 
@@ -53,13 +55,19 @@ class Engine:
         if setup.breaking is not None:
             known = (self.laplace, setup.depth, setup.spacing, setup.periodic, setup.gravity)
             self.breaking = Breaking(*known, *setup.breaking)
+        inlets = [paddle.inlet(self.laplace, setup) for paddle in setup.paddles]
+        sponges = [layer.sponge(self.laplace, setup) for layer in setup.sponges]
+        self._sides: list[Any] = [*inlets, *sponges]
+        self.paddle_velocity = self.laplace.surface_zeros(3) if inlets else None
         self.averages = SurfaceAverages(self, setup.averages)
         self.statistics = None if setup.statistics is None else SurfaceAverages(self, setup.statistics)
-        forcing: list[Any] = [paddle.inlet(self.laplace, setup) for paddle in setup.paddles]
-        forcing += [] if self.breaking is None else [self.breaking]
-        forcing += [layer.sponge(self.laplace, setup) for layer in setup.sponges]  # last: they take the whole of eta_t
+        breaking = [] if self.breaking is None else [self.breaking]
+        forcing = [*inlets, *breaking, *sponges]  # sponges last: they take the whole of eta_t
         self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones, forcing)
         self._steps.taken = self._take_up
+        self._rates: Any = self.laplace.surface_zeros(2) if inlets else None
+        self._set_rates: list[Any] = list(self.laplace.rates(self._rates, setup.gravity)) if inlets else []
+        self._filter = SurfaceFilter(self.laplace) if setup.surface_filter else None
         self.counts = {"steps": 0.0, "iterations": 0.0, "dt_min": math.inf, "dt_max": 0.0}
 
     # -- steps --------------------------------------------------------------------------------------
@@ -79,6 +87,8 @@ class Engine:
             self._aim()
             counts["iterations"] += self._steps.step(part)
             counts["steps"] += 1.0
+            if self._filter is not None and counts["steps"] % self.setup.surface_filter == 0.0:
+                self._filter.apply()
             counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
 
     def _parts(self, dt: float) -> int:
@@ -109,9 +119,16 @@ class Engine:
 
     def _take_up(self, time: float) -> None:
         """Take up the state of a time, s, whose vertical velocity is there."""
-        self.averages.take_up(time)
+        self._average(time)
         if self.statistics is not None:
             self.statistics.take_up(time)
+
+    def _average(self, time: float) -> None:
+        """Add the state of a time, s, to the averages."""
+        averages = self.averages.asked
+        if averages is not None and not set(averages.planes.quantities) <= OF_THE_SURFACE:
+            self._find_paddle_velocity(time)
+        self.averages.take_up(time)
 
     def begin(self, clock: Callable[[], float]) -> None:
         """Begin averages now; clock : tells the time, s."""
@@ -122,7 +139,7 @@ class Engine:
         """The averages, with the present state taken up if its flow can be found."""
         asked = self.averages.asked
         if asked is not None and (set(asked.planes.quantities) <= OF_THE_SURFACE or self.look()):
-            self.averages.take_up(self._clock())
+            self._average(self._clock())
         return self.averages.state()
 
     def statistics_now(self) -> dict[str, np.ndarray]:
@@ -141,9 +158,10 @@ class Engine:
             If there is none.
         """
         self.look()
-        found = Flow(self.laplace, self.setup.gravity, self._steps.small, linear=self.setup.linear)
-        found.update()
-        return found
+        known = self.laplace, self.setup.gravity, self._steps.small
+        flow = Flow(*known, linear=self.setup.linear, forcing=self._sides)
+        flow.update(self._clock())
+        return flow
 
     @property
     def iterations_a_solve(self) -> float:
@@ -159,6 +177,24 @@ class Engine:
     def surface(self) -> np.ndarray:
         """Elevation, m, and the potential on it, m2/s, (2, ny, nx), float64."""
         return self.device.host(self.laplace.fields)
+
+    def velocity_of_paddles(self) -> np.ndarray:
+        """Return what paddles add to the velocity at the surface, (3, ny, nx), m/s; NaN where unknown."""
+        if self.paddle_velocity is None:
+            return np.zeros((3, *self.setup.grid.shape))
+        if not self.look():
+            return np.full((3, *self.setup.grid.shape), np.nan)
+        self._find_paddle_velocity(self._clock())
+        return self.device.host(self.paddle_velocity)
+
+    def _find_paddle_velocity(self, time: float) -> None:
+        """Find the velocity that paddles add at the surface at a time, s, whose vertical velocity is there."""
+        if self.paddle_velocity is None:
+            return
+        self.device.run(self._set_rates)
+        self.device.fill(self.paddle_velocity, np.zeros((3, *self.setup.grid.shape)))
+        for inlet, speed, _ in with_forcing(self._sides, time, self._rates):
+            inlet.add_velocity(speed, self.paddle_velocity)
 
     def vertical_velocity(self) -> np.ndarray:
         """Of the water at the surface, (ny, nx), m/s, float64; NaN where it cannot be found."""

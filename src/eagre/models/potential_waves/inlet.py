@@ -10,7 +10,18 @@ With s the distance from the side and zeta = z + h over a height of 4 h, above t
 
     a = -U sum f_n / k_n exp(-k_n s) cos(k_n zeta),   k_n = n pi / (4 h),   n odd
 
-so that it is gone some depths from the side, where the bed may be any. Sources: Y. Agnon, H. B. Bingham,
+so that it is gone some depths from the side, where the bed may be any.
+
+A piston at a distance X from the side displaces the volume X (h + eta) per width. To second order the flux through
+the side is therefore the rate of that volume, and its mean is zero for a piston that returns to its place::
+
+    U (h + eta) = X' (h + eta) + X eta_t
+
+Here eta_t contains the part U a_z of the piston itself, so that the relation is solved for U. The velocity stays
+uniform over the depth; the second-order part of its profile is not represented. Source: H. A. Schaffer, Ocean Eng. 23,
+47-88 (1996), doi:10.1016/0029-8018(95)00008-B.
+
+Sources: Y. Agnon, H. B. Bingham,
 Eur. J. Mech. B 18, 527-534 (1999), doi:10.1016/S0997-7546(99)80047-8; G. Ducrozet, F. Bonnefoy, D. Le Touze,
 P. Ferrant, Eur. J. Mech. B 34, 19-34 (2012), doi:10.1016/j.euromechflu.2012.01.017, section 2.
 Active absorption after P. Higuera, J. L. Lara, I. J. Losada, Coastal Eng. 71, 102-118 (2013),
@@ -20,13 +31,14 @@ doi:10.1016/j.coastaleng.2012.07.002: waves that come to the side are let out by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.errors import InputError
+from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
 from eagre.models.potential_waves.zones import SIDES, across_x, from_side
@@ -96,6 +108,15 @@ def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
     rates[1, j, i] -= rate
 
 
+@cell
+def set_off(j, i, eta, velocity, speed, wall):
+    """Add the velocity of a at the surface, m/s."""
+    _, a_n, a_z = of_wall(eta, j, i, wall)
+    velocity[0, j, i] += speed * wall.n_x * a_n
+    velocity[1, j, i] += speed * wall.n_y * a_n
+    velocity[2, j, i] += speed * a_z
+
+
 # -- what is done with them -----------------------------------------------------------------------
 
 
@@ -109,7 +130,8 @@ class Inlet:
         Depth of still water, m; flat along the side and some depths in front of it.
     side : {"west", "east", "south", "north"}
     velocity, acceleration : callable
-        U and dU/dt of a time in s, m/s and m/s2, positive into the water: those of the paddle, if it moves little.
+        Velocity of the paddle or of the inflow and its rate of change, of a time in s, m/s and m/s2, positive into the
+        water.
     gravity : float
         m/s2.
     linear : bool
@@ -119,6 +141,9 @@ class Inlet:
         where `target_rate` is left out.
     target_rate : callable, optional
         m/s.
+    position : callable, optional
+        Distance of a paddle from the side, m, of a time in s, positive into the water. Without it the side
+        is an inlet that does not move. Not used by a linear problem.
 
     Raises
     ------
@@ -127,9 +152,8 @@ class Inlet:
 
     Notes
     -----
-    Good values: flat for 9 depths; 30 points a length of what is made. Limits: the potential of the model, and what
-    `Flow` finds, are without a: up to some depths from the side velocities lack it. A moving paddle is taken at its
-    place of rest. Where the surface meets a piston the linear problem is singular, and the heights that are made
+    Good values: flat for 9 depths; 30 points per wave length. Limits: the potential of the model does not contain
+    a. Where the surface meets a piston the linear problem is singular, and the heights that are made
     converge slowly: 2 % too much at 15 points a length, 0.8 % at 30. Absorption is that of long waves: it returns below
     5 % at k h = 0.3 and more of shorter ones.
     """
@@ -137,6 +161,7 @@ class Inlet:
     def __init__(
         self, laplace: Laplace, h: np.ndarray, side: str, velocity: Signal, acceleration: Signal, gravity: float,
         *, linear: bool = False, target: Signal | None = None, target_rate: Signal | None = None,
+        position: Signal | None = None,
     ) -> None:  # fmt: skip
         if side not in SIDES:
             raise InputError(f"an inlet along the {side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
@@ -151,30 +176,110 @@ class Inlet:
         device, sign = laplace.device, -1.0 if last else 1.0
         self._laplace, self._velocity, self._acceleration = laplace, velocity, acceleration
         self._target, self._target_rate = target, target_rate
+        self._position = None if linear else position
         self._let_out = math.sqrt(gravity / depth)
-        self._edge = _edge(laplace.shape, side)
+        self._edge, self._edge_weights = _edge(laplace.shape, side, laplace.periodic[int(not in_x)])
+        self._linear, self._depth, self._f = linear, depth, shares()
+        self._origin = float((x if in_x else y)[-1 if last else 0]), int(not in_x), sign
         self._wall = Wall(
             device.array(away if in_x else np.zeros(x.size)), device.field(np.zeros(y.size) if in_x else away, axis=-1),
-            sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(shares()),
+            sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(self._f),
         )  # fmt: skip
         switches = {"BENDS": not linear}
-        self._loops = [device.loop(entry, "double", switches) for entry in (lift, push)]
+        self._loops = [device.loop(entry, "double", switches) for entry in (lift, push, set_off)]
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
         """As `Forcing.add`."""
-        laplace = self._laplace
-        device, speed, acceleration = laplace.device, self._velocity(time), self._acceleration(time)
-        if self._target is not None:
-            eta = float(device.pick(laplace.eta, *self._edge).mean())
-            speed -= self._let_out * (eta - self._target(time))
+        self.apply(self.motion(time, rates), rates)
+
+    def apply(self, motion: tuple[float, float], rates: Any) -> None:
+        """Add to the rates what a side with this velocity, m/s, and rate of change, m/s2, does to the surface."""
+        laplace, device = self._laplace, self._laplace.device
+        speed, acceleration = motion
         known = laplace.eta, rates, speed, self._wall, laplace.lines
         device.run([device.over(self._loops[0], laplace.shape, known)])
-        if self._target is not None:
-            rate = float(device.pick(rates, *self._edge)[0].mean())
-            wanted = self._target_rate(time) if self._target_rate is not None else 0.0
-            acceleration -= self._let_out * (rate - wanted)
         known = laplace.eta, laplace.phi, rates, speed, acceleration, self._wall, laplace.lines
         device.run([device.over(self._loops[1], laplace.shape, known)])
+
+    def add_velocity(self, speed: float, velocity: Any) -> None:
+        """Add grad a of a velocity U, m/s, at the surface to the array on the device, (3, ny, nx), m/s."""
+        laplace, device = self._laplace, self._laplace.device
+        known = laplace.eta, velocity, speed, self._wall
+        device.run([device.over(self._loops[2], laplace.shape, known)])
+
+    def potential(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return a of U = 1 m/s with its derivatives at points, m.
+
+        Returns
+        -------
+        a : (n,), m
+        gradient : (3, n)
+            By x, y, z.
+        second : (3, 3, n), 1/m
+        """
+        k = (2.0 * np.arange(TERMS) + 1.0) * math.pi / (HEIGHT * self._depth)
+        first, along, sign = self._origin
+        away = sign * ((y if along else x) - first)
+        decay = self._f * np.exp(-np.multiply.outer(away, k))
+        angle = np.multiply.outer(z + self._depth, k)
+        cosine, sine = decay * np.cos(angle), decay * np.sin(angle)
+        gradient, second = np.zeros((3, away.size)), np.zeros((3, 3, away.size))
+        gradient[along], gradient[2] = sign * cosine.sum(axis=1), sine.sum(axis=1)
+        second[along, along] = -(cosine @ k)
+        second[along, 2] = second[2, along] = -sign * (sine @ k)
+        second[2, 2] = cosine @ k
+        return -(cosine @ (1.0 / k)), gradient, second
+
+    def motion(self, time: float, rates: Any) -> tuple[float, float]:
+        """Return the velocity of the water at the side, m/s, and its rate of change, m/s2.
+
+        Parameters
+        ----------
+        time : float
+            s.
+        rates : array on the device, (2, ny, nx)
+            Rates of the surface without this side, m/s and m2/s2.
+        """
+        speed, acceleration = self._velocity(time), self._acceleration(time)
+        if self._target is None and self._position is None:
+            return speed, acceleration
+        sample = self._laplace.device.pick
+        surface = sample(self._laplace.eta, *self._edge)[0]
+        eta, rate, rise = (
+            float((self._edge_weights * row).sum())  # the same bits on several devices, unlike a product of matrices
+            for row in (surface, sample(rates, *self._edge)[0], self._rise(surface))
+        )
+        if self._target is not None:
+            speed -= self._let_out * (eta - self._target(time))
+        if self._position is not None:
+            ratio = self._position(time) / (self._depth + eta)
+            speed = (speed + ratio * rate) / (1.0 - ratio * rise)
+        if self._target is not None:
+            target_rate = self._target_rate(time) if self._target_rate is not None else 0.0
+            acceleration -= self._let_out * (rate + speed * rise - target_rate)
+        return speed, acceleration
+
+    def _rise(self, eta: np.ndarray) -> np.ndarray:
+        """Return eta_t at the side per velocity U, (n,): a_z, since the surface is level across a wall."""
+        k = (2.0 * np.arange(TERMS) + 1.0) * math.pi / (HEIGHT * self._depth)
+        zeta = self._depth + (0.0 if self._linear else 1.0) * eta
+        return (np.sin(np.multiply.outer(zeta, k)) * self._f).sum(axis=1)
+
+
+def with_forcing(forcing: Sequence[Forcing], time: float, rates: Any) -> list[tuple[Inlet, float, float]]:
+    """Add to the rates of the surface what acts on it at a time, s; return velocity and its rate of each side.
+
+    forcing : paddles and sponges; breaking waves change with steps.
+    """
+    motions = []
+    for one in forcing:
+        if isinstance(one, Inlet):
+            motion = one.motion(time, rates)
+            one.apply(motion, rates)
+            motions.append((one, *motion))
+        else:
+            one.add(time, 0.0, 0, rates)
+    return motions
 
 
 def shares() -> np.ndarray:
@@ -196,12 +301,16 @@ def stroke_of_height(height: float, wave_number: float, depth: float) -> float:
     return height * (math.sinh(2.0 * kh) + 2.0 * kh) / (4.0 * math.sinh(kh) ** 2)
 
 
-def _edge(shape: tuple[int, ...], side: str) -> tuple[np.ndarray, np.ndarray]:
-    """Indices j, i of the points of a side."""
+def _edge(shape: tuple[int, ...], side: str, periodic: bool) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Return indices j, i of the points of a side and their weights in a mean; a point in a corner counts half."""
     ny, nx = shape
-    if across_x(side):
-        return np.arange(ny), np.full(ny, 0 if side == "west" else nx - 1)
-    return np.full(nx, 0 if side == "south" else ny - 1), np.arange(nx)
+    count = ny if across_x(side) else nx
+    weights = np.ones(count)
+    if not periodic and count > 1:
+        weights[[0, -1]] = 0.5
+    along, fixed = np.arange(count), np.full(count, 0 if side in ("west", "south") else -1)
+    edge = (along, fixed % nx) if across_x(side) else (fixed % ny, along)
+    return edge, weights / weights.sum()
 
 
 def _check_bed(h: np.ndarray, away: np.ndarray, depth: float, side: str) -> None:

@@ -11,15 +11,21 @@ surface. So it is found by the same Laplace problem, at the instant, and not fro
 A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009), doi:10.1016/j.jcp.2008.11.028,
 equations 1 to 5; for phi_t R. Cointe, P. Geyer, B. King, B. Molin, M. Tramoni, Proc. 18th Symp. Naval Hydrodynamics
 (1990), 85-99.
+
+Near a paddle the potential of the model does not contain U a (`eagre.models.potential_waves.inlet`). The derivatives of
+U a are known and are added, and U_t a is added to phi_t.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.constants import WATER_DENSITY
+from eagre.models.potential_waves.forcing import Forcing
+from eagre.models.potential_waves.inlet import Inlet, with_forcing
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.probes import Column, Probes
 
@@ -73,22 +79,25 @@ class Flow:
         kg/m3.
     linear : bool
         As of the problem: the surface is at z = 0, and there is no square of the velocity.
+    forcing : sequence of Forcing
+        Paddles and sponges.
     """
 
     def __init__(
         self, laplace: Laplace, gravity: float, small: float, density: float = WATER_DENSITY,
-        linear: bool = False,
+        linear: bool = False, forcing: Sequence[Forcing] = (),
     ) -> None:  # fmt: skip
         self._laplace, self._gravity, self._small = laplace, float(gravity), small
-        self._density, self._linear = density, linear
+        self._density, self._linear, self._forcing = density, linear, forcing
+        self._motions: list[tuple[Inlet, float, float]] = []
         layers = laplace.vertical.nz + 1
         self._psi, self._psi_t = laplace.zeros(layers), laplace.zeros(layers)
         self._own_psi, self._own_w = laplace.zeros(layers), laplace.zeros(1)
         self._own_fields, self._rates = laplace.surface_zeros(2), laplace.surface_zeros(2)
         self._set_rates = laplace.rates(self._rates, self._gravity)
 
-    def update(self) -> None:
-        """Find the flow of the surface of the moment: two Laplace problems.
+    def update(self, time: float = 0.0) -> None:
+        """Find the flow of the surface of the moment, whose time is `time`, s: two Laplace problems.
 
         Raises
         ------
@@ -104,16 +113,17 @@ class Flow:
         for own, array in kept:
             device.copy(own, array)
         try:
-            self._solve()
+            self._solve(time)
         finally:
             for own, array in kept:
                 device.copy(array, own)
 
-    def _solve(self) -> None:
+    def _solve(self, time: float) -> None:
         """Both Laplace problems, in the arrays of the problem."""
         laplace, device = self._laplace, self._laplace.device
         laplace.solve(self._small)
         device.run(self._set_rates)
+        self._motions = with_forcing(self._forcing, time, self._rates)
         device.copy(self._psi, laplace.psi)
         self._surface_rate()
         device.copy(laplace.psi, self._psi_t)
@@ -140,7 +150,11 @@ class Flow:
         device = self._laplace.device
         column = probes.column(lambda j, i: device.pick(self._own_fields, j, i)[0], self._linear)
         phi, rate = (self._derivatives(probes, column, *both) for both in self._potentials())
-        return _kinematics(column, phi, rate, self._gravity, self._density, self._linear)
+        flow, local = _Potential.of(column, phi), _Potential.of(column, rate)
+        for inlet, speed, acceleration in self._motions:
+            known = inlet.potential(probes.x, probes.y, column.z)
+            flow, local = flow.plus(speed, known), local.plus(acceleration, known)
+        return _kinematics(column, flow, local, self._gravity, self._density, self._linear)
 
     def _potentials(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         return (self._psi, self._own_fields[1:]), (self._psi_t, self._rates[1:])
@@ -170,12 +184,31 @@ def _gradient_of_gradient(column: Column, f: Array) -> Array:
     return np.stack([np.stack([xx, xy, xz]), np.stack([xy, yy, yz]), np.stack([xz, yz, lap / c.d**2])])
 
 
-def _kinematics(c: Column, phi: Array, rate: Array, gravity: float, density: float, linear: bool) -> Kinematics:
-    velocity, local = _gradient(c, phi), _gradient(c, rate)
-    pressure, total = -density * rate[0], local
+class _Potential(NamedTuple):
+    """A potential at n points, its gradient, (3, n), and second derivatives, (3, 3, n), by x, y, z."""
+
+    value: Array
+    gradient: Array
+    second: Array
+
+    @classmethod
+    def of(cls, column: Column, f: Array) -> _Potential:
+        """Return what the derivatives on layers, (10, n), are in x, y, z."""
+        return cls(f[0], _gradient(column, f), _gradient_of_gradient(column, f))
+
+    def plus(self, factor: float, known: tuple[Array, Array, Array]) -> _Potential:
+        """Return the sum with another potential times a factor."""
+        return _Potential(*(value + factor * other for value, other in zip(self, known, strict=True)))
+
+
+def _kinematics(
+    c: Column, phi: _Potential, rate: _Potential, gravity: float, density: float, linear: bool
+) -> Kinematics:
+    velocity, local = phi.gradient, rate.gradient
+    pressure, total = -density * rate.value, local
     if not linear:
         pressure = pressure - 0.5 * density * (velocity**2).sum(axis=0)
-        total = local + np.einsum("abn,bn->an", _gradient_of_gradient(c, phi), velocity)
+        total = local + np.einsum("abn,bn->an", phi.second, velocity)
     air = np.where(c.water, 0.0, np.nan)
     return Kinematics(
         c.z, velocity + air, total + air, local + air, pressure + air, pressure - density * gravity * c.z + air,

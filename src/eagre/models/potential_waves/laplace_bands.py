@@ -184,6 +184,12 @@ class LaplaceBands(Laplace):
         ]
         return own, whole, [BARRIER, transport.exchange(messages)]
 
+    def halos(self, array: Banded) -> list[Stage]:
+        transport = LocalTransport(self.device.group)
+        for rank, rows in enumerate(array.parts):
+            transport.publish(rank, "surface", rows)
+        return [BARRIER, transport.exchange(self.device.rows.messages({"surface": "centre"}))]
+
     def _bottom_squares(self) -> np.ndarray:
         found = [part.bottom_squares()[self.device.inside(rank)] for rank, part in enumerate(self.parts)]
         return np.concatenate(found)

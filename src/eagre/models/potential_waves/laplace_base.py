@@ -138,6 +138,10 @@ class Laplace:
         """An array of so many fields of the surface, in double precision."""
         return self.device.field_zeros((fields, *self.shape), np.float64)
 
+    def halos(self, array: Any) -> list[Any]:
+        """Return launches that fill the rows of neighbours in an array of fields of the surface; none on one device."""
+        return []
+
     def size_at_bottom(self) -> float:
         """Root mean square of `psi` at the bottom, m2/s."""
         return math.sqrt(float(self._bottom_squares().sum()) / (self.shape[0] * self.shape[1]))

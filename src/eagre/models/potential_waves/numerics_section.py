@@ -60,6 +60,10 @@ class NumericsSection(Section):
         default=1e-5, description="last correction of the Laplace problem, relative", gt=0, le=0.1, examples=[1e-5]
     )
     gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
+    surface_filter: int = Field(
+        default=0, description="steps from one Savitzky-Golay filtering of the surface to the next; 0: none", ge=0,
+        examples=[10],
+    )  # fmt: skip
     correction_precision: Annotated[str, one_of("single", "double")] = Field(
         default="single", description="of corrections in a run in double precision", examples=["double"]
     )

@@ -11,7 +11,15 @@ from eagre.fields import Variable
 from eagre.models.potential_waves.breaking import Breaker
 from eagre.models.potential_waves.diagnostics import steepest, surface_velocity
 from eagre.models.potential_waves.engine import Engine
+from eagre.models.potential_waves.predicted_errors import (
+    MAX_CELERITY_ERROR,
+    MAX_REFLECTION,
+    better_layers,
+    celerity_error,
+    paddle_reflection,
+)
 from eagre.models.potential_waves.setup import Setup
+from eagre.models.potential_waves.sides import depth_along
 from eagre.models.potential_waves.stability import longest_step
 
 if TYPE_CHECKING:
@@ -66,12 +74,13 @@ def field_of(engine: Engine, name: str) -> np.ndarray:
     if name in GATHERED:
         return np.nan_to_num(engine.statistics_now()[GATHERED[name]])
     if name == "velocity_z":
-        return engine.vertical_velocity()
+        return engine.vertical_velocity() + engine.velocity_of_paddles()[2]
     surface = engine.surface()
     if name in ("surface_elevation", "surface_potential"):
         return surface[int(name == "surface_potential")]
     w = engine.vertical_velocity()
-    return surface_velocity(surface, w, engine.setup)[int(name == "velocity_y")]
+    component = int(name == "velocity_y")
+    return surface_velocity(surface, w, engine.setup)[component] + engine.velocity_of_paddles()[component]
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
@@ -91,6 +100,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "gravity": setup.gravity,
     }
     found |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}
+    if setup.surface_filter:
+        found["surface_filter"] = setup.surface_filter
     if setup.breaking is not None:
         found |= dict(zip(("breaking_limit", "breaking_steepest", "breaking_strength"), setup.breaking, strict=True))
     if setup.statistics is not None:
@@ -116,6 +127,14 @@ def _paddle_text(paddle: Paddle) -> str:
     return f"{paddle.side}{', absorbs' if paddle.absorbs else ''}"
 
 
+def _movement(paddle: Paddle, setup: Setup) -> str:
+    """Describe how a paddle moves."""
+    if not paddle.is_piston(depth_along(paddle.side, setup.depth)):
+        return "flux inlet"
+    low, high = paddle.excursion()
+    return f"piston, displacement {low:.3g} to {high:.3g} m"
+
+
 def _sponge_text(layer: SpongeLayer) -> str:
     return f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
 
@@ -124,13 +143,62 @@ def remarks_of(setup: Setup) -> list[str]:
     """The time step beside its limit, relative depths, and what costs accuracy."""
     grid = setup.grid
     longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
-    found = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
+    notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
     for zone in setup.zones:
-        found += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
-    found += _overlaps(setup)
-    found += [f"paddle in the {_paddle_text(paddle)}" for paddle in setup.paddles]
-    found += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
-    return found + _wall_remarks(setup)
+        notes += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+    notes += _overlaps(setup)
+    notes += [f"paddle in the {_paddle_text(one)}: {_movement(one, setup)}" for one in setup.paddles]
+    notes += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
+    return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_remarks(setup)
+
+
+def _waves_of(setup: Setup) -> list[tuple[str, float]]:
+    """Name and wave number, 1/m, in the deepest water of the waves that a run makes, absorbs or starts from."""
+    from eagre.waves import wave_number
+
+    depth, gravity = float(setup.depth.max()), setup.gravity
+    frequencies = [(f"zone in the {zone.side}", 2.0 * math.pi / zone.period) for zone in setup.zones]
+    pistons = [one for one in setup.paddles if one.is_piston(depth_along(one.side, setup.depth))]
+    frequencies += [(f"paddle in the {one.side}", one.mean_frequency()) for one in pistons]
+    waves = [(name, float(wave_number(omega, depth, gravity))) for name, omega in frequencies if omega > 0.0]
+    return waves + [("initial waves", setup.initial_wave_number)] * (setup.initial_wave_number > 0.0)
+
+
+def _celerity_notes(setup: Setup) -> list[str]:
+    """Waves whose celerity these layers do not represent."""
+    depth, vertical, notes = float(setup.depth.max()), setup.vertical, []
+    for name, k in _waves_of(setup):
+        error = celerity_error(vertical, k * depth)
+        if abs(error) <= MAX_CELERITY_ERROR:
+            continue
+        better = better_layers(vertical, k * depth)
+        advice = f"depth = {2.0 * math.pi / k:.3g} has the same waves"
+        if better is not None:
+            advice = f"write layers = {better.nz}" + ("" if vertical.clustered else " and clustered = true")
+        notes.append(
+            f"{name}: the celerity is {abs(error):.2%} too {'low' if error < 0.0 else 'high'} "
+            f"with {vertical.nz} layers in {depth:g} m, kh {k * depth:.3g}; {advice}"
+        )
+    return notes
+
+
+def _reflection_notes(setup: Setup) -> list[str]:
+    """Absorbing paddles that reflect a good part of known waves."""
+    from eagre.waves import angular_frequency, wave_number
+
+    notes, gravity, deepest = [], setup.gravity, float(setup.depth.max())
+    for paddle in setup.paddles:
+        depth = depth_along(paddle.side, setup.depth)
+        for name, k in _waves_of(setup) if paddle.absorbs else []:
+            omega = float(angular_frequency(k, deepest, gravity))
+            kh = float(wave_number(omega, depth, gravity)) * depth
+            reflection = paddle_reflection(kh)
+            if reflection > MAX_REFLECTION:
+                notes.append(
+                    f"paddle in the {paddle.side}: reflects about {reflection:.0%} of waves of "
+                    f"{2.0 * math.pi / omega:.3g} s ({name}, kh {kh:.2g}); a sponge or a relaxation zone reflects less"
+                )
+    return list(dict.fromkeys(notes))
 
 
 def _overlaps(setup: Setup) -> list[str]:

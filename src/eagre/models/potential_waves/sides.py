@@ -40,15 +40,17 @@ FEWEST_ROWS = 4  # of a series that a cubic spline runs through
 
 @dataclass(frozen=True)
 class Paddle:
-    """A side that lets water in and out: a piston wavemaker, or a flux inlet.
+    """Paddle along a side: a piston wavemaker or a flux inlet.
 
     Parameters
     ----------
     side : {"west", "east", "south", "north"}
     velocity : Series or float, m/s
-        Of the paddle, positive into the water; a cubic spline runs through its rows. Or:
+        Velocity of the paddle or of the water, positive into the water; interpolated by a cubic spline. A series whose
+        integral stays within one depth is a piston, whose displacement is taken into account to second order. A number,
+        or a series that adds up to more, is a flow through the side.
     position : Series, m
-        Of the paddle; its velocity is that of the spline.
+        Instead of velocity: position of the paddle, positive into the water, at most one depth from its first value.
     absorbs : bool
         Whether waves that come to the side are let out (long ones are).
     target : Series or float, m
@@ -90,15 +92,59 @@ class Paddle:
         speed = smooth(moves, 0 if self.position is None else 1)
         return float(np.sqrt(np.mean([speed(float(time)) ** 2 for time in moves.times])))
 
+    def excursion(self) -> tuple[float, float]:
+        """Return the ends of the paddle's path, m, relative to its place at the first row; (0, 0) at constant speed."""
+        displacement = self._displacement()
+        path = [0.0] if displacement is None else [displacement(float(time)) for time in self.series[0].times]
+        return min(path), max(path)
+
+    def mean_frequency(self) -> float:
+        """Return the mean angular frequency of the movement, rad/s, by mean squares; 0 at constant speed."""
+        displacement, speed = self._displacement(), self.speed
+        if displacement is None or speed == 0.0:
+            return 0.0
+        return speed / float(np.std([displacement(float(time)) for time in self.series[0].times]))
+
+    def is_piston(self, depth: float) -> bool:
+        """Return whether the side moves; a velocity that adds up to more than the depth, m, is an inlet."""
+        low, high = self.excursion()
+        return self.position is not None or 0.0 < max(-low, high) <= depth
+
+    def _displacement(self) -> Callable[[float], float] | None:
+        """Return the distance from the place at the first row, m, of a time in s; None for a constant velocity."""
+        moves = self.series[0]
+        if moves.is_constant:
+            return None
+        position = smooth(moves, 0 if self.position is not None else -1)
+        start = position(float(moves.times[0]))
+        return lambda time: position(time) - start
+
     def inlet(self, laplace: Laplace, setup: Water) -> Inlet:
         """What adds to the rates of the surface."""
         moves, target = self.series
         order = 0 if self.position is None else 1
-        wanted = {"target": smooth(target, 0), "target_rate": smooth(target, 1)} if self.absorbs else {}
+        options: dict[str, Any] = {}
+        if self.absorbs:
+            options = {"target": smooth(target, 0), "target_rate": smooth(target, 1)}
+        depth = depth_along(self.side, setup.depth)
+        self._check_excursion(depth)
+        if self.is_piston(depth):
+            options["position"] = self._displacement()
         return Inlet(
             laplace, setup.depth, self.side, smooth(moves, order), smooth(moves, order + 1), setup.gravity,
-            linear=setup.linear, **wanted,
+            linear=setup.linear, **options,
         )  # fmt: skip
+
+    def _check_excursion(self, depth: float) -> None:
+        """Reject a position that moves by more than the depth, m: the equations hold for small displacements."""
+        low, high = self.excursion()
+        if self.position is not None and max(-low, high) > depth:
+            raise InputError(
+                f"{low:.4g} to {high:.4g} m from its place at the first row",
+                problem=f"The paddle along the {self.side} side moves by more than the depth.",
+                allowed=f"up to the depth, {depth:.4g} m",
+                fix="a relaxation zone, or the velocity of the water as velocity",
+            )
 
 
 @dataclass(frozen=True)
@@ -131,27 +177,33 @@ class SpongeLayer:
 
     def sponge(self, laplace: Laplace, setup: Water) -> Sponge:
         """What adds to the rates of the surface."""
-        depth = self._along(setup.depth)
+        depth = depth_along(self.side, setup.depth)
         return Sponge(laplace, self.side, self.width, self.period, depth, setup.gravity, self.strength)
 
     def damping(self, depth: np.ndarray, gravity: float) -> float:
         """`largest_damping` in a basin, m/s."""
-        return largest_damping(self.width, self.period, self._along(depth), gravity, self.strength)
+        return largest_damping(self.width, self.period, depth_along(self.side, depth), gravity, self.strength)
 
-    def _along(self, depth: np.ndarray) -> float:
-        """Mean depth along the side, m."""
-        last = -1 if self.side in ("east", "north") else 0
-        return float((depth[:, last] if self.side in ("west", "east") else depth[last]).mean())
+
+def depth_along(side: str, depth: np.ndarray) -> float:
+    """Return the mean depth along a side, m."""
+    last = -1 if side in ("east", "north") else 0
+    return float((depth[:, last] if side in ("west", "east") else depth[last]).mean())
 
 
 def smooth(series: Series, derivative: int) -> Callable[[float], float]:
-    """A derivative of the cubic spline through a series, at a time, s; 0 beyond its ends but for the spline itself."""
+    """Return a derivative of the cubic spline through a series, or with -1 its integral, as a function of time, s.
+
+    Beyond the ends of the series the spline keeps its last value, and derivatives are 0.
+    """
     if series.is_constant:
         value = float(series.values[0]) if derivative == 0 else 0.0
         return lambda time: value
     from scipy.interpolate import CubicSpline
 
     spline: Any = CubicSpline(series.times, series.values)
+    if derivative < 0:
+        spline, derivative = spline.antiderivative(-derivative), 0
     first, last = float(series.times[0]), float(series.times[-1])
 
     def at(time: float) -> float:
