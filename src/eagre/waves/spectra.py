@@ -30,6 +30,11 @@ class Spectrum(ABC):
     def band(self) -> tuple[float, float]:
         """Frequencies, Hz, from which to which a sea is made of it where nothing else is said."""
 
+    @property
+    def variance(self) -> float:
+        """Variance m0 of the whole spectrum, m2."""
+        return self.moment(0)
+
     def table(self, band: tuple[float, float] | None = None, count: int = 20001) -> tuple[Array, Array]:
         """Frequencies, Hz, and densities, m2/Hz, over a band, for integrals."""
         low, high = self.band if band is None else band
@@ -75,6 +80,10 @@ class Jonswap(Spectrum):
     @property
     def band(self) -> tuple[float, float]:
         return 0.5 / self.peak_period, 5.0 / self.peak_period
+
+    @property
+    def variance(self) -> float:
+        return self.significant_height**2 / 16.0
 
     def density(self, frequency: Field) -> Array:
         relative = np.asarray(frequency, np.float64) * self.peak_period

@@ -26,10 +26,12 @@ from eagre.models.potential_waves.outputs import BREAKING_COLUMNS, breaking_row
 from eagre.models.potential_waves.probe_sections import ProbesSection
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
+from eagre.models.potential_waves.wave_notes import wave_notes
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
     from eagre.models.potential_waves.zones import Zone
+    from eagre.waves import LinearWaves, RegularWave
 
 SpeedSignal = Annotated[Signal, signal("speed")]
 LengthSignal = Annotated[Signal, signal("length")]
@@ -233,7 +235,8 @@ class PotentialWavesCase(Case):
 
         check_input_memory(grid)
         depth = self._depth(grid)
-        options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
+        wave = self._initial_wave(depth)
+        options: dict[str, Any] = {**self._surface(grid, wave), "zones": self._zones(grid, depth)}
         options["paddles"] = self._paddles()
         with self.at("zones" if self.zones else "paddles"):
             check_sides(options["zones"], options["paddles"])
@@ -247,7 +250,7 @@ class PotentialWavesCase(Case):
             self.check_begin("maps")
             options["averages"] = self.maps.averages()
         with self.naming("basin", "initial", "numerics", "run", "maps"):
-            return PotentialWaves(
+            model = PotentialWaves(
                 grid,
                 depth,
                 periodic=self.basin.periodic,
@@ -255,6 +258,8 @@ class PotentialWavesCase(Case):
                 **self.numerics.model_dump(),
                 **options,
             )
+        model.initial_notes = tuple(wave_notes(wave, grid, "initial wave"))
+        return model
 
     def _depth(self, grid: Grid) -> np.ndarray:
         """Depth of still water at the points, (ny, nx), m."""
@@ -267,25 +272,24 @@ class PotentialWavesCase(Case):
                     return checked_depth(sign * np.asarray(value.at_centres(grid)), grid)
         raise AssertionError("one of depth and bed is there")
 
-    def _surface(self, grid: Grid, depth: np.ndarray) -> dict[str, Any]:
+    def _initial_wave(self, depth: np.ndarray) -> RegularWave | LinearWaves | None:
+        """Return the wave of [initial], or None."""
+        if self.initial.wave is None:
+            return None
+        with self.at("initial", "wave"):
+            return self.initial.wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
+
+    def _surface(self, grid: Grid, wave: RegularWave | LinearWaves | None) -> dict[str, Any]:
         """Elevation and potential at the start."""
-        wave = self.initial.wave
         if wave is None:
             found = {}
             for name in ("surface_elevation", "surface_potential"):
                 with self.at("initial", name):
                     found[name] = getattr(self.initial, name).at_centres(grid)
             return found
-        with self.at("initial", "wave"):
-            made = wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
-            places = grid.x[None, :], grid.y[:, None], 0.0
-            return {
-                name: np.broadcast_to(values, grid.shape)
-                for name, values in (
-                    ("surface_elevation", made.elevation(*places)),
-                    ("surface_potential", made.surface_potential(*places)),
-                )
-            }
+        points = grid.x[None, :], grid.y[:, None], 0.0
+        fields = {"surface_elevation": wave.elevation(*points), "surface_potential": wave.surface_potential(*points)}
+        return {name: np.broadcast_to(values, grid.shape) for name, values in fields.items()}
 
     def _paddles(self) -> list[Paddle]:
         """The paddles, with signals that cover the run."""

@@ -140,6 +140,8 @@ class PotentialWaves(BaseModel):
     """
 
     kind = "potential-waves"
+    initial_notes: tuple[str, ...] = ()
+    """Notes on the waves from which a case file made the initial surface."""
 
     def __init__(
         self,
@@ -377,7 +379,7 @@ class PotentialWaves(BaseModel):
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run: the time step and its limit, zones, points a wave, walls."""
-        return remarks_of(self.setup)
+        return [*remarks_of(self.setup), *self.initial_notes]
 
     @property
     def facts(self) -> list[tuple[str, str]]:
