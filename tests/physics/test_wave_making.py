@@ -149,7 +149,7 @@ def test_a_piston_and_a_sponge():
     found = record(problem, steps, period / 32.0, 14.0 * period)[-128:]
     x = problem.points[0]
     gauges = [40, 46, 54]
-    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
+    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH, taper=0.0)
     assert apart.coefficient < 0.02
     assert apart.incident_height == pytest.approx(height * math.sqrt(2.0), rel=0.01)
 
@@ -187,7 +187,7 @@ def test_active_absorption_of_long_waves():
     )  # fmt: skip
     found = record(problem, steps, period / 32.0, 10.0 * period)[-64:]
     x, gauges = problem.points[0], [40, 44, 50]
-    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
+    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH, taper=0.0)
     assert apart.coefficient < 0.05
     assert apart.incident_height == pytest.approx(0.01 * math.sqrt(2.0), rel=0.03)
 
@@ -255,7 +255,7 @@ def test_what_linear_theory_takes_for_reflection_in_high_waves(kh, steepness):
     wave = StreamFunctionWave(2.0 * steepness / kh, 1.0, period=period, eulerian_current=0.0)
     x, t = np.array([3.0, 3.4, 4.1]) / kh, np.arange(256) * 8.0 * period / 256
     eta = wave.elevation(x[:, None], 0.0, t[None])
-    found = separate_reflection(eta, x, t[1], 1.0, band=(0.75 / period, 1.25 / period))
+    found = separate_reflection(eta, x, t[1], 1.0, band=(0.75 / period, 1.25 / period), taper=0.0)
     setup: Any = SimpleNamespace(gravity=GRAVITY)
     line = Line("x", [0, 1, 2], x, 1.0, 0.0)
     expected = _of_height(setup, Made("west", period, True, 0.0), line, found.incident_height)
