@@ -84,7 +84,7 @@ def test_units_of_the_highest_frequency(highest):
 
 
 def test_files(tmp_path):
-    (tmp_path / "s.csv").write_text("f,S\n0.1,0\n0.5,0.01\n1.0,0\n")
+    (tmp_path / "s.csv").write_text("f (Hz),S (m2/Hz)\n0.1,0\n0.5,0.01\n1.0,0\n")
     sea = make('kind = "spectrum"\nfile = "s.csv"\nspreading = { normal = "10 deg" }\ncount = 20', tmp_path)
     assert sea.variance == pytest.approx(0.5 * 0.9 * 0.01, rel=1e-3)
     t = 0.1 * np.arange(200)

@@ -130,7 +130,7 @@ class TMASection(JonswapSection):
 
 
 class SpectrumFileSection(_Spread):
-    """A sea of a spectrum by frequency in a text table: Hz (or rad/s, said in the header) and m2/Hz."""
+    """A sea from a text table of frequencies and variance densities, with units in the header: f (Hz),S (m2/Hz)."""
 
     file: InputFile = Field(description="a text table, relative to the case file", examples=["spectrum.csv"])
 
