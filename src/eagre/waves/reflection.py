@@ -209,10 +209,13 @@ def _fitted(line: _Line, fraction: float) -> Reflection:
     reflected = (x.size * other - both.conj() * one) * inverse
     left = modes - incident * ahead.conj() - reflected * ahead
     residual = float(np.sum(np.abs(left) ** 2) / np.sum(np.abs(modes) ** 2)) if x.size > 2 else math.nan
-    heights = [4.0 * math.sqrt(0.5 * float(np.sum(np.abs(waves) ** 2))) for waves in (incident, reflected)]
-    if heights[0] == 0.0:
+    ahead_height, back_height = (
+        4.0 * math.sqrt(0.5 * float(np.sum(np.abs(waves) ** 2))) for waves in (incident, reflected)
+    )
+    if ahead_height == 0.0:
         raise InputError("surfaces without incident waves", allowed="waves towards larger positions")
-    return Reflection(heights[1] / heights[0], *heights, frequency, incident, reflected, fraction, residual)
+    ratio = back_height / ahead_height
+    return Reflection(ratio, ahead_height, back_height, frequency, incident, reflected, fraction, residual)
 
 
 def _unsuitable(line: _Line, fraction: float) -> InputError:

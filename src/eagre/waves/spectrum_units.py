@@ -37,7 +37,7 @@ def frequency_factor(column: str, path: Path) -> float:
 def density_factor(column: str, path: Path, frequency: float) -> float:
     """Return the factor from the unit in the name of a density column to m2/Hz.
 
-    `frequency` is the factor of the frequency column: m2 s is per rad/s beside rad/s, and per Hz beside Hz.
+    `frequency` is the factor of the frequency column: m2 s is per rad/s if frequencies are in rad/s, else per Hz.
     """
     seconds = _RADIANS if frequency == _FREQUENCIES["rad/s"] else 1.0
     factors = _DENSITIES | {f"{length}2s": metres**2 * seconds for length, metres in _LENGTHS.items()}

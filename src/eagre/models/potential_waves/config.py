@@ -231,15 +231,12 @@ class PotentialWavesCase(Case):
 
         with self.at("basin"):
             grid = self.basin.grid()
-        from eagre.models.potential_waves.inputs import check_sides
-
         check_input_memory(grid)
         depth = self._depth(grid)
-        wave = self._initial_wave(depth)
+        wave = self._initial_wave(grid, depth)
         options: dict[str, Any] = {**self._surface(grid, wave), "zones": self._zones(grid, depth)}
         options["paddles"] = self._paddles()
-        with self.at("zones" if self.zones else "paddles"):
-            check_sides(options["zones"], options["paddles"])
+        self._check_zones(options["zones"], options["paddles"], grid, depth)
         options |= {"sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
@@ -272,12 +269,17 @@ class PotentialWavesCase(Case):
                     return checked_depth(sign * np.asarray(value.at_centres(grid)), grid)
         raise AssertionError("one of depth and bed is there")
 
-    def _initial_wave(self, depth: np.ndarray) -> RegularWave | LinearWaves | None:
+    def _initial_wave(self, grid: Grid, depth: np.ndarray) -> RegularWave | LinearWaves | None:
         """Return the wave of [initial], or None."""
         if self.initial.wave is None:
             return None
+        from eagre.models.potential_waves.inputs import PERIODIC
+        from eagre.models.potential_waves.wave_checks import check_initial
+
         with self.at("initial", "wave"):
-            return self.initial.wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
+            wave = self.initial.wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
+            check_initial(wave, depth, grid, PERIODIC[self.basin.periodic])
+        return wave
 
     def _surface(self, grid: Grid, wave: RegularWave | LinearWaves | None) -> dict[str, Any]:
         """Elevation and potential at the start."""
@@ -307,6 +309,7 @@ class PotentialWavesCase(Case):
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[Zone]:
         """The zones, each with its wave and a period."""
         from eagre.models.potential_waves.inputs import PERIODIC, check_place, checked_zones
+        from eagre.models.potential_waves.wave_checks import depth_under
         from eagre.models.potential_waves.zones import Zone
 
         made = []
@@ -316,7 +319,7 @@ class PotentialWavesCase(Case):
             with self.at("zones", number, "wave"):
                 waves = None
                 if section.wave is not None:
-                    h = _depth_for(section.depth, _under(section, grid, depth), "this zone")
+                    h = _depth_for(section.depth, depth_under(section, grid, depth), "this zone")
                     waves = section.wave.make(h, self.numerics.gravity)
             made.append((section, waves))
         periods = (section.period or period_of(section.wave, waves) for section, waves in made)
@@ -332,19 +335,22 @@ class PotentialWavesCase(Case):
                 zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
         return zones
 
+    def _check_zones(self, zones: list[Zone], paddles: list[Paddle], grid: Grid, depth: np.ndarray) -> None:
+        """Reject sides that are used twice and waves that contradict the basin."""
+        from eagre.models.potential_waves.inputs import PERIODIC, check_sides
+        from eagre.models.potential_waves.wave_checks import check_zone
+
+        with self.at("zones" if self.zones else "paddles"):
+            check_sides(zones, paddles)
+        for number, zone in enumerate(zones):
+            with self.at("zones", number):
+                check_zone(zone, zones, depth, grid, PERIODIC[self.basin.periodic])
+
 
 def period_of(section: Any, waves: Any) -> float | None:
     """Period of a wave, s, or the peak period of a sea, if its section or itself knows one."""
     own = getattr(section, "period", None) or getattr(section, "peak_period", None)
     return own or getattr(waves, "period", None)
-
-
-def _under(section: ZoneSection, grid: Grid, depth: np.ndarray) -> np.ndarray:
-    """Depths in a zone."""
-    from eagre.models.potential_waves.zones import across_x, from_side
-
-    inside = from_side(section.side, grid.x, grid.y) <= section.width
-    return depth[:, inside] if across_x(section.side) else depth[inside]
 
 
 def _depth_for(given: float | None, depth: np.ndarray, where: str) -> float:

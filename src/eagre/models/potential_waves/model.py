@@ -51,6 +51,7 @@ from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.stability import SPARE, check_time_step, courant_step, longest_step
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
+from eagre.models.potential_waves.wave_checks import check_zones
 from eagre.models.potential_waves.zones import Zone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
@@ -180,6 +181,7 @@ class PotentialWaves(BaseModel):
         check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h = checked_depth(depth, grid)
+        check_zones(zones, h, grid, wraps)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
         g = checked_number("gravity", gravity, 1e-6, 1e6)
         longest = longest_step(h, grid, vertical, g, sponges)
