@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.config import PotentialWavesCase
@@ -121,3 +122,14 @@ def test_note_on_the_shortest_components_of_a_sea(gamma, direction):
     assert wave_notes(sea, grids[1], "sea") == []
     cut = Sea(Jonswap(2.0, period, gamma), math.inf, mean_direction=direction, band=(0.5 / period, 2.5 / period))
     assert not any("points per wave length" in one for one in wave_notes(cut, grids[0], "sea"))
+
+
+def test_note_on_coarse_components_that_are_not_aliased():
+    """Up to 2.5 f_p with 20 points per wave of the peak: 5 points at 2 f_p and 3.2 at the highest frequency."""
+    period = 8.0
+    sea = Sea(PiersonMoskowitz(2.0, period), math.inf, band=(0.5 / period, 2.5 / period), count=2000)
+    points = round(500.0 / (GRAVITY * period**2 / (2.0 * math.pi) / 20.0)) + 1
+    (coarse,) = [note for note in wave_notes(sea, Grid.of_points(points, 1, 500.0, 1.0), "sea") if "points" in note]
+    expected = fraction(2.0, 2.5) / fraction(0.5, 2.5)
+    share = float(coarse.split("components with ")[1].split("%")[0]) / 100.0
+    assert share == pytest.approx(expected, abs=0.005) and "3.2 at the highest frequency" in coarse
