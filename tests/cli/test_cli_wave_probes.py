@@ -284,7 +284,7 @@ def test_reflection_in_the_summary(eagre, opened, tmp_path):
         ("d = [8.4", "d = [15.0", False),  # in a zone
         (", d = [8.4, 0.0]", "", False),
         ('depth = 0.5\n[[', 'depth = "0.5 + 0.005 * (x - 8)"\n[[', False),
-        ("b = [7.5, 0.0], d = [8.4", "b = [8.1, 0.0], d = [9.2", False),  # half a length apart, and a whole one
+        ("b = [7.5, 0.0], d = [8.4", "b = [8.5, 0.0], d = [10.0", False),  # half a length apart, and a whole one
         ('[[zones]]\nside = "east"\nwidth = 4.0\nperiod = 1.6', "[[paddles]]\nside = 'east'\nvelocity = 0.0", False),
         ("interval = 0.08", "interval = 0.25", False),
         ("linear = true", "linear = false", True),

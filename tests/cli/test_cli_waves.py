@@ -59,6 +59,44 @@ def test_reflection_along_a_line(eagre, gauges):
     assert refused.code == exits.BAD_INPUT and 'file = "gauges.nc"' in refused.err
 
 
+def written(folder, x, y: object = 0.0, seconds=60.0, **more):
+    """A gauge file with a regular wave along x, 2 s long in time, without reflected waves."""
+    t, k = np.arange(0.0, seconds, 0.05), float(wave_number(np.pi, depth=0.8))
+    x = np.asarray(x)
+    data = {"surface_elevation": (("time", "station"), 0.05 * np.cos(k * x - np.pi * t[:, None])), "x": ("station", x)}
+    data |= {"y": ("station", np.asarray(y) + 0.0 * x)}
+    data |= {"station_name": ("station", np.array([f"g{n}" for n in range(x.size)], dtype=object))}
+    data |= {name: (("time", "station"), value + 0.0 * x + 0.0 * t[:, None]) for name, value in more.items()}
+    xr.Dataset(data, {"time": t}).to_netcdf(folder / "line.nc", engine="h5netcdf")
+    return folder / "line.nc"
+
+
+def test_quality_of_the_separation(eagre, tmp_path):
+    """Times from 0.03 s on, so that no whole number of periods is left, and gauges along x and along y."""
+    done = eagre("waves", written(tmp_path, X, seconds=57.3), "--depth", 0.8, "--from", "0.33 s")
+    assert done.code == 0, done.err
+    assert "a coefficient of 0.000, by 3 gauges at x = 0 to 1.6 m; 100% of the variance used, residual 0.0%" in done.out
+    assert "do not fit" not in done.out
+    across = eagre("waves", written(tmp_path, 0.0 * X, X), "--depth", 0.8)
+    assert across.code == 0 and "gauges at y = 0 to 1.6 m" in across.out and "do not fit small waves" in across.out
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"x": [0.0, 2.4247]}, "at 0% of the variance only"),
+        ({"x": [0.0]}, "One gauge cannot separate"),
+        ({"x": X, "y": X}, "are not in a line"),
+        ({"x": X, "seconds": 6.0}, "too short"),
+        ({"x": X, "depth": 1.2}, "differs from the given depth"),
+        ({"x": X, "depth": np.array([0.8, 0.8, 0.5])}, "differs from the given depth"),
+    ],
+)
+def test_gauges_that_cannot_separate_waves(eagre, tmp_path, line, words):
+    done = eagre("waves", written(tmp_path, **line), "--depth", 0.8)
+    assert done.code == exits.BAD_INPUT and words in " ".join(done.err.split()), done.err
+
+
 def test_spectra_are_written_for_all_gauges(eagre, gauges):
     """Variance densities whose sum is the variance of the record, highest at the wave's frequency."""
     target = gauges / "spectra.csv"

@@ -359,7 +359,7 @@ def test_remarks_name_what_costs_accuracy():
     wave = AiryWave(height=0.01, depth=0.45, period=1.0)
     model = flume(20.0, 81, zones=[Zone("west", 1.0, 1.0, wave)], time_step=0.07)
     told = "\n".join(model.remarks)
-    for words in ("of the longest stable one", "points a wave", "wave lengths wide", "steps a period"):
+    for words in ("of the longest stable one", "points per wave length", "wave lengths wide", "steps per period"):
         assert words in told
     for height, steep in ((0.05, False), (0.13, True)):
         sea = Sea(Jonswap(height, 1.0), 0.45, count=20)

@@ -150,7 +150,7 @@ def test_a_piston_and_a_sponge():
     found = record(problem, steps, period / 32.0, 14.0 * period)[-128:]
     x = problem.points[0]
     gauges = [40, 46, 54]
-    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
+    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH, taper=0.0)
     assert apart.coefficient < 0.02
     assert apart.incident_height == pytest.approx(height * math.sqrt(2.0), rel=0.01)
 
@@ -190,7 +190,7 @@ def test_active_absorption_reflects_what_is_predicted(kh, length):
     )  # fmt: skip
     record_of_gauges = record(problem, steps, period / 32.0, 3.2 * length / wave.celerity + 4.0 * period)[-64:]
     x, gauges = problem.points[0], [80, 88, 100]
-    apart = separate_reflection(record_of_gauges[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
+    apart = separate_reflection(record_of_gauges[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH, taper=0.0)
     assert apart.coefficient == pytest.approx(paddle_reflection(kh), abs=0.012)
     assert apart.incident_height == pytest.approx(0.01 * math.sqrt(2.0), rel=0.03)
 
@@ -258,7 +258,7 @@ def test_what_linear_theory_takes_for_reflection_in_high_waves(kh, steepness):
     wave = StreamFunctionWave(2.0 * steepness / kh, 1.0, period=period, eulerian_current=0.0)
     x, t = np.array([3.0, 3.4, 4.1]) / kh, np.arange(256) * 8.0 * period / 256
     eta = wave.elevation(x[:, None], 0.0, t[None])
-    found = separate_reflection(eta, x, t[1], 1.0, band=(0.75 / period, 1.25 / period))
+    found = separate_reflection(eta, x, t[1], 1.0, band=(0.75 / period, 1.25 / period), taper=0.0)
     setup: Any = SimpleNamespace(gravity=GRAVITY)
     line = Line("x", [0, 1, 2], x, 1.0, 0.0)
     expected = _of_height(setup, Made("west", period, True, 0.0), line, found.incident_height)

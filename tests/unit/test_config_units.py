@@ -7,8 +7,15 @@ import math
 
 import pytest
 
+from eagre.config.problems import Problems
+from eagre.config.section import check
 from eagre.config.units import DIMENSIONS, UNITS, is_quantity, parse_quantity, unit_factor
+from eagre.config.water import CoriolisSection
 from eagre.errors import InputError
+from eagre.models.anelastic import config as anelastic
+from eagre.models.anelastic import numerics_section as anelastic_numerics
+from eagre.models.anelastic.atmosphere_section import AtmosphereSection
+from eagre.models.barotropic import config as barotropic
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,17 @@ from eagre.errors import InputError
         ("5 ft3/s", "discharge", 5 * 0.3048**3),
         ("2 in/h", "rain", 0.0508 / 3600),
         ("1 nmi", "length", 1852.0),
-        ("1e-4 1/s", "frequency", 1e-4),
+        ("1e-4 1/s", "rate", 1e-4),
+        ("1e-4 rad/s", "rate", 1e-4),
+        ("2 1/d", "rate", 2.0 / 86400.0),
+        ("0.1 Hz", "frequency", 0.1),
+        ("0.1 1/s", "frequency", 0.1),
+        ("477 mHz", "frequency", 0.477),
+        ("2 kHz", "frequency", 2000.0),
+        ("6 1/min", "frequency", 0.1),
+        ("3 rad/s", "frequency", 0.477464829275686),
+        ("3 rad s-1", "frequency", 0.477464829275686),
+        ("36 deg/s", "frequency", 0.1),
         ("2e-11 m-1 s-1", "beta", 2e-11),
         ("9.81 m/s/s", "acceleration", 9.81),
         ("0.1 K m/s", "kinematic heat flux", 0.1),
@@ -98,6 +115,7 @@ def test_example_of_every_dimension_can_be_read(name):
         (datetime.time(6, 30), "time", ('end_time = "6 h 30 min"',)),
         (datetime.time(6, 30), "length", ("06:30:00", 'end_time = "10 m"')),
         ("20 hPa", "rain", ("no unit of rain", "mm/h")),
+        ("1e-4 Hz", "rate", ("counts cycles per second", '"Hz"', "1/s, 1/h, 1/d, rad/s")),
         ("20", "time", ("without a unit", 'end_time = "2 h"', "without quotes")),
         ("soon", "time", ('"soon"', 'such as "2 h"')),
         ("2 h 3", "time", ('"2 h 3"',)),
@@ -132,7 +150,7 @@ EVERY_UNIT = {  # in SI, written out by hand
     "pressure": {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0, "kPa": 1000.0, "bar": 100000.0, "N/m2": 1.0}
     | dict.fromkeys(("mb", "millibar", "millibars"), 100.0)
     | {"kg/m/s2": 1.0, "g/m/s2": 0.001},
-    "frequency": {"Hz": 1.0},
+    "frequency": {"Hz": 1.0, "mHz": 1e-3, "kHz": 1e3},
     "temperature": {"K": 1.0},
     "heat flux": {"W/m2": 1.0, "kW/m2": 1000.0, "N/m/s": 1.0},
 }
@@ -161,3 +179,21 @@ def test_quantities_are_told_from_expressions(text):
 @pytest.mark.parametrize("text", ["0.1 * x", "x", "1 - 0.5", "2*sin(x)", "where(x < 1, 2, 3)", "1 + 2", "3 apples", ""])
 def test_expressions_are_told_from_quantities(text):
     assert not is_quantity(text)
+
+
+def test_coriolis_parameters_buoyancy_frequencies_and_rates_are_not_counted_in_cycles():
+    """Their plain numbers are radians per second or rates; hertz would be wrong by 2 pi or have no meaning."""
+    sections = {
+        CoriolisSection: ("f",), barotropic.PhysicsSection: ("bottom_friction",),
+        barotropic.TopographySection: ("coriolis",), anelastic.AbsorberSection: ("rate", "side_rate"),
+        anelastic_numerics.NumericsSection: ("coriolis",),
+        AtmosphereSection: ("buoyancy_frequency", "reference_frequency"),
+    }  # fmt: skip
+    for section, keys in sections.items():
+        for key in keys:
+            with pytest.raises(Problems) as caught:
+                check(section, {key: "1 Hz"}, {})
+            assert any("Hz counts cycles per second" in problem.problem for problem in caught.value.problems), key
+            with pytest.raises(Problems) as caught:  # "none" is no key of any of them
+                check(section, {key: "1e-4 rad/s", "none": 1}, {})
+            assert not any("1e-4" in problem.what for problem in caught.value.problems), key

@@ -70,8 +70,21 @@ def test_seas(kind):
     assert sea.seeds == (7, 2)
 
 
+@pytest.mark.parametrize(
+    "highest", ['"3 rad/s"', '"0.477464829275686 Hz"', '"477.464829275686 mHz"', "0.477464829275686"]
+)
+def test_units_of_the_highest_frequency(highest):
+    """3 rad/s is 3 / (2 pi) Hz; the height within the band is that of the integrated spectrum."""
+    sea = make(f'kind = "jonswap"\nsignificant_height = 2.0\npeak_period = 8.0\nhighest = {highest}\ncount = 100')
+    spectrum = waves.Jonswap(2.0, 8.0)
+    f = np.linspace(0.0625, 3.0 / (2.0 * math.pi), 20001)
+    assert sea.band[1] == pytest.approx(3.0 / (2.0 * math.pi), rel=1e-12)
+    assert sea.significant_height == pytest.approx(4.0 * math.sqrt(np.trapezoid(spectrum.density(f), f)), rel=1e-5)
+    assert sea.significant_height > 1.97
+
+
 def test_files(tmp_path):
-    (tmp_path / "s.csv").write_text("f,S\n0.1,0\n0.5,0.01\n1.0,0\n")
+    (tmp_path / "s.csv").write_text("f (Hz),S (m2/Hz)\n0.1,0\n0.5,0.01\n1.0,0\n")
     sea = make('kind = "spectrum"\nfile = "s.csv"\nspreading = { normal = "10 deg" }\ncount = 20', tmp_path)
     assert sea.variance == pytest.approx(0.5 * 0.9 * 0.01, rel=1e-3)
     t = 0.1 * np.arange(200)

@@ -77,8 +77,55 @@ def test_tabulated_spectrum_from_files(tmp_path):
     assert one.density(0.01) == one.density(0.6) == 0.0
     assert Sea(one, DEPTH, count=100).significant_height == pytest.approx(4 * math.sqrt(np.trapezoid(s, f)), rel=1e-3)
     (tmp_path / "km.csv").write_text("f (km),S\n1,2\n3,4\n")
-    with pytest.raises(InputError, match="Hz or rad/s"):
+    with pytest.raises(InputError, match="1/s or rad/s"):
         TabulatedSpectrum.read(tmp_path / "km.csv")
+
+
+HZ = {"f (Hz)": 1.0, "f [1/s]": 1.0, "f (kHz)": 1e-3, "f(mHz)": 1e3}
+RADIANS = {"omega (rad/s)": 2 * np.pi, "w [rad s-1]": 2 * np.pi}
+PER_HZ = {"S (m2/Hz)": 1.0, "S [m^2/Hz]": 1.0, "S (cm2/Hz)": 1e4, "S (mm\u00b2/Hz)": 1e6, "S (m2 Hz-1)": 1.0}
+PER_RADIAN = {"S (m2 s/rad)": 1 / (2 * np.pi), "S (m2/(rad/s))": 1 / (2 * np.pi), "S (cm2 s/rad)": 1e4 / (2 * np.pi)}
+HEADERS = [(a, b) for a in (HZ | RADIANS).items() for b in (PER_HZ | PER_RADIAN).items()]
+HEADERS += [(a, ("S (m2 s)", 1.0)) for a in HZ.items()] + [(a, ("S (m2s)", 1 / (2 * np.pi))) for a in RADIANS.items()]
+
+
+@pytest.mark.parametrize(("frequency", "density"), HEADERS, ids=str)
+def test_units_in_the_header_of_a_spectrum(tmp_path, frequency, density):
+    """The number in each column is that in Hz and m2/Hz times the factor of its unit, a row at f = 0 included."""
+    rows = [(0.0, 0.0), (0.1, 2.0), (0.3, 1.0), (0.4, 0.0)]
+    text = "".join(f"{f * frequency[1]!r};{s * density[1]!r}\n" for f, s in rows)
+    (tmp_path / "s.csv").write_text(f"{frequency[0]};{density[0]}\n{text}", encoding="utf-8")
+    spectrum = TabulatedSpectrum.read(tmp_path / "s.csv")
+    assert np.allclose(spectrum.frequency, [0.0, 0.1, 0.3, 0.4], atol=1e-12)
+    assert np.allclose(spectrum.values, [0.0, 2.0, 1.0, 0.0], atol=1e-12)
+    m0 = 0.1 + 0.3 + 0.05  # three trapezoids
+    sea = Sea(spectrum, DEPTH, count=60)
+    assert sea.significant_height == pytest.approx(4.0 * math.sqrt(m0), rel=1e-3) and sea.energy_fraction > 0.999
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("f,S (m2/Hz)\n0.1,1\n0.2,2\n", ["'f' without a unit", "f (Hz),S (m2/Hz)"]),
+        ("f (Hz),S\n0.1,1\n0.2,2\n", ["'S' without a unit", "m2 s/rad"]),
+        ("0.1,1\n0.2,2\n", ["needs the units", "f (Hz),S (m2/Hz)"]),
+        ("f (Hz),S (m/Hz)\n0.1,1\n0.2,2\n", ["the unit 'm/Hz'"]),
+        ("T (s),S (m2/Hz)\n0.1,1\n0.2,2\n", ["the unit 's'"]),
+        ("f (Hz),S (m2/Hz)\n-0.1,1\n0.2,2\n", ["A frequency is negative", "-0.1 Hz"]),
+        ("f (Hz),S (m2/Hz)\n0.3,1\n0.2,2\n", ["do not increase", "0.2 Hz after 0.3 Hz"]),
+    ],
+)
+def test_spectrum_tables_that_are_rejected(tmp_path, text, words):
+    (tmp_path / "s.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        TabulatedSpectrum.read(tmp_path / "s.csv")
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_a_directional_table_with_a_row_at_zero():
+    angles, f = np.linspace(-np.pi, np.pi, 8, endpoint=False), np.array([0.0, 0.1, 0.2])
+    spectrum = DirectionalSpectrum(f, angles, np.outer([0.0, 1.0, 0.0], np.ones(8)))
+    assert Sea(spectrum, DEPTH, count=50).variance == pytest.approx(0.1 * 2.0 * np.pi, rel=1e-3)
 
 
 # -- spreading --------------------------------------------------------------------------------------
@@ -399,7 +446,7 @@ def test_missing_library_is_told_with_the_line(tmp_path, monkeypatch):
         (lambda: Jonswap(1.0, 8.0, 0.5), ["gamma = 0.5", "from 1"]),
         (lambda: PiersonMoskowitz(1.0, 8.0, 3.3), ["Jonswap"]),
         (lambda: TMA(1.0, 8.0), ["depth = nan"]),
-        (lambda: TabulatedSpectrum([0.1, 0.1], [1.0, 1.0]), ["do not increase"]),
+        (lambda: TabulatedSpectrum([0.1, 0.1], [1.0, 1.0]), ["do not increase", "0.1 Hz after 0.1 Hz"]),
         (lambda: TabulatedSpectrum([0.1, 0.2], [-1.0, 1.0]), ["values", ">= 0"]),
         (lambda: CosineSpreading(), ["s = 10"]),
         (lambda: CosineSpreading(width=1.3), ["1.15 rad"]),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from eagre.plots.results import GaugeFile
 
 NEARLY = 1e-6  # of the interval: times of an even record
+LARGE_RESIDUAL = 0.1  # of the variance
+DEPTH_TOLERANCE = 0.1  # of the depth
 
 
 def waves(
@@ -23,7 +25,8 @@ def waves(
     start: Annotated[str | None, typer.Option("--from", help='Time from which on they count, such as "2 min".')] = None,
     end: Annotated[str | None, typer.Option("--to", help="Time up to which they count.")] = None,
     depth: Annotated[
-        float | None, typer.Option("--depth", help="Metres: tell incident from reflected waves by all gauges (.nc).")
+        float | None,
+        typer.Option("--depth", help="Depth, metres: separate incident from reflected waves by all gauges (.nc)."),
     ] = None,
     spectrum: Annotated[
         Path | None, typer.Option("--spectrum", help="Write variance densities over frequency (.csv).")
@@ -63,7 +66,7 @@ def waves(
     heads = ["gauge", "Hs m", "H1/3 m", "Hmax m", "Tz s", "Tp s", "Tm01 s", "skewness", "asymmetry", "level m", "waves"]
     out.print(grid_table(heads, rows))
     if depth is not None:
-        out.print(_reflection(file, values, interval, depth), markup=False, soft_wrap=True)
+        out.print(_reflection(results, values, interval, depth), markup=False, soft_wrap=True)
     if target is not None:
         _write_spectra(target, results.names, values, interval)
         out.print(f"wrote {target}", markup=False, soft_wrap=True)
@@ -121,24 +124,68 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     return times, values
 
 
-def _reflection(file: Path, values: np.ndarray, interval: float, depth: float) -> str:
-    """Heights of incident and reflected waves along x."""
+def _reflection(results: GaugeFile, values: np.ndarray, interval: float, depth: float) -> str:
+    """Heights of incident and reflected waves along the line of gauges, and how good the separation is."""
+    import numpy as np
+
+    from eagre.errors import InputError
+    from eagre.waves import separate_reflection
+
+    if results.path.suffix.lower() == ".csv":
+        raise InputError(
+            f"--depth for {results.path}", allowed="a NetCDF file of gauges", fix='file = "gauges.nc"',
+            problem="A CSV file does not hold the positions of the gauges.",
+        )  # fmt: skip
+    axis, positions = _line_of_gauges(results.path)
+    _check_depths(results, depth)
+    result = separate_reflection(values.T, positions, interval, depth)
+    heights = f"incident Hs {result.incident_height:.4g} m, reflected {result.reflected_height:.4g} m"
+    extent = f"{positions.size} gauges at {axis} = {positions.min():g} to {positions.max():g} m"
+    quality = f"{result.variance_fraction:.0%} of the variance used"
+    if positions.size > 2:
+        quality += f", residual {result.residual:.1%}"
+    text = f"{heights}: a coefficient of {result.coefficient:.3f}, by {extent}; {quality}"
+    if np.isfinite(result.residual) and result.residual > LARGE_RESIDUAL:
+        text += (
+            "\nThe records do not fit small waves along the line of gauges: check the depth, the positions of "
+            "the gauges and the direction of the waves."
+        )
+    return text
+
+
+def _line_of_gauges(path: Path) -> tuple[str, np.ndarray]:
+    """Return the axis of the line of gauges and their positions, m."""
     import numpy as np
 
     from eagre.errors import InputError
     from eagre.plots.reading import open_dataset
-    from eagre.waves import sea_state, separate_reflection
 
-    if file.suffix.lower() == ".csv":
+    with open_dataset(path) as dataset:
+        x, y = (np.asarray(dataset[name].values, np.float64) for name in "xy")
+    if x.size < 2:
         raise InputError(
-            f"--depth for {file}", allowed="a file that knows the places of gauges", fix='file = "gauges.nc"'
-        )
-    with open_dataset(file) as dataset:
-        x = np.asarray(dataset["x"].values, np.float64)
-    period = sea_state(values[:, 0], interval).mean_period
-    whole = round(len(values) * interval // period * period / interval)  # periods: parts of one would leak
-    found = separate_reflection(values[:whole].T, x, interval, depth)
-    heights = f"incident Hs {found.incident_height:.4g} m, reflected {found.reflected_height:.4g} m"
-    return (
-        f"{heights}: a coefficient of {found.coefficient:.3f}, by {x.size} gauges at x = {x.min():g} to {x.max():g} m"
-    )
+            f"{x.size} gauge in {path}", allowed="two gauges or more in a line",
+            problem="One gauge cannot separate incident from reflected waves.",
+        )  # fmt: skip
+    if np.ptp(x) > 0.0 and np.ptp(y) > NEARLY * np.ptp(x):
+        raise InputError(
+            f"gauges from ({x[0]:g}, {y[0]:g}) to ({x[-1]:g}, {y[-1]:g}) m in {path}",
+            allowed="gauges along x with one y, or along y with one x",
+            problem="The gauges are not in a line along an axis.",
+        )  # fmt: skip
+    return ("x", x) if np.ptp(x) > 0.0 else ("y", y)
+
+
+def _check_depths(results: GaugeFile, depth: float) -> None:
+    """Reject gauges whose measured depths, where the file holds them, differ from the given one."""
+    from eagre.errors import InputError
+
+    if "depth" not in results.values:
+        return
+    measured = results.values["depth"].mean(axis=0)
+    if abs(measured - depth).max() > DEPTH_TOLERANCE * depth:
+        raise InputError(
+            f"--depth {depth:g} and mean depths of {measured.min():.4g} to {measured.max():.4g} m in {results.path}",
+            allowed="gauges over a level bed of that depth", fix=f"--depth {measured.mean():.4g}",
+            problem="The depth at the gauges differs from the given depth.",
+        )  # fmt: skip

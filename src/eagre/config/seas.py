@@ -51,10 +51,14 @@ class SpreadingSection(Section):
 
 class _Summed(WaveSection):
     lowest: Frequency | None = Field(
-        default=None, description="lowest frequency; else of the spectrum", examples=["0.05 Hz"]
+        default=None,
+        description='lowest frequency, Hz or a text such as "0.3 rad/s"; without it that of the spectrum',
+        examples=["0.05 Hz"],
     )
     highest: Frequency | None = Field(
-        default=None, description="highest frequency, where it is cut; else of the spectrum", examples=["0.4 Hz"]
+        default=None,
+        description='highest frequency, Hz or a text such as "3 rad/s"; without it that of the spectrum',
+        examples=["0.4 Hz"],
     )
     stretching: Annotated[str, one_of("wheeler", "constant", "none")] = Field(
         default="wheeler", description="of velocities near the surface: wheeler, constant or none", examples=["wheeler"]
@@ -126,7 +130,7 @@ class TMASection(JonswapSection):
 
 
 class SpectrumFileSection(_Spread):
-    """A sea of a spectrum by frequency in a text table: Hz (or rad/s, said in the header) and m2/Hz."""
+    """A sea from a text table of frequencies and variance densities, with units in the header: f (Hz),S (m2/Hz)."""
 
     file: InputFile = Field(description="a text table, relative to the case file", examples=["spectrum.csv"])
 

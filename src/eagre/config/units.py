@@ -51,11 +51,15 @@ UNITS: dict[str, tuple[float, Exponents]] = {
     "kPa": (1e3, _PASCAL),
     "bar": (1e5, _PASCAL),
     "Hz": (1.0, (0, 0, -1, 0)),
+    "mHz": (1e-3, (0, 0, -1, 0)),
+    "kHz": (1e3, (0, 0, -1, 0)),
     "K": (1.0, (0, 0, 0, 1)),
     "W": (1.0, (2, 1, -3, 0)),
     "kW": (1e3, (2, 1, -3, 0)),
 }
 """Known unit names: factor to SI and powers of metre, kilogram, second and kelvin."""
+
+_ANGLES, _CYCLES = {"rad", "deg", "degree", "degrees"}, {"Hz", "mHz", "kHz"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ DIMENSIONS = {
     "stress": Dimension(_PASCAL, "N/m2", "N/m2, Pa", "0.1 N/m2"),
     "acceleration": Dimension((1, 0, -2, 0), "m/s2", "m/s2", "9.81 m/s2"),
     "viscosity": Dimension((2, 0, -1, 0), "m2/s", "m2/s", "10 m2/s"),
-    "frequency": Dimension((0, 0, -1, 0), "1/s", "1/s, Hz", "1e-4 1/s"),
+    "frequency": Dimension((0, 0, -1, 0), "Hz", "mHz, Hz, 1/s, rad/s", "0.1 Hz"),
+    "rate": Dimension((0, 0, -1, 0), "1/s", "1/s, 1/h, 1/d, rad/s", "1e-4 1/s"),
     "beta": Dimension((-1, 0, -1, 0), "1/(m s)", "m-1 s-1", "2e-11 m-1 s-1"),
     "temperature": Dimension((0, 0, 0, 1), "K", "K", "300 K"),
     "heating": Dimension((0, 0, -1, 1), "K/s", "K/s, K/h, K/d", "-2 K/d"),
@@ -128,7 +133,7 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
     wanted = DIMENSIONS[dimension]
     allowed = f"units of {dimension}: {wanted.units}"
     unit = unit.strip()
-    factor, exponents, position = 1.0, _NONE, 0
+    factor, exponents, position, names = 1.0, _NONE, 0, set()
     while position < len(unit):
         match = _FACTOR.match(unit, position)
         if match is None:
@@ -142,12 +147,23 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
             raise InputError(f'the unit "{name}", which is not known', allowed=allowed)
         n = int(power or 1) * (-1 if operator == "/" else 1)
         scale, base = UNITS[name]
+        names.add(name)
         factor *= scale**n
         exponents = tuple(a + n * b for a, b in zip(exponents, base, strict=True))
         position = match.end()
     if exponents != wanted.exponents:
         raise InputError(f'the unit "{unit}", which is no unit of {dimension}', allowed=allowed)
-    return factor
+    return factor * _per_cycle(unit, names, dimension)
+
+
+def _per_cycle(unit: str, names: set[str], dimension: str) -> float:
+    """Return the factor from radians to cycles for frequencies given by an angle; reject cycles as a unit of rates."""
+    if dimension == "frequency" and names & _ANGLES:
+        return 0.5 / math.pi
+    if dimension == "rate" and names & _CYCLES:
+        problem = f"The unit {unit} counts cycles per second, but this key takes a rate or an angular frequency."
+        raise InputError(f'the unit "{unit}"', allowed=f"units: {DIMENSIONS[dimension].units}", problem=problem)
+    return 1.0
 
 
 def parse_quantity(value: object, dimension: str, key: str = "value") -> float:

@@ -20,7 +20,7 @@ from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.signals import NumberSignal, Signal, StressSignal, signal
 from eagre.config.terrain import BedSection, GridSection, check_terrain, make_terrain
-from eagre.config.values import Beta, Frequency
+from eagre.config.values import Beta, Rate
 from eagre.config.weather import WeatherSection
 from eagre.config.zone_series import ZoneSignals, zone_signal
 from eagre.constants import GRAVITY
@@ -62,7 +62,7 @@ class CoriolisSection(Section):
     """The rotation of the Earth."""
 
     latitude: float | None = Field(default=None, description="latitude, degrees north", ge=-90, le=90, examples=[45.0])
-    f: Frequency | None = Field(default=None, description="Coriolis parameter, 1/s", examples=[1e-4])
+    f: Rate | None = Field(default=None, description="Coriolis parameter, 1/s", examples=[1e-4])
     beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
 
     @model_validator(mode="after")

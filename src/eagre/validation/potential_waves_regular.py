@@ -216,7 +216,7 @@ def zones(run: Run) -> Iterator[Check]:
         model = flume(run, wave, 28.0, 281, made, 0.04)
         places = {f"{x:g} m": (x, 0.0) for x in (10.0, 10.6, 11.5)}
         found = np.array(list(surface_at(model, places, 40.0 + 0.04 * np.arange(200)).values()))
-        apart = separate_reflection(found, np.array([10.0, 10.6, 11.5]), 0.04, depth=0.45, band=(0.4, 0.6))
+        apart = separate_reflection(found, np.array([10.0, 10.6, 11.5]), 0.04, depth=0.45, band=(0.4, 0.6), taper=0.0)
         first = 2.0 * float(np.abs(wave.elevation_coefficients[0]))
         yield Check(f"reflection of the zone, H {height:g} m", apart.coefficient, limit, detail="281 points")
         yield Check(

@@ -63,6 +63,7 @@ class FocusedGroup(LinearWaves):
             amplitude=amplitude, angular_frequency=omega.ravel(), direction=direction.ravel(), depth=depth,
             gravity=positive("gravity", gravity, "m s-2", GRAVITY), stretching=stretching,
         )  # fmt: skip
+        self.energy_fraction = min(1.0, float(variance.sum()) / spectrum.variance)
         self.focus = (number("x", x), number("y", y), number("t", t))
         along = self.focus[0] * np.cos(self.direction) + self.focus[1] * np.sin(self.direction)
         self.phase = self.angular_frequency * self.focus[2] - self.wave_number * along

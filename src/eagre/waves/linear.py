@@ -46,7 +46,11 @@ class LinearWaves:
         Of the elevation, m0.
     significant_height : float, m
         4 sqrt(m0).
+    energy_fraction : float
+        Fraction of the variance of the spectrum or record that lies in the band of the components; 1 without a band.
     """
+
+    energy_fraction = 1.0
 
     def __init__(
         self, *, amplitude: Field, angular_frequency: Field, direction: Field = 0.0, phase: Field = 0.0,

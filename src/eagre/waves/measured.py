@@ -72,6 +72,7 @@ class MeasuredWaves(LinearWaves):
             amplitude=np.abs(modes[kept]), angular_frequency=2.0 * np.pi * frequency[kept], direction=direction,
             phase=0.0, depth=depth, gravity=gravity, stretching=stretching,
         )  # fmt: skip
+        self.energy_fraction = float(np.sum(np.abs(modes[kept]) ** 2) / max(np.sum(np.abs(modes) ** 2), 1e-300))
         along = number("x", x) * math.cos(direction) + number("y", y) * math.sin(direction)
         self.phase = self.angular_frequency * float(times[0]) - np.angle(modes[kept]) - self.wave_number * along
 

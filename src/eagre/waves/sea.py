@@ -54,6 +54,8 @@ class Sea(LinearWaves):
     seeds : tuple of int
         (phase_seed, amplitude_seed).
     band : tuple of float, Hz
+    energy_fraction : float
+        Fraction of the variance of the spectrum that lies in the band.
 
     Notes
     -----
@@ -88,6 +90,7 @@ class Sea(LinearWaves):
             stretching=stretching,
         )  # fmt: skip
         self.spectrum, self.spreading, self.mean_direction = spectrum, spreading, mean
+        self.energy_fraction = min(1.0, float(variance.sum()) / spectrum.variance)
 
 
 def _directions(spectrum: Spectrum, spreading: Spreading | None, mean: float, frequency: Array, share: Array) -> Array:

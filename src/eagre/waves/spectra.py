@@ -13,6 +13,7 @@ from eagre.errors import InputError
 from eagre.given import own_array
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
+from eagre.waves.spectrum_units import density_factor, frequency_factor
 from eagre.waves.steady import Array, Field
 
 _SHAPE = np.geomspace(0.2, 30.0, 8001)  # f / f_p where shapes are integrated; f^-5 beyond
@@ -29,6 +30,11 @@ class Spectrum(ABC):
     @abstractmethod
     def band(self) -> tuple[float, float]:
         """Frequencies, Hz, from which to which a sea is made of it where nothing else is said."""
+
+    @property
+    def variance(self) -> float:
+        """Variance m0 of the whole spectrum, m2."""
+        return self.moment(0)
 
     def table(self, band: tuple[float, float] | None = None, count: int = 20001) -> tuple[Array, Array]:
         """Frequencies, Hz, and densities, m2/Hz, over a band, for integrals."""
@@ -75,6 +81,10 @@ class Jonswap(Spectrum):
     @property
     def band(self) -> tuple[float, float]:
         return 0.5 / self.peak_period, 5.0 / self.peak_period
+
+    @property
+    def variance(self) -> float:
+        return self.significant_height**2 / 16.0
 
     def density(self, frequency: Field) -> Array:
         relative = np.asarray(frequency, np.float64) * self.peak_period
@@ -147,7 +157,7 @@ class TabulatedSpectrum(Spectrum):
     Parameters
     ----------
     frequency : (n,) array, Hz
-        Increasing, > 0.
+        Increasing, >= 0.
     values : (n,) array, m2/Hz
         >= 0.
     """
@@ -167,23 +177,23 @@ class TabulatedSpectrum(Spectrum):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> TabulatedSpectrum:
-        """Read a text table: the first column is the frequency, Hz or ``(rad/s)``, the second the density, m2/Hz.
+        """Read a text table with the frequency in the first and the density in the second column.
 
-        A header is optional; a unit in it, ``f (Hz)`` or ``omega (rad/s)``, is applied to both columns: densities by
-        rad/s become densities by Hz.
+        The header gives both units in brackets, as in ``f (Hz),S (m2/Hz)`` or ``omega (rad/s),S (m2 s/rad)``; densities
+        per rad/s become densities per Hz.
+
+        Raises
+        ------
+        InputError
+            If a unit is missing or unknown.
         """
         from eagre.io.files import input_file
-        from eagre.io.table import read_table, split_unit
+        from eagre.io.table import read_table
 
         table = read_table(input_file(path, "spectrum"))
         data = table.numbers([0, 1])
-        unit = split_unit(table.names[0])[1].replace(" ", "")
-        factors = {"": 1.0, "Hz": 1.0, "1/s": 1.0, "s-1": 1.0, "rad/s": 2.0 * np.pi, "rads-1": 2.0 * np.pi}
-        if unit not in factors:
-            raise InputError(
-                f"{table.path}: frequencies in {unit}", allowed="Hz or rad/s", fix="f (Hz),S (m2/Hz)"
-            )  # fmt: skip
-        return cls(data[:, 0] / factors[unit], data[:, 1] * factors[unit])
+        frequency = frequency_factor(table.names[0], table.path)
+        return cls(data[:, 0] * frequency, data[:, 1] * density_factor(table.names[1], table.path, frequency))
 
     @property
     def band(self) -> tuple[float, float]:
@@ -194,8 +204,17 @@ class TabulatedSpectrum(Spectrum):
 
 
 def checked_frequencies(values: Field) -> Array:
-    """Frequencies, Hz, as an increasing array; refuses others."""
+    """Return frequencies, Hz, as an increasing array, >= 0; reject others."""
     frequency = own_array("frequency", values)
-    if frequency.ndim != 1 or frequency.size < 2 or not (frequency[0] > 0.0 and (np.diff(frequency) > 0.0).all()):
-        raise InputError("frequencies that do not increase", allowed="increasing numbers > 0, Hz, two or more")
+    allowed = "increasing numbers >= 0, Hz, two or more"
+    if frequency.ndim != 1 or frequency.size < 2 or not np.isfinite(frequency).all():
+        raise InputError(f"frequencies of shape {frequency.shape}", allowed=allowed)
+    if frequency[0] < 0.0:
+        raise InputError(f"a frequency of {frequency[0]:g} Hz", allowed=allowed, problem="A frequency is negative.")
+    falls = np.flatnonzero(np.diff(frequency) <= 0.0)
+    if falls.size:
+        pair = frequency[falls[0] : falls[0] + 2]
+        raise InputError(
+            f"{pair[1]:g} Hz after {pair[0]:g} Hz", allowed=allowed, problem="The frequencies do not increase."
+        )
     return frequency

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values import Acceleration, Frequency, InputFile, Temperature, one_of, quantity
+from eagre.config.values import Acceleration, InputFile, Rate, Temperature, one_of, quantity
 from eagre.constants import GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 
@@ -46,10 +46,10 @@ class AtmosphereSection(Section):
         default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
     )
     theta: Temperature = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
-    buoyancy_frequency: Frequency = Field(
+    buoyancy_frequency: Rate = Field(
         default=0.0, description="N of the ambient air, 1/s; 0 is neutral", examples=[0.01]
     )
-    reference_frequency: Frequency = Field(
+    reference_frequency: Rate = Field(
         default=0.0, description="N of the reference of anelastic air, 1/s; 0 is isentropic", ge=0, examples=[0.01]
     )
     surface_pressure: Pressure = Field(default=REFERENCE_PRESSURE, description="at z = 0, Pa", examples=["1000 hPa"])

@@ -14,9 +14,9 @@ from eagre.config.fieldvalues import FieldValue, LengthField
 from eagre.config.section import Section
 from eagre.config.terrain import Crs
 from eagre.config.values import (
-    Frequency,
     Metres,
     PositiveMetres,
+    Rate,
     Temperature,
     one_of,
 )
@@ -191,7 +191,7 @@ class AbsorberSection(Section):
         default=None, examples=[7000.0],
         description="of the layer below the top, metres; 2 pi U / N or more, thrice that behind hills of N h / U > 0.1",
     )  # fmt: skip
-    rate: Frequency = Field(
+    rate: Rate = Field(
         description="at the top and the ends, 1/s; it rises as sin^2; 2 to 5 times the frequency of waves", gt=0,
         examples=[0.006],
     )  # fmt: skip
@@ -201,7 +201,7 @@ class AbsorberSection(Section):
     thickness_y: PositiveMetres | None = Field(
         default=None, description="of layers at both ends of y, metres", examples=[10000.0]
     )
-    side_rate: Frequency | None = Field(default=None, description="at the ends; without it rate", gt=0, examples=[0.01])
+    side_rate: Rate | None = Field(default=None, description="at the ends; without it rate", gt=0, examples=[0.01])
 
     @model_validator(mode="after")
     def _some_layer(self) -> AbsorberSection:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values import Frequency, PositiveSeconds, Viscosity
+from eagre.config.values import PositiveSeconds, Rate, Viscosity
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 
@@ -28,7 +28,7 @@ class NumericsSection(Section):
     diffusivity: Viscosity | None = Field(
         default=None, description="of theta and scalars, m2/s; without it the viscosity", examples=[75.0]
     )
-    coriolis: Frequency | None = Field(default=None, description="f, 1/s", examples=[1e-4])
+    coriolis: Rate | None = Field(default=None, description="f, 1/s", examples=[1e-4])
     latitude: float | None = Field(
         default=None, description="in place of coriolis: degrees north", ge=-90, le=90, examples=[45.0]
     )

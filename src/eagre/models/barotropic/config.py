@@ -17,11 +17,11 @@ from eagre.config.section import Section
 from eagre.config.terrain import Crs
 from eagre.config.values import (
     Beta,
-    Frequency,
     Metres,
     PointXY,
     PositiveMetres,
     PositiveSeconds,
+    Rate,
     SeriesOutputFile,
     Viscosity,
     one_of,
@@ -67,7 +67,7 @@ class PhysicsSection(Section):
     beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
     viscosity: Viscosity = Field(default=0.0, description="lateral friction, m2/s", examples=["400 m2/s"])
     biharmonic_viscosity: float = Field(default=0.0, description="biharmonic friction, m4/s", ge=0, examples=[1e10])
-    bottom_friction: Frequency = Field(default=0.0, description="bottom friction, 1/s", examples=[1e-7])
+    bottom_friction: Rate = Field(default=0.0, description="bottom friction, 1/s", examples=[1e-7])
     deformation_radius: PositiveMetres | None = Field(
         default=None, description="radius of a reduced-gravity layer; a rigid lid if not given", examples=["45 km"]
     )
@@ -86,7 +86,7 @@ class TopographySection(Section):
     """The bed under the flow."""
 
     height: LengthField = Field(description="height of the bed above its mean, metres", examples=["500"])
-    coriolis: Frequency = Field(description="f0, 1/s", examples=[1e-4])
+    coriolis: Rate = Field(description="f0, 1/s", examples=[1e-4])
     depth: PositiveMetres = Field(description="mean depth", examples=["4000 m"])
 
 

@@ -26,10 +26,12 @@ from eagre.models.potential_waves.outputs import BREAKING_COLUMNS, breaking_row
 from eagre.models.potential_waves.probe_sections import ProbesSection
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
+from eagre.models.potential_waves.wave_notes import wave_notes
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
     from eagre.models.potential_waves.zones import Zone
+    from eagre.waves import LinearWaves, RegularWave
 
 SpeedSignal = Annotated[Signal, signal("speed")]
 LengthSignal = Annotated[Signal, signal("length")]
@@ -233,14 +235,12 @@ class PotentialWavesCase(Case):
 
         with self.at("basin"):
             grid = self.basin.grid()
-        from eagre.models.potential_waves.inputs import check_sides
-
         check_input_memory(grid)
         depth = self._depth(grid)
-        options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
+        wave = self._initial_wave(grid, depth)
+        options: dict[str, Any] = {**self._surface(grid, wave), "zones": self._zones(grid, depth)}
         options["paddles"] = self._paddles()
-        with self.at("zones" if self.zones else "paddles"):
-            check_sides(options["zones"], options["paddles"])
+        self._check_zones(options["zones"], options["paddles"], grid, depth)
         options |= {"sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
@@ -251,7 +251,7 @@ class PotentialWavesCase(Case):
             self.check_begin("maps")
             options["averages"] = self.maps.averages()
         with self.naming("basin", "initial", "numerics", "run", "maps"):
-            return PotentialWaves(
+            model = PotentialWaves(
                 grid,
                 depth,
                 periodic=self.basin.periodic,
@@ -259,6 +259,8 @@ class PotentialWavesCase(Case):
                 **self.numerics.model_dump(),
                 **options,
             )
+        model.initial_notes = tuple(wave_notes(wave, grid, "initial wave"))
+        return model
 
     def _depth(self, grid: Grid) -> np.ndarray:
         """Depth of still water at the points, (ny, nx), m."""
@@ -271,25 +273,29 @@ class PotentialWavesCase(Case):
                     return checked_depth(sign * np.asarray(value.at_centres(grid)), grid)
         raise AssertionError("one of depth and bed is there")
 
-    def _surface(self, grid: Grid, depth: np.ndarray) -> dict[str, Any]:
+    def _initial_wave(self, grid: Grid, depth: np.ndarray) -> RegularWave | LinearWaves | None:
+        """Return the wave of [initial], or None."""
+        if self.initial.wave is None:
+            return None
+        from eagre.models.potential_waves.inputs import PERIODIC
+        from eagre.models.potential_waves.wave_checks import check_initial
+
+        with self.at("initial", "wave"):
+            wave = self.initial.wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
+            check_initial(wave, depth, grid, PERIODIC[self.basin.periodic])
+        return wave
+
+    def _surface(self, grid: Grid, wave: RegularWave | LinearWaves | None) -> dict[str, Any]:
         """Elevation and potential at the start."""
-        wave = self.initial.wave
         if wave is None:
             found = {}
             for name in ("surface_elevation", "surface_potential"):
                 with self.at("initial", name):
                     found[name] = getattr(self.initial, name).at_centres(grid)
             return found
-        with self.at("initial", "wave"):
-            made = wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
-            places = grid.x[None, :], grid.y[:, None], 0.0
-            return {
-                name: np.broadcast_to(values, grid.shape)
-                for name, values in (
-                    ("surface_elevation", made.elevation(*places)),
-                    ("surface_potential", made.surface_potential(*places)),
-                )
-            }
+        points = grid.x[None, :], grid.y[:, None], 0.0
+        fields = {"surface_elevation": wave.elevation(*points), "surface_potential": wave.surface_potential(*points)}
+        return {name: np.broadcast_to(values, grid.shape) for name, values in fields.items()}
 
     def _paddles(self) -> list[Paddle]:
         """The paddles, with signals that cover the run."""
@@ -307,6 +313,7 @@ class PotentialWavesCase(Case):
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[Zone]:
         """The zones, each with its wave and a period."""
         from eagre.models.potential_waves.inputs import PERIODIC, check_place, checked_zones
+        from eagre.models.potential_waves.wave_checks import depth_under
         from eagre.models.potential_waves.zones import Zone
 
         made = []
@@ -316,7 +323,7 @@ class PotentialWavesCase(Case):
             with self.at("zones", number, "wave"):
                 waves = None
                 if section.wave is not None:
-                    h = _depth_for(section.depth, _under(section, grid, depth), "this zone")
+                    h = _depth_for(section.depth, depth_under(section, grid, depth), "this zone")
                     waves = section.wave.make(h, self.numerics.gravity)
             made.append((section, waves))
         periods = (section.period or period_of(section.wave, waves) for section, waves in made)
@@ -332,19 +339,22 @@ class PotentialWavesCase(Case):
                 zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
         return zones
 
+    def _check_zones(self, zones: list[Zone], paddles: list[Paddle], grid: Grid, depth: np.ndarray) -> None:
+        """Reject sides that are used twice and waves that contradict the basin."""
+        from eagre.models.potential_waves.inputs import PERIODIC, check_sides
+        from eagre.models.potential_waves.wave_checks import check_zone
+
+        with self.at("zones" if self.zones else "paddles"):
+            check_sides(zones, paddles)
+        for number, zone in enumerate(zones):
+            with self.at("zones", number):
+                check_zone(zone, zones, depth, grid, PERIODIC[self.basin.periodic])
+
 
 def period_of(section: Any, waves: Any) -> float | None:
     """Period of a wave, s, or the peak period of a sea, if its section or itself knows one."""
     own = getattr(section, "period", None) or getattr(section, "peak_period", None)
     return own or getattr(waves, "period", None)
-
-
-def _under(section: ZoneSection, grid: Grid, depth: np.ndarray) -> np.ndarray:
-    """Depths in a zone."""
-    from eagre.models.potential_waves.zones import across_x, from_side
-
-    inside = from_side(section.side, grid.x, grid.y) <= section.width
-    return depth[:, inside] if across_x(section.side) else depth[inside]
 
 
 def _depth_for(given: float | None, depth: np.ndarray, where: str) -> float:

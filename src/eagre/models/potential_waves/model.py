@@ -53,6 +53,7 @@ from eagre.models.potential_waves.stability import SPARE, check_time_step, coura
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.surface_filter import checked_interval
+from eagre.models.potential_waves.wave_checks import check_zones
 from eagre.models.potential_waves.zones import Zone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
@@ -145,6 +146,8 @@ class PotentialWaves(BaseModel):
     """
 
     kind = "potential-waves"
+    initial_notes: tuple[str, ...] = ()
+    """Notes on the waves from which a case file made the initial surface."""
 
     def __init__(
         self,
@@ -184,6 +187,7 @@ class PotentialWaves(BaseModel):
         check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h = checked_depth(depth, grid)
+        check_zones(zones, h, grid, wraps)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
         g = checked_number("gravity", gravity, 1e-6, 1e6)
         longest = longest_step(h, grid, vertical, g, sponges)
@@ -384,7 +388,7 @@ class PotentialWaves(BaseModel):
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run: the time step and its limit, zones, points a wave, walls."""
-        return remarks_of(self.setup)
+        return [*remarks_of(self.setup), *self.initial_notes]
 
     @property
     def facts(self) -> list[tuple[str, str]]:

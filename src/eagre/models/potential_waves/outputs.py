@@ -21,6 +21,7 @@ from eagre.models.potential_waves.predicted_errors import (
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import depth_along
 from eagre.models.potential_waves.stability import longest_step
+from eagre.models.potential_waves.wave_notes import MIN_POINTS, wave_notes
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.sides import Paddle, SpongeLayer
@@ -56,7 +57,6 @@ BREAKING_COLUMNS = (
 )  # fmt: skip
 """Of a log of breaking crests; ratio is the speed of the water over that of the crest, steepness k times the crest."""
 
-FEWEST_POINTS = 10  # of a wave
 HIGHEST_OF_1000 = 1.86  # over Hs
 MOST_TOLD = 5  # breaking crests in the summary
 STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order is lost
@@ -213,24 +213,26 @@ def _overlaps(setup: Setup) -> list[str]:
 
 
 def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
-    """What a zone's waves ask of points, and of its width."""
-    from eagre.waves import wave_number
+    """Notes on the points per wave length, the time step and the width of a zone."""
+    from eagre.waves import LinearWaves, RegularWave, wave_number
 
-    grid, found = setup.grid, []
+    grid, notes = setup.grid, []
     depth = float(setup.depth.max())
     length = 2.0 * math.pi / float(wave_number(2.0 * math.pi / zone.period, depth, setup.gravity))
-    spacing = max(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
-    points, steps = length / spacing, zone.period / setup.time_step
-    if points < FEWEST_POINTS:
-        found.append(
-            f"{points:.1f} points a wave of {length:.4g} m ({zone.period:g} s); under {FEWEST_POINTS} it is lost"
-        )
+    steps = zone.period / setup.time_step
+    if not isinstance(zone.waves, (LinearWaves, RegularWave)):
+        spacing = max(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
+        if (points := length / spacing) < MIN_POINTS:
+            few = f"{points:.1f} points per wave length of {length:.4g} m ({zone.period:g} s)"
+            notes.append(f"zone in the {zone.side}: {few}; {MIN_POINTS:g} or more are needed")
+    else:
+        notes += wave_notes(zone.waves, grid, f"zone in the {zone.side}")
     if zone.width < length:
-        found.append(f"that zone is {zone.width / length:.2g} wave lengths wide; one reflects 8 %, two under 1 %")
-    found += _steep_sea(zone, length, depth)
+        notes.append(f"that zone is {zone.width / length:.2g} wave lengths wide; one reflects 8 %, two under 1 %")
+    notes += _steep_sea(zone, length, depth)
     if steps < 16.0:
-        found.append(f"{steps:.1f} steps a period of {zone.period:g} s; 30 or more keep its height and phase")
-    return found
+        notes.append(f"{steps:.1f} time steps per period of {zone.period:g} s; 30 or more keep the height and phase")
+    return notes
 
 
 def _steep_sea(zone: Zone, length: float, depth: float) -> list[str]:

@@ -19,8 +19,8 @@ FEWEST_OF_A_SEA = 30  # peak periods
 SAMPLES_A_PERIOD = 8.0
 LEVEL = 0.01  # relative change of the depth along the gauges
 BAND, BAND_OF_A_SEA = (0.75, 1.25), (0.6, 1.6)  # over the frequency, or that of the peak
-TOLD = 0.9  # share of the frequencies of the band that the gauges have to tell apart
-TAPER = 0.1
+MIN_VARIANCE_FRACTION = 0.9  # of the band, at frequencies at which the gauges separate the waves
+TAPER = 0.5  # of a sea: a Hann window
 TRUE, SHARE = 0.005, 0.2  # what a coefficient may be wrong by, and of itself, for the height of the waves
 SLOWER = 1.1  # over the frequency of regular waves: what is behind their front
 NEARLY = 1e-6  # of the interval
@@ -95,8 +95,6 @@ def reflection_of(
         return []
     surfaces, interval, periods = record
     low, high = (share / made.period for share in _band(made))
-    frequencies = np.fft.rfftfreq(surfaces.shape[1], interval)
-    wanted = int(((frequencies >= low) & (frequencies <= high)).sum())
     try:
         found = separate_reflection(
             surfaces, line.positions, interval, line.depth, band=(low, high), gravity=setup.gravity,
@@ -104,7 +102,7 @@ def reflection_of(
         )  # fmt: skip
     except InputError:
         return []
-    if found.frequency.size < (wanted if made.regular else TOLD * wanted):
+    if found.variance_fraction < MIN_VARIANCE_FRACTION:
         return []
     if not setup.linear and _of_height(setup, made, line, found.incident_height) > TRUE + SHARE * found.coefficient:
         return []
