@@ -37,7 +37,9 @@ def stratified_bubble(**options):
     dye = np.where(z < 1000.0, 1.0, 0.0) * np.ones((17, 1, 25))
     chosen = {"time_step": 10.0, "viscosity": 10.0, "sides": {"x": "wall"}, **options}
     air = boussinesq(buoyancy_frequency=0.01)
-    return AnelasticFlow(grid, 17, height=3200.0, atmosphere=air, theta=warm, scalars={"dye": dye}, **chosen)
+    return AnelasticFlow(
+        grid, 17, height=3200.0, atmosphere=air, theta_perturbation=warm, scalars={"dye": dye}, **chosen
+    )
 
 
 def vortices(**options):
@@ -71,8 +73,8 @@ def forced(**options):
     )  # fmt: skip
     chosen = {"time_step": 2.0, "viscosity": 1.0, "coriolis": 1e-3, **options}
     return AnelasticFlow(
-        grid, 13, height=600.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)), theta=0.1 * noise,
-        scalars={"dye": noise**2}, forcing=drive, **chosen,
+        grid, 13, height=600.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)),
+        theta_perturbation=0.1 * noise, scalars={"dye": noise**2}, forcing=drive, **chosen,
     )  # fmt: skip
 
 
@@ -84,7 +86,7 @@ def heated(**options):
     surface = Surface(flux, 1.0 + 0.5 * np.sin(grid.x / 200.0) * np.ones((10, 1)), 0.1)
     ground = 30.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
-        grid, 13, height=600.0, atmosphere=anelastic(wind=(5.0, 0.0)), theta=0.1 * noise, ground=ground,
+        grid, 13, height=600.0, atmosphere=anelastic(wind=(5.0, 0.0)), theta_perturbation=0.1 * noise, ground=ground,
         surface=surface, **{"time_step": 3.0, **options},
     )  # fmt: skip
 
@@ -96,7 +98,7 @@ def closed(hill=30.0, **options):
     air = boussinesq(buoyancy_frequency=0.005, wind=(5.0, 1.0))
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
-        grid, 13, height=600.0, atmosphere=air, theta=0.1 * noise[0], ground=ground,
+        grid, 13, height=600.0, atmosphere=air, theta_perturbation=0.1 * noise[0], ground=ground,
         surface=Surface(0.1, roughness=0.1), velocity=(5.0 + noise[1], 1.0, 0.0), scalars={"dye": noise[0] ** 2},
         closure=Smagorinsky(),
         **{"time_step": 3.0, **options},

@@ -47,7 +47,7 @@ def expected(x, v, h, sides, odd=(), **options):
     """The transcription's answer for arguments of `Mpdata`; x of three axes."""
     told = [side if isinstance(side, str) else ("open", *side) for side in sides]
     mirrored = [axis in odd for axis in range(3)]
-    return mpdata(x, v[::-1], h, sides=told, odd=mirrored, **options)
+    return mpdata(x, v[::-1], h, sides=told, odd=mirrored, **{"divergent": True, **options})
 
 
 SIDES = {

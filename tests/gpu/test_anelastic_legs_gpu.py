@@ -45,8 +45,9 @@ def driven(device, precision):
     falling = Series(np.array([0.0, 1000.0]), np.array([0.3, 0.0]))
     return AnelasticFlow(
         grid, 9, height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(5.0, 1.0)), closure=Smagorinsky(),
-        theta=0.1 * np.random.default_rng(2).standard_normal((9, 12, 16)), surface=Surface(falling, roughness=0.1),
-        coriolis=1e-3, courant=0.4, tolerance=1e-6, device=device, precision=precision,
+        theta_perturbation=0.1 * np.random.default_rng(2).standard_normal((9, 12, 16)),
+        surface=Surface(falling, roughness=0.1), coriolis=1e-3, courant=0.4, tolerance=1e-6,
+        device=device, precision=precision,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def flow(device, precision, hill, sides=None):
     ground = 100.0 * np.exp(-(((grid.x - 800.0) / 300.0) ** 2)) * np.ones(grid.shape) if hill else None
     return eagre.AnelasticFlow(
         grid, SHAPE[0], height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind,
-        theta=rng.standard_normal(SHAPE), scalars={"dye": rng.random(SHAPE)}, sides=sides, ground=ground,
+        theta_perturbation=rng.standard_normal(SHAPE), scalars={"dye": rng.random(SHAPE)}, sides=sides, ground=ground,
         tolerance=1e-10 if precision == "double" else 1e-6, device=device, precision=precision,
     )  # fmt: skip
 

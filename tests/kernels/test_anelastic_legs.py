@@ -65,7 +65,7 @@ def driven(**options):
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))
     return AnelasticFlow(
         grid, 3, height=100.0, device=SimulatedDevice(), atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
-        theta=np.random.default_rng(2).standard_normal((3, 2, 3)), precision="double", tolerance=1e-9,
+        theta_perturbation=np.random.default_rng(2).standard_normal((3, 2, 3)), precision="double", tolerance=1e-9,
         **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01, **(options or {"courant": 0.3})},
     )  # fmt: skip
 

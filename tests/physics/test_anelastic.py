@@ -102,7 +102,7 @@ def test_air_that_is_warmer_everywhere_stays_at_rest_over_a_hill():
     hill = 600.0 / (1.0 + (grid.x / 3000.0) ** 2)[None]
     model = AnelasticFlow(
         grid, 17, height=8e3, atmosphere=boussinesq(buoyancy_frequency=0.01), ground=hill, time_step=20.0,
-        theta=np.ones((17, 1, 33)), tolerance=1e-10, **ON,
+        theta_perturbation=np.ones((17, 1, 33)), tolerance=1e-10, **ON,
     )  # fmt: skip
     model.advance(400.0)
     assert max(np.abs(model.field(name)).max() for name in "uvw") < 1e-8
@@ -219,8 +219,8 @@ def test_a_scalar_is_kept_and_stays_in_its_bounds():
     warm = 1.0 * (np.hypot(grid.x - 1600.0, z - 500.0) < 300.0)
     dye = (z < 400.0) * np.ones((17, 1, 33))
     model = AnelasticFlow(
-        grid, 17, height=1600.0, atmosphere=boussinesq(), theta=warm, sides={"x": "wall"}, scalars={"dye": dye},
-        tolerance=1e-10, **ON,
+        grid, 17, height=1600.0, atmosphere=boussinesq(), theta_perturbation=warm, sides={"x": "wall"},
+        scalars={"dye": dye}, tolerance=1e-10, **ON,
     )  # fmt: skip
     first = model.diagnostics()["total_dye"]
     model.advance(240.0)
@@ -261,8 +261,8 @@ def test_noise_does_not_grow_in_layers_at_the_ends_that_a_wind_blows_through(pre
     longest, noise = longest_explicit_step(rate), 0.1 * np.random.default_rng(1).standard_normal((9, 1, 40))
     air = boussinesq(buoyancy_frequency=0.01, wind=(0.5 * grid.dx / longest, 0.0))
     model = AnelasticFlow(
-        grid, 9, height=4000.0, atmosphere=air, theta=noise, side_absorber={"x": (7e3, rate)}, time_step=longest,
-        device="cpu", precision=precision,
+        grid, 9, height=4000.0, atmosphere=air, theta_perturbation=noise, side_absorber={"x": (7e3, rate)},
+        time_step=longest, device="cpu", precision=precision,
     )  # fmt: skip
     model.advance(80.0 * longest)
     assert np.abs(model.field("theta_perturbation")).max() < 0.02
@@ -310,7 +310,7 @@ def test_waves_do_not_lag_by_half_of_the_first_step():
     warm = 1e-3 * np.cos(1e-3 * np.pi * grid.x) * np.sin(1e-3 * np.pi * z)
     for count in (10, 20):
         model = AnelasticFlow(
-            grid, levels, height=1000.0, atmosphere=boussinesq(buoyancy_frequency=n), theta=warm,
+            grid, levels, height=1000.0, atmosphere=boussinesq(buoyancy_frequency=n), theta_perturbation=warm,
             time_step=quarter / count, tolerance=1e-12, precision="double", device="cpu",
         )  # fmt: skip
         model.advance(quarter)

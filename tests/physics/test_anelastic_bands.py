@@ -24,7 +24,11 @@ def box(device, **options):
     """Noise in stratified air between walls or not, and a scalar."""
     grid = Grid.of_points(10, 17, 900.0, 1600.0)
     noise = np.random.default_rng(5).standard_normal((4, 9, 17, 10))
-    known = {"atmosphere": boussinesq(buoyancy_frequency=0.01), "theta": 0.1 * noise[3], "scalars": {"dye": noise[0]}}
+    known = {
+        "atmosphere": boussinesq(buoyancy_frequency=0.01),
+        "theta_perturbation": 0.1 * noise[3],
+        "scalars": {"dye": noise[0]},
+    }
     if options.get("sides", {}).get("z") == "periodic":
         known = {}
     chosen = {"height": 800.0, "time_step": 2.0, "precision": "double", **known, **options}
@@ -45,7 +49,7 @@ FLAT = [
     pytest.param(run("forced"), {}, id="forced"),
     pytest.param(run("closed-flat"), {}, id="closure and drag"),
     pytest.param(run("closed-flat"), {"time_step": None, "courant": 0.3}, id="closure, courant", marks=SLOW),
-    pytest.param(box, {"time_step": None, "courant": 0.3, "theta": WARM}, id="steps that are shortened"),
+    pytest.param(box, {"time_step": None, "courant": 0.3, "theta_perturbation": WARM}, id="steps that are shortened"),
     pytest.param(box, {"sides": {"x": "wall", "y": "wall"}}, id="walls"),
     pytest.param(box, {"sides": {"x": "wall"}}, id="walls along x"),
     pytest.param(box, {"sides": {"y": "wall"}}, id="walls along y"),

@@ -212,7 +212,7 @@ def test_a_closure_mixes_theta_itself():
     z = np.linspace(0.0, height, count)[:, None, None]
     ambient = 300.0 * (1.0 + 1e-4 / 9.81 * z)
     model = AnelasticFlow(
-        grid, count, height=height, atmosphere=boussinesq(buoyancy_frequency=0.01), theta=300.0 - ambient,
+        grid, count, height=height, atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=300.0 - ambient,
         velocity=(0.05 * z, 0.0, 0.0), closure=Smagorinsky(1.0), time_step=0.2, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(20.0)

@@ -92,7 +92,7 @@ def test_subsidence_of_straight_profiles_is_exact(speed):
     """theta and a scalar that rise with height change by -w_s t times their slope, at all levels; so does wind."""
     z = np.linspace(0.0, 400.0, 5)[:, None, None]
     model = AnelasticFlow(
-        COLUMN, 5, height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), theta=0.004 * z,
+        COLUMN, 5, height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.004 * z,
         scalars={"dye": 0.1 * z}, velocity=(0.02 * z, -0.01 * z, 0.0), forcing=Forcing(subsidence=speed),
         time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip

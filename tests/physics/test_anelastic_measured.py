@@ -28,7 +28,7 @@ def flow(hill=False, sides=None, steps=2, precision="double", **options):
     wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
     model = eagre.AnelasticFlow(
         eagre.Grid.of_points(16, 12, *lengths, periodic=wraps), 9, height=800.0,
-        atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind, theta=rng.standard_normal(SHAPE),
+        atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind, theta_perturbation=rng.standard_normal(SHAPE),
         scalars={"dye": rng.random(SHAPE)}, sides=sides, ground=ground_of(hill), device="cpu", precision=precision,
         **options,
     )  # fmt: skip

@@ -24,8 +24,8 @@ def flow(precision="double", hill=False, sides=None, shape=(9, 6, 8), **options)
     ground = 150.0 * np.exp(-(((grid.x - 400.0) / 150.0) ** 2)) * np.ones(grid.shape) if hill else None
     known = {"atmosphere": boussinesq(buoyancy_frequency=0.01), "scalars": {"dye": rng.random(shape)}}
     return eagre.AnelasticFlow(
-        grid, nz, height=800.0, velocity=wind, theta=rng.standard_normal(shape), sides=sides, ground=ground,
-        device="cpu", precision=precision, **(known | options),
+        grid, nz, height=800.0, velocity=wind, theta_perturbation=rng.standard_normal(shape), sides=sides,
+        ground=ground, device="cpu", precision=precision, **(known | options),
     )  # fmt: skip
 
 

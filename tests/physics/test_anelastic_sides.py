@@ -64,7 +64,8 @@ def test_what_is_carried_leaves_and_what_flows_in_is_what_was_there(wind):
     side = np.where(grid.x == (0.0 if wind > 0.0 else 2000.0), 0.5, 0.0)
     model = AnelasticFlow(
         grid, 5, height=400.0, atmosphere=boussinesq(gravity=1e-6, wind=(wind, 0.0)), sides={"x": "open"},
-        theta=np.maximum(bump, side), scalars={"dye": np.maximum(bump, side)}, time_step=10.0, tolerance=1e-10, **ON,
+        theta_perturbation=np.maximum(bump, side), scalars={"dye": np.maximum(bump, side)}, time_step=10.0,
+        tolerance=1e-10, **ON,
     )  # fmt: skip
     model.advance(500.0)
     assert np.abs(model.field("theta_perturbation")).max() < 1e-3

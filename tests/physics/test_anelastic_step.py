@@ -57,7 +57,7 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     levels = np.linspace(0.0, height, nz)[:, None, None]
     slopes, jacobian, z = {}, 1.0, levels
     model = AnelasticFlow(
-        grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta=theta, ground=bottom,
+        grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta_perturbation=theta, ground=bottom,
         sides=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity, diffusivity=0.5 * viscosity,
         absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double", **more,
     )  # fmt: skip

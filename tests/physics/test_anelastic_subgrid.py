@@ -27,7 +27,7 @@ def noisy(hill):
     rng = np.random.default_rng(2)
     return AnelasticFlow(
         grid, 7, height=240.0, ground=ground, velocity=tuple(rng.standard_normal(shape) + m for m in (5.0, 2.0, 0.0)),
-        theta=rng.standard_normal(shape), scalars={"dye": rng.random(shape)}, atmosphere=anelastic(
+        theta_perturbation=rng.standard_normal(shape), scalars={"dye": rng.random(shape)}, atmosphere=anelastic(
             buoyancy_frequency=0.01
         ), closure=Smagorinsky(0.2, PRANDTL), surface=Surface(HEAT, roughness=ROUGH), time_step=1.0, **ON,
     )  # fmt: skip

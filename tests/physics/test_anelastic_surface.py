@@ -27,7 +27,12 @@ def heated(nx, ny, count, height, **options):
     """Neutral air with a little noise over warm ground, 50 m between points."""
     grid = Grid.of_points(nx, ny, 50.0 * nx, 50.0 * ny, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(5).standard_normal((count, ny, nx))
-    chosen = {"atmosphere": boussinesq(), "theta": noise - noise.mean(), "time_step": 2.0, "tolerance": 1e-8}
+    chosen = {
+        "atmosphere": boussinesq(),
+        "theta_perturbation": noise - noise.mean(),
+        "time_step": 2.0,
+        "tolerance": 1e-8,
+    }
     return AnelasticFlow(grid, count, height=height, **(chosen | options), **ON)
 
 
@@ -63,7 +68,7 @@ def test_heat_follows_a_series():
     series = Series(np.linspace(0.0, 3600.0, 61), 0.1 * np.sin(np.pi * np.linspace(0.0, 1.0, 61)), "flux")
     errors = []
     for dt in (120.0, 60.0):
-        model = heated(1, 1, 5, 1000.0, surface=Surface(series), time_step=dt, theta=0.0)
+        model = heated(1, 1, 5, 1000.0, surface=Surface(series), time_step=dt, theta_perturbation=0.0)
         model.advance(3600.0)
         expected = np.trapezoid(series.values, series.times) / 1000.0
         errors.append(
@@ -119,7 +124,7 @@ def test_what_is_refused():
         (Surface(0.1), {"sides": {"z": "periodic"}}, "without ground"),
     ):
         with pytest.raises(InputError, match=words):
-            heated(4, 1, 13, 600.0, surface=surface, **({"theta": 0.0} | more))
+            heated(4, 1, 13, 600.0, surface=surface, **({"theta_perturbation": 0.0} | more))
 
 
 def test_a_mixed_layer_grows_as_its_heat_says():

@@ -23,12 +23,12 @@ def noisy(**options):
     noise = 0.1 * np.random.default_rng(2).standard_normal((9, 12, 12))
     chosen = {
         "atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.0, 0.0)),
-        "theta": noise,
+        "theta_perturbation": noise,
         "time_step": 3.0,
         **options,
     }
     if chosen["atmosphere"].gravity == 0.0:
-        chosen["theta"] = 0.0
+        chosen["theta_perturbation"] = 0.0
     return AnelasticFlow(grid, 9, height=800.0, **{"device": "cpu", "precision": "double", **chosen})
 
 
@@ -176,3 +176,24 @@ def test_scalars_that_begin_flow_in_through_open_sides():
 def test_names_of_fields_and_of_what_restarts_hold_are_no_names_of_scalars(name):
     with pytest.raises(InputError, match=f"a scalar '{name}'"):
         noisy(scalars={name: 1.0})
+
+
+def test_the_initial_field_is_the_output_of_the_same_name():
+    """A model that begins with the temperature of another one has that temperature, whichever name is taken."""
+    model = noisy()
+    for name in ("theta", "theta_perturbation"):
+        start = {"theta_perturbation": None, name: model.field(name)}
+        np.testing.assert_allclose(noisy(**start).field("theta"), model.field("theta"), rtol=1e-14)
+
+
+def test_restarts_name_the_perturbation_and_those_that_did_not_are_read():
+    whole = noisy()
+    whole.advance(9e9, max_steps=1)
+    state = whole.state()
+    assert "theta" not in state
+    np.testing.assert_array_equal(state["theta_perturbation"], whole.field("theta_perturbation"))
+    old = {"theta" if name == "theta_perturbation" else name: array for name, array in state.items()}
+    for known in (state, old):
+        again = noisy()
+        again.restore(known)
+        np.testing.assert_array_equal(again.field("theta"), whole.field("theta"))

@@ -73,12 +73,12 @@ def test_a_rate_of_layers_that_are_not_there_is_refused(tmp_path):
 
 
 def test_fields_in_space(tmp_path):
-    found = case(tmp_path, more='[initial]\nu = "3 km/h"\ntheta = "x + 1000 * z + 1e6 * ground"')
+    found = case(tmp_path, more='[initial]\nu = "3 km/h"\ntheta_perturbation = "x + 1000 * z + 1e6 * ground"')
     grid, ground = Grid(2, 1, 10.0, 10.0), np.array([[0.0, 2.0]])
     levels = Levels(np.array([0.0, 100.0]), np.array([1.0, 0.0]), ground)
     assert found.initial.u.at_points(grid, levels) == pytest.approx(3.0 / 3.6)
     expected = [[[5.0, 15.0 + 2e3 + 2e6]], [[5.0 + 1e5, 15.0 + 1e5 + 2e6]]]
-    np.testing.assert_allclose(found.initial.theta.at_points(grid, levels), expected)
+    np.testing.assert_allclose(found.initial.theta_perturbation.at_points(grid, levels), expected)
 
 
 def test_noise_is_that_of_its_seed(tmp_path):
@@ -216,6 +216,30 @@ def test_watts_and_stretched_levels_are_noted(tmp_path):
     assert not any("heat_flux" in one for one in case(tmp_path, more="[surface]\nheat_flux = 0.3").build("cpu").remarks)
     one = AnelasticFlow(Grid.of_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0, 30.0]), device="cpu")
     assert one.remarks[0].startswith("spacings 13.33, 10 and 10 to 20 m")
+
+
+@pytest.mark.parametrize("key", ["theta", "theta_perturbation"])
+def test_the_initial_temperature_is_the_field_of_the_same_name(tmp_path, key):
+    value = {"theta": "305 + 0.01 * z", "theta_perturbation": "5 + 0.001 * x"}[key]
+    more = f'[atmosphere]\nequations = "boussinesq"\nbuoyancy_frequency = 0.01\n[initial]\n{key} = "{value}"'
+    model = case(tmp_path, more=more).build("cpu", "double")
+    z, x = model.setup.levels.z + np.zeros(model.setup.shape), model.grid.x
+    known = 305 + 0.01 * z if key == "theta" else 5 + 0.001 * x + 0.0 * z
+    np.testing.assert_allclose(model.field(key), known, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[initial]\ntheta = 300\ntheta_perturbation = 0", "given twice"),
+        ("[initial]\ntheta = 2.0", "as small as a perturbation"),
+        ("[initial]\ntheta_perturbation = 300", "as large as a whole potential temperature"),
+        ("[initial]\ntheta_perturbation = -300", "as large as a whole potential temperature"),
+    ],
+)
+def test_a_total_for_a_perturbation_is_refused_and_the_other_way_round(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        case(tmp_path, more=text).build("cpu", "double")
 
 
 def test_theta_in_degrees_celsius_is_noted():

@@ -75,6 +75,15 @@ def test_where_the_step_is_too_long():
     Mpdata((4, 6), kernels="reference").step(np.ones((4, 6)), v)  # 1 is allowed
 
 
+def test_a_step_that_is_too_long_for_convergent_flow():
+    """The divergence term enlarges Courant numbers where flow converges."""
+    v = np.zeros((7,))
+    v[2], v[3] = 0.98, -0.98
+    with pytest.raises(InputError, match=r"v, corrected for its divergence, and h that take 1\.\d+ of what point"):
+        Mpdata((6,), kernels="reference").step(np.ones(6), v)
+    Mpdata((6,), kernels="reference", solenoidal=True).step(np.ones(6), v)
+
+
 def test_both_signs_need_the_gauge():
     x = np.linspace(-1.0, 1.0, 6)
     with pytest.raises(InputError, match='variant = "gauge"'):

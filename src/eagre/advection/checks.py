@@ -96,11 +96,13 @@ def check_sign(x: Any, any_sign: bool) -> None:
         )
 
 
-def check_courant(plan: StagedPlan, v: Advector, shape: tuple[int, ...], turned: bool = False) -> None:
+def check_courant(
+    plan: StagedPlan, v: Advector, shape: tuple[int, ...], turned: bool = False, name: str = "v"
+) -> None:  # fmt: skip
     """Raise `InputError` where more leaves a point in a step than it holds, with the place; axes may be `turned`."""
-    for name, a in (("v", v.v1), ("v", v.v2), ("v", v.v3), ("h", v.h)):
+    for array, a in (("v", v.v1), ("v", v.v2), ("v", v.v3), ("h", v.h)):
         if a is not None and not math.isfinite(float(a.sum())):
-            raise InputError(f"{name} with values that are not finite", allowed="finite numbers")
+            raise InputError(f"{array} with values that are not finite", allowed="finite numbers")
     if v.h is not None and not float(v.h.min()) > 0.0:
         raise InputError(f"h with a least value of {float(v.h.min()):g}", allowed="numbers above 0")
     numbers = plan.device.zeros(plan.shape, plan.dtype)
@@ -111,8 +113,9 @@ def check_courant(plan: StagedPlan, v: Advector, shape: tuple[int, ...], turned:
         for n in reversed(shape):
             flat, index = divmod(flat, n)
             place.insert(0, index)
+        point = tuple(place[::-1] if turned else place)
         raise InputError(
-            f"v and h that take {worst:.4g} of what point {tuple(place[::-1] if turned else place)} holds in a step",
+            f"{name} and h that take {worst:.4g} of what point {point} holds in a step",
             allowed="up to 1: the sum of |v|/h over the faces through which something leaves",
             fix="a shorter time step",
         )

@@ -19,6 +19,7 @@ from eagre.advection.checks import (
     check_sign,
     contiguous,
 )
+from eagre.advection.divergence import with_divergence_term
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.repeated import with_repeated_points, without_checks, without_repeated_points
@@ -54,11 +55,16 @@ class Mpdata:
         Terms that leave an error of third order in a uniform flow.
     nonoscillatory : bool
         Limit corrections (flux-corrected transport) so that no new extrema appear.
+    solenoidal : bool
+        True: the caller guarantees that the divergence of v is 0. The scheme then does not compute it. False (default):
+        each call of `step` computes the divergence and adds its term where the flow is divergent; without this term the
+        scheme is first order in divergent flow.
     kernels : {"fast", "reference"}
         Whether fused kernels serve where there are any; the reference works stage by stage.
     order : {"C", "F"}
         How arrays lie. Those in Fortran order, (nx, ny, nz) with x fastest, are those in C order with the axes the
-        other way round: neither is copied. Of several fields Fortran arrays are (nx, ny, nz, fields).
+        other way round: neither is copied, except the v of a divergent flow. Of several fields Fortran arrays are
+        (nx, ny, nz, fields).
 
     Raises
     ------
@@ -79,6 +85,11 @@ class Mpdata:
     across the grid. Conserved is the sum of h x, points on walls counted half
     (a quarter in corners). A constant stays as it is if the divergence of v is 0.
 
+    The scheme is second order in divergent flow too: each call multiplies v by 1 - div(v)/(2 h), with div(v) and h
+    summed over the two points of a face. This is the term of Smolarkiewicz (1984), as part of the donor cell, where
+    the limiter does not act on it. If div(v) is 0 to rounding, v is not changed. The limits above hold for the
+    multiplied v, which is larger in convergent flow. Pass v at the middle of the step if it changes with time.
+
     Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy. Arrays in the order
     `order` are read where they lie, those in other orders and in read-only memory are copied; so it is with `out`,
     unless it shares memory with x, v or h.
@@ -86,6 +97,7 @@ class Mpdata:
     References
     ----------
     P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998), doi:10.1006/jcph.1998.5901.
+    P. K. Smolarkiewicz, J. Comput. Phys. 54, 325-362 (1984), doi:10.1016/0021-9991(84)90121-9.
     """
 
     def __init__(
@@ -97,6 +109,7 @@ class Mpdata:
         variant: str = "gauge",
         third_order: bool = False,
         nonoscillatory: bool = True,
+        solenoidal: bool = False,
         kernels: str = "fast",
         order: str = "C",
     ) -> None:
@@ -112,6 +125,7 @@ class Mpdata:
                 fix='variant = "sign-preserving"',
             )
         self.options = Options(int(passes), gauge, bool(third_order), bool(nonoscillatory))
+        self.solenoidal = bool(solenoidal)
         self._kernels = one_of("kernels", kernels, ("fast", "reference"))
         self._plans: dict[tuple[int, str], StagedPlan] = {}
         self.order = one_of("order", order, ("C", "F"))
@@ -164,7 +178,7 @@ class Mpdata:
             Where the answer goes; may be x.
         check : bool
             Look at x, v and h: finite, Courant numbers up to 1, one sign where the variant needs it. It costs about a
-            step, once a call.
+            step, once a call; in divergent flow twice that.
 
         Raises
         ------
@@ -189,6 +203,11 @@ class Mpdata:
             if check:
                 check_sign(x, self.options.gauge)
                 check_courant(plan, advector, self.shape, self._turns)
+            corrected = faces if self.solenoidal else with_divergence_term(faces, h, self.boundaries)
+            if any(one is not other for one, other in zip(corrected, faces, strict=True)):
+                advector = self._advector(plan, corrected, h)
+                if check:
+                    check_courant(plan, advector, self.shape, self._turns, "v, corrected for its divergence,")
             whole = out is not None and out.flags.c_contiguous and not _shares_memory(out, (x, *faces, h))
             result: Any = out if whole else device.zeros(fields.shape, fields.dtype)
             after = result.reshape(fields.shape)

@@ -111,7 +111,9 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
     if of == "temperature":
         colder = colder / (1.0 - GRAVITY * z / (DRY_AIR_HEAT_CAPACITY * theta_0))
     chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "sides": {"x": "wall"}, **options}
-    return AnelasticFlow(grid, z.size, height=height, atmosphere=anelastic(theta=theta_0), theta=colder, **chosen)
+    return AnelasticFlow(
+        grid, z.size, height=height, atmosphere=anelastic(theta=theta_0), theta_perturbation=colder, **chosen
+    )
 
 
 def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: Any) -> AnelasticFlow:
@@ -126,7 +128,9 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     z = np.linspace(0.0, height, levels)[:, None, None]
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
     air = boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
-    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta=warmer, coriolis=coriolis, **options)
+    return AnelasticFlow(
+        grid, levels, height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
+    )
 
 
 def mountain_wave(
@@ -186,4 +190,4 @@ def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **option
         **options,
     }  # fmt: skip
     air = boussinesq(buoyancy_frequency=0.01)
-    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta=noise, **chosen)
+    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta_perturbation=noise, **chosen)

@@ -177,11 +177,16 @@ class InitialSection(Section):
         default=None, description="wind along y, m/s; without it the ambient one", examples=[0.0]
     )
     w: SpeedVolume = Field(default=VolumeValue(0.0), description="upward wind, m/s", examples=[0.0])
-    theta: TemperatureVolume = Field(
-        default=VolumeValue(0.0), description="potential temperature over that of the ambient air, K",
+    theta: TemperatureVolume | None = Field(
+        default=None, description="potential temperature, K; without it the ambient one", examples=["300 + 0.003 * z"]
+    )
+    theta_perturbation: TemperatureVolume | None = Field(
+        default=None, description="alternative to theta: potential temperature minus that of the ambient air, K",
         examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
     )  # fmt: skip
-    noise: NoiseSection | None = Field(default=None, description="random theta", examples=[{"amplitude": 0.1}])
+    noise: NoiseSection | None = Field(
+        default=None, description="random perturbation of theta, added to it", examples=[{"amplitude": 0.1}]
+    )
 
 
 class AbsorberSection(Section):
@@ -344,12 +349,22 @@ class AnelasticCase(Case):
             with self.at("initial", name):
                 value = ambient[name] if given is None else given.at_points(grid, levels)
             wind.append(value if np.ndim(value) == 0 else np.broadcast_to(value, (levels.height.size, *grid.shape)))
-        with self.at("initial", "theta"):
-            theta = initial.theta.at_points(grid, levels)
-        if initial.noise is not None:
-            theta = theta + initial.noise.make(levels, grid)
+        heat = self._heat(grid, levels)
         scalars = {}
         for name, value in self.scalars.items():
             with self.at("scalars", name):
                 scalars[name] = value.at_points(grid, levels)
-        return {"velocity": tuple(wind), "theta": theta, "scalars": scalars}
+        return {"velocity": tuple(wind), **heat, "scalars": scalars}
+
+    def _heat(self, grid: Grid, levels: Levels) -> dict[str, Any]:
+        """Potential temperature at the start or its perturbation, with the noise, by the names of the model."""
+        initial, fields = self.initial, {}
+        for name in ("theta", "theta_perturbation"):
+            value = getattr(initial, name)
+            if value is not None:
+                with self.at("initial", name):
+                    fields[name] = value.at_points(grid, levels)
+        if initial.noise is not None:
+            for name in fields or ("theta_perturbation",):
+                fields[name] = fields.get(name, 0.0) + initial.noise.make(levels, grid)
+        return fields

@@ -178,7 +178,54 @@ def checked_side_absorber(given: Mapping[str, Any] | None, grid: Grid) -> np.nda
     return total if total.any() else None
 
 
-def checked_start(setup: Setup, velocity: Any, theta: Any, scalars: Any) -> dict[str, np.ndarray]:
+def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndarray:
+    """Perturbation of potential temperature at the start, (nz, ny, nx), K, from it or from the total; 0 without both.
+
+    Raises
+    ------
+    InputError
+        For both, for a perturbation as large as a total and a total as small as a perturbation.
+    """
+    if theta is not None and perturbation is not None:
+        raise InputError(
+            "theta and theta_perturbation", allowed="one of them", fix="theta_perturbation = 2.0",
+            problem="The initial potential temperature is given twice.",
+        )  # fmt: skip
+    name, value = ("theta", theta) if theta is not None else ("theta_perturbation", perturbation)
+    values = checked_volume(name, 0.0 if value is None else value, setup.shape)
+    if not setup.stratified:
+        if theta is not None or values.any():
+            raise InputError(f"{name} in incompressible flow", allowed="an atmosphere in which air is buoyant",
+                             fix="atmosphere = boussinesq()")  # fmt: skip
+        return values
+    ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)
+    coldest, cold = float(ambient.min()), float(values.min())
+    if theta is None:
+        if (too_large := _beyond(np.abs(values) - 0.5 * ambient, values)) is not None:
+            raise InputError(
+                f"theta_perturbation = {too_large:g} K in ambient air of {coldest:g} K", allowed="less than half of it",
+                fix="theta = ...  # the whole potential temperature",
+                problem="theta_perturbation is as large as a whole potential temperature.",
+            )  # fmt: skip
+        return values
+    if _beyond(0.5 * ambient - values, values) is not None:
+        raise InputError(
+            f"theta = {cold:g} K in ambient air of {coldest:g} K", allowed="more than half of it",
+            fix="theta_perturbation = ...  # the difference from the ambient air",
+            problem="theta is the whole potential temperature, and this value is as small as a perturbation.",
+        )  # fmt: skip
+    return values - ambient
+
+
+def _beyond(excess: np.ndarray, values: np.ndarray) -> float | None:
+    """The value where `excess` is largest, if it is above 0 there."""
+    n = int(excess.argmax())
+    return float(values.flat[n]) if excess.flat[n] >= 0.0 else None
+
+
+def checked_start(
+    setup: Setup, velocity: Any, theta: Any, perturbation: Any, scalars: Any
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Fields at the start by their names, (nz, ny, nx): wind, that of the ambient air if not given, theta', scalars."""
     if velocity is None:
         z = setup.levels.z
@@ -188,10 +235,7 @@ def checked_start(setup: Setup, velocity: Any, theta: Any, scalars: Any) -> dict
     found = {
         name: checked_volume(f"velocity {name}", one, setup.shape) for name, one in zip("uvw", velocity, strict=True)
     }
-    heat = checked_volume("theta", theta, setup.shape)
+    heat = checked_perturbation(setup, theta, perturbation)
     if setup.stratified:
         found["theta"] = heat
-    elif heat.any():
-        raise InputError("theta in incompressible flow", allowed="an atmosphere in which air is buoyant",
-                         fix="atmosphere = boussinesq()")  # fmt: skip
     return found | checked_scalars(scalars, setup.shape)

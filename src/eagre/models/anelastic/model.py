@@ -41,7 +41,7 @@ from eagre.models.anelastic.outputs import (
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.restarting import stood_on, taken_up
+from eagre.models.anelastic.restarting import stood_on, taken_up, with_perturbation, without_perturbation
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
@@ -75,8 +75,9 @@ class AnelasticFlow(BaseModel):
         Equations, reference and ambient air (`eagre.models.anelastic.atmosphere`); without it incompressible.
     velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
         u, v, w at the start; its divergence is taken out. Without it the ambient wind.
-    theta : float or (nz, ny, nx) array, K
-        Potential temperature over the ambient one at the start.
+    theta, theta_perturbation : float or (nz, ny, nx) array, K
+        Potential temperature at the start, or its difference from the ambient one. One of them at most; without both
+        the temperature is the ambient one. The fields of the same names are these quantities.
     scalars : mapping of name to (nz, ny, nx) array
         What is carried along.
     sides : mapping of "x", "y", "z" to "periodic", "wall" or (x and y) "open"
@@ -143,7 +144,8 @@ class AnelasticFlow(BaseModel):
         height: float | None = None,
         atmosphere: Atmosphere | None = None,
         velocity: tuple[Any, Any, Any] | None = None,
-        theta: Any = 0.0,
+        theta: Any = None,
+        theta_perturbation: Any = None,
         scalars: Mapping[str, Any] | None = None,
         sides: Mapping[str, str] | None = None,
         ground: Any = None,
@@ -200,7 +202,7 @@ class AnelasticFlow(BaseModel):
             averages=asked,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )
-        fields = checked_start(self.setup, velocity, theta, scalars)
+        fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.start(fields)
         self._stepper = Stepper(self._engine, float(start_time), self._courant, self._engine.first_step(self._courant))
@@ -348,14 +350,14 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **grid_state(self.grid, stood_on(self.setup))}
+        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, stood_on(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of a model over the same levels, with the same air at rest and the same sides.
 
         What drives and mixes the air may be other, and scalars too: see `remarks`.
         """
-        found = taken_up(state, self._stepper.state(), self.setup, fresh=self.steps == 0)
+        found = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
         self._stepper.restore(found.state)
         self._engine.steps.begin_tendencies(found.begun, self.time)
         self._taken_up = found.remarks

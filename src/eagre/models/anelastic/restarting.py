@@ -17,6 +17,7 @@ Array = np.ndarray
 State = Mapping[str, Array]
 KINDS = SIDES["x"]  # "periodic", "wall", "open": those of all axes
 OWN = ("u", "v", "w", "theta", "phi")
+PERTURBATION = "theta_perturbation"  # theta' in restart files; earlier versions wrote it as theta
 
 
 def stood_on(setup: Setup) -> dict[str, Basis]:
@@ -41,6 +42,16 @@ def stood_on(setup: Setup) -> dict[str, Basis]:
             what = f"ambient wind {name} at open sides"
             found[f"air_wind_{name}"] = Basis(what, profile(z) + nothing, "m/s", f"wind in {section}")
     return found
+
+
+def with_perturbation(state: State) -> dict[str, Array]:
+    """Return a state in which theta' has the name that it has in output files, not the internal name theta."""
+    return {PERTURBATION if name == "theta" else name: array for name, array in state.items()}
+
+
+def without_perturbation(state: State) -> dict[str, Array]:
+    """Return a state with internal names; restart files of earlier versions have them already."""
+    return {"theta" if name == PERTURBATION else name: array for name, array in state.items()}
 
 
 @dataclass(frozen=True)
