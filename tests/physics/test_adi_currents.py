@@ -92,6 +92,7 @@ def test_a_tide_past_an_island_leaves_no_stripes():
         averages=eagre.Averages(mean=["velocity"], start=14400.0),
     )  # fmt: skip
     model.advance(28800.0)
+    assert model.maps is not None
     u = np.nan_to_num(model.maps.sample()["mean_velocity_x"])
     stripes = 0.25 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
     water = (away > 1100.0) & (abs(x - 3000.0) < 2500.0)
