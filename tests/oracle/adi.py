@@ -63,7 +63,7 @@ def at(a, j, i):
 
 
 def corner_momentum(p, qn, h, wet, j, i, o):
-    """Momentum flux of p through the corner below face (j, i), m3 s-2 per m, and what viscosity adds.
+    """Momentum flux of p through the corner below face (j, i), m3 s-2 per m, and what full upwinding would subtract.
 
     j = 0 .. ny is the horizontal line, i = 1 .. nx - 1 the face; outside the domain p is 0.
     """
@@ -77,16 +77,28 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             total += 2 * inside[0]
     below = p[j - 1, i] if j > 0 else 0.0
     above = p[j, i] if j < ny else 0.0
-    flux = 0.0
+    flux = rest = 0.0
     if total > 0 and o.convection:
         v = 2 * (qn[j, i - 1] + qn[j, i]) / total
         a = blend(v * v / (o.g * total / 4)) if o.dissipation else 0.0
         if o.drying is not None:  # what is carried is at most a cell a step
             v = float(np.clip(v, -o.dy / o.dt, o.dy / o.dt))
+        if o.dissipation:  # Lax and Wendroff: p is explicit across the lines
+            a = max(a, min(abs(v) * o.dt / o.dy, 1.0))
+            rest = 0.5 * (1.0 - a) * abs(v) * (above - below)
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
     if o.viscosity and 0 < j < ny and all(wet[r, c] for r in (j - 1, j) for c in (i - 1, i)):
         flux -= o.viscosity * (above - below) / o.dy
-    return flux
+    return flux, rest
+
+
+def across_lines(p, qn, h, wet, j, i, o):
+    """What the corners of face (j, i) bring: their fluxes, and the rest of upwinding where p is uneven across lines."""
+    below, rest_below = corner_momentum(p, qn, h, wet, j, i, o)
+    above, rest_above = corner_momentum(p, qn, h, wet, j + 1, i, o)
+    squares = rest_above**2 + rest_below**2
+    uneven = min((rest_above - rest_below) ** 2 / squares, 1.0) if squares > 0 else 0.0
+    return (below - above + uneven * (rest_above - rest_below)) / o.dy
 
 
 def face_is_open(zl, zr, dl, dr, o):
@@ -177,7 +189,7 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
         for n in (i - 1, i + 1):
             put(row, 2 * n, -e)
         put(row, row, 2 * e)
-    rhs[row] -= (corner_momentum(p, qn, h, wet, j + 1, i, o) - corner_momentum(p, qn, h, wet, j, i, o)) / o.dy
+    rhs[row] += across_lines(p, qn, h, wet, j, i, o)
     mean = lambda m: 0.5 * (at(m, j, a) + at(m, j, b))  # noqa: E731
     rhs[row] += mean(o.coriolis) * (qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 4
     rhs[row] += mean(o.stress[0]) + 0.5 * (h[j, a] + h[j, b]) * mean(o.accel[0])

@@ -43,7 +43,7 @@ class ImplicitSection(Section):
     time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
     viscosity: Viscosity = Field(default=0.0, description="eddy viscosity, m2/s", examples=["5 m2/s"])
     dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
-        default=None, description="froude (upwinding where the flow is fast) or none"
+        default=None, description="froude (upwinding in fast flow, limiter across lines) or none"
     )
     convection: Annotated[str, one_of("on", "off")] | None = Field(default=None, description="on or off")
     drying: Annotated[str, one_of("on", "off")] | None = Field(

@@ -37,7 +37,9 @@ OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
 FRONT = 2.0  # 1/h^2 of the friction over that of the face's depth, at most: at a front the thin cell is not what flows
 
-DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
+UNEVEN = 1e-30  # least sum of squares that divides a square of differences
+
+DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high or p uneven across lines
 VISCOUS = switch("VISCOUS", False)
 
 
@@ -121,8 +123,12 @@ def depth_pair(h, h_beyond):
 
 @cell
 def corner_flux(p_below, p_above, q_sum, depths, wet, p):
-    """dt/dy times the flux of p through a corner (equation 5); `depths` is the sum of four, `wet` if all are."""
-    out = real(0.0)
+    """Return dt/dy times the flux of p through a corner and the missing upwind part (equation 5).
+
+    depths : sum of the four depths; wet : whether all four cells are wet. p is explicit across the lines: central
+    differences in space alone would grow, so the weight of upwinding is |v| dt/dy at least (Lax and Wendroff).
+    """
+    out = lacks = real(0.0)
     if CONVECTION:
         over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
         v = q_sum * over
@@ -131,11 +137,32 @@ def corner_flux(p_below, p_above, q_sum, depths, wet, p):
             rate = smaller(larger(rate, -real(MOST)), real(MOST))
         out = rate * (p_below + p_above)
         if DISSIPATION:
-            up = upwinding(real(16.0) * v * v * over * p.over_g)
-            out = out - up * abs(rate) * (p_above - p_below)
+            speed = abs(rate)
+            up = larger(upwinding(real(16.0) * v * v * over * p.over_g), smaller(speed + speed, real(1.0)))
+            difference = speed * (p_above - p_below)
+            out = out - up * difference
+            lacks = difference - up * difference
     if VISCOUS:
         out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
-    return out
+    return out, lacks
+
+
+@cell
+def across_lines(below, above):
+    """Return the net momentum flux across the lines, with a limiter (equation 5a).
+
+    below, above : `corner_flux` of both corners. The missing upwind part is added in full where p is an extremum
+    across the lines and vanishes where p is smooth (van Albada's limiter).
+    """
+    flux_below, lacks_below = below
+    flux_above, lacks_above = above
+    net = flux_below - flux_above
+    if CONVECTION:
+        if DISSIPATION:
+            change = lacks_above - lacks_below
+            squares = larger(lacks_above * lacks_above + lacks_below * lacks_below, real(UNEVEN))
+            net = net + smaller(change * change * reciprocal(squares), real(1.0)) * change
+    return net
 
 
 @cell
@@ -247,7 +274,7 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
     return momentum_row(
         low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,
         (low.from_low, low.from_high), (high.from_low, high.from_high),
-        p_here, low.q_sum + high.q_sum, forced + (flux_below - flux_above), factor, p,
+        p_here, low.q_sum + high.q_sum, forced + across_lines(flux_below, flux_above), factor, p,
     )  # fmt: skip
 
 

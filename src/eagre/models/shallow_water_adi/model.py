@@ -81,7 +81,8 @@ class ShallowWaterADI(Fields, BaseModel):
         Eddy viscosity of the unit discharges.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
     dissipation : {"froude", "none"}
-        Upwinding of the momentum where the Froude number is above 1/4, or central throughout.
+        "froude": upwinding of the momentum where the Froude number is above 1/4, with a Lax-Wendroff flux and
+        a limiter across the lines. "none": central differences, as in the MIKE 21 thesis.
     convection : {"on", "off"}
         "off" leaves out the convective terms.
     drying : {"on", "off"}
