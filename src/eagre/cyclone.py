@@ -16,6 +16,7 @@ from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.moving import Instants, MovingField, Nodes
+from eagre.plausible import QUANTITIES, check_plausible
 
 AIR_DENSITY = 1.15  # of the cyclone's air, kg m-3 (Holland 1980)
 SHAPES = (1.0, 2.5)  # of B (Holland 1980)
@@ -23,7 +24,7 @@ TO_SURFACE = 0.9  # wind at 10 m over that above the boundary layer
 OF_TRANSLATION = 0.55
 """Part of the eye's velocity in the surface wind: N. Lin and D. Chavas, J. Geophys. Res. 117, D09120 (2012),
 doi:10.1029/2011JD017126."""
-MOST_TRANSLATION = 0.5  # of the largest wind: in a weak storm that moves fast the wind still turns around the eye
+MAX_TRANSLATION = 0.5  # of the largest wind: in a weak storm that moves fast the wind still turns around the eye
 INFLOW = math.radians(20.0)
 PEAK = np.linspace(0.2, 1.0, 801)  # distances from the eye, over R, at which the maximum wind is sought
 STEPS_A_RADIUS = 6.0  # records in the time in which the eye moves by the radius of the largest wind
@@ -69,11 +70,13 @@ class Track:
             object.__setattr__(self, field.name, values)
         if self.times.size < 2 or not (np.diff(self.times) > 0).all():
             raise InputError(f"{self.times.size} times of a track", allowed="two or more, increasing")
-        for name, low, high in (("central_pressure", 8e4, 1.1e5), ("max_wind", 1.0, 120.0), ("radius", 1e3, 5e5)):
+        for name, low, high in (("max_wind", 1.0, np.inf), ("radius", 1e3, 5e5)):
             values = getattr(self, name)
             if not ((values >= low) & (values <= high)).all():
                 got = f"{name} of a track from {values.min():g} to {values.max():g}"
                 raise InputError(got, allowed=f"{low:g} to {high:g}, SI units")
+        check_plausible("air_pressure", self.central_pressure, "central_pressure", "a track")
+        check_plausible("wind", self.max_wind, "max_wind", "a track")
         if self.outer_wind is not None and self.outer_radius is not None:
             self._check_outer(self.outer_wind, self.outer_radius)
         if not (np.abs(self.latitude) <= 60.0).all() or self.latitude.min() * self.latitude.max() < 0.0:
@@ -157,7 +160,7 @@ def _shape_of(squared: float, deficit: float, bounds: tuple[float, float]) -> fl
 
 def _translation(max_wind: Any, velocity: Any) -> Any:
     """Part of the maximum wind, m s-1, that comes from a translation of the eye at `velocity`, m s-1."""
-    return np.minimum(OF_TRANSLATION * velocity, MOST_TRANSLATION * max_wind)
+    return np.minimum(OF_TRANSLATION * velocity, MAX_TRANSLATION * max_wind)
 
 
 PROFILES = {"holland-1980": wind_of_1980, "holland-2010": wind_of_2010}
@@ -174,15 +177,15 @@ def holland(
     """
     velocity = math.hypot(now["u"], now["v"])
     carried = float(_translation(now["max_wind"], velocity))
-    largest = now["max_wind"] - carried
+    rotation = now["max_wind"] - carried
     deficit = max(ambient - now["central_pressure"], 100.0)
     r = np.maximum(np.hypot(dx, dy), 1e-3 * now["radius"])
-    speed, shape = PROFILES[profile](r, largest, deficit, now)
+    speed, shape = PROFILES[profile](r, rotation, deficit, now)
     sense = math.copysign(1.0, now["latitude"])
     around, inwards = speed * math.cos(INFLOW) / r, speed * math.sin(INFLOW) / r
-    share = speed / largest * (carried / velocity if velocity else 0.0)
-    wind_x = -sense * around * dy - inwards * dx + share * now["u"]
-    wind_y = sense * around * dx - inwards * dy + share * now["v"]
+    fraction = speed / rotation * (carried / velocity if velocity else 0.0)
+    wind_x = -sense * around * dy - inwards * dx + fraction * now["u"]
+    wind_y = sense * around * dx - inwards * dy + fraction * now["v"]
     return wind_x, wind_y, ambient - deficit * (1.0 - np.exp(-((now["radius"] / r) ** shape)))
 
 
@@ -211,7 +214,8 @@ def cyclone_fields(
     -----
     Records are made where the eye has moved by a sixth of its radius, on nodes an eighth of it apart.
     """
-    if not 9e4 <= ambient <= 1.1e5 or ambient <= track.central_pressure.max():
+    check_plausible("air_pressure", ambient, "ambient")
+    if ambient <= track.central_pressure.max():
         raise InputError(
             f"ambient = {ambient:g} Pa for central pressures to {track.central_pressure.max():g} Pa",
             allowed="a pressure above all of them", fix="ambient = 101300.0",
@@ -223,13 +227,14 @@ def cyclone_fields(
     nodes, instants = Nodes.within(grid, float(track.radius.min()) / NODES_A_RADIUS), Instants(track.instants(), name)
     x, y = np.meshgrid(*nodes.points(grid))
 
-    def made(part: int, what: str, most: float, unit: str) -> MovingField:
+    def made(part: int, what: str, quantity: str) -> MovingField:
         def read(k: int) -> np.ndarray:
             now = track.at(float(instants.times[k]))
             return holland(x - now["x"], y - now["y"], now, ambient, profile)[part]
 
-        return MovingField(instants, nodes, read, what, most, unit)
+        known = QUANTITIES[quantity]
+        return MovingField(instants, nodes, read, what, known.most, known.unit, quantity)
 
-    parts = (("wind along x", 150.0, "m/s"), ("wind along y", 150.0, "m/s"), ("pressure", 1.1e5, "Pa"))
+    parts = (("wind along x", "wind"), ("wind along y", "wind"), ("pressure", "air_pressure"))
     wind_x, wind_y, pressure = (made(n, *part) for n, part in enumerate(parts))
     return wind_x, wind_y, pressure

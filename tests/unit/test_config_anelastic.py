@@ -8,7 +8,6 @@ import pytest
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import boussinesq
 from eagre.models.anelastic.config import AnelasticCase
 from eagre.models.anelastic.model import AnelasticFlow
 
@@ -216,16 +215,6 @@ def test_watts_and_stretched_levels_are_noted(tmp_path):
     assert not any("heat_flux" in one for one in case(tmp_path, more="[surface]\nheat_flux = 0.3").build("cpu").remarks)
     one = AnelasticFlow(Grid.of_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0, 30.0]), device="cpu")
     assert one.remarks[0].startswith("spacings 13.33, 10 and 10 to 20 m")
-
-
-def test_theta_in_degrees_celsius_is_noted():
-    def told(**options):
-        air = boussinesq(**options)
-        model = AnelasticFlow(Grid.of_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0]), atmosphere=air, device="cpu")
-        return [one for one in model.remarks if "Celsius" in one]
-
-    assert told(theta=27.0) == ["theta is 27 K at z = 0; 27 degrees Celsius would be theta = 300.15"]
-    assert told(theta=300.0) == []
 
 
 def test_the_ground_of_a_case(tmp_path):

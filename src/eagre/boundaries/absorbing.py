@@ -92,9 +92,10 @@ class Absorbing(Condition):
     """
 
     incoming: Annotated[
-        float | Series, Key("surface elevation of the incoming wave above `level`, metres", "length")
+        float | Series,
+        Key("surface elevation of the incoming wave above `level`, metres", "length", quantity="elevation"),
     ] = 0.0
-    level: Annotated[float, Key("still-water level, metres", "length")] = 0.0
+    level: Annotated[float, Key("still-water level, metres", "length", quantity="elevation")] = 0.0
     ghost = absorbing_ghost
     line_end = absorbing_end
 

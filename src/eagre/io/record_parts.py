@@ -12,6 +12,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.io.record_times import record_times
 from eagre.moving import Instants, MovingField, Nodes
+from eagre.plausible import QUANTITIES
 
 LEAST_RAIN = 3e-8
 """Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
@@ -26,9 +27,8 @@ class Kind(NamedTuple):
     names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
     standard_names: tuple[str, ...]
     units: dict[str, float]
-    most: float  # that is believed, in SI units
-    unit: str
-    least: float = -np.inf  # that is taken for rounding of nothing
+    quantity: str  # key of `eagre.plausible.QUANTITIES`
+    rounding: float = 0.0  # negative values down to minus this are rounding errors of 0
 
 
 class Part(NamedTuple):
@@ -70,20 +70,12 @@ def joined(parts: Sequence[Part], kind: Kind) -> MovingField:
     def read(k: int) -> np.ndarray:
         part = parts[file[k]]
         values = part.read(int(counted.records[k] - starts[file[k]]), float(counted.factors[k]))
-        return _no_less(kind.least, values, f"{part.path}: {part.variable} at t = {counted.times[k]:g} s")
+        return np.where((values < 0.0) & (values >= -kind.rounding), 0.0, values)
 
     instants = Instants(counted.times, name, tuple(str(parts[number].path) for number in file))
-    return MovingField(instants, first.nodes, read, kind.what, kind.most, kind.unit)
-
-
-def _no_less(least: float, values: np.ndarray, what: str) -> np.ndarray:
-    """Rain, m s-1, without the small negative values that packing makes; others as they are."""
-    if least == -np.inf:
-        return values
-    if (lowest := np.nanmin(values, initial=0.0)) < least:
-        got = f"{what} comes to {3.6e6 * lowest:.3g} mm/h"
-        raise InputError(got, allowed="0 or more (missing values marked as such)")
-    return np.maximum(values, 0.0)
+    known = QUANTITIES[kind.quantity]
+    most = max(abs(known.least), abs(known.most))
+    return MovingField(instants, first.nodes, read, kind.what, most, known.unit, kind.quantity)
 
 
 def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:
