@@ -233,7 +233,7 @@ def cyclone_fields(
             return holland(x - now["x"], y - now["y"], now, ambient, profile)[part]
 
         known = QUANTITIES[quantity]
-        return MovingField(instants, nodes, read, what, known.most, known.unit, quantity)
+        return MovingField(instants, nodes, read, what, known.maximum, known.unit, quantity)
 
     parts = (("wind along x", "wind"), ("wind along y", "wind"), ("pressure", "air_pressure"))
     wind_x, wind_y, pressure = (made(n, *part) for n, part in enumerate(parts))

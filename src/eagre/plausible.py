@@ -39,18 +39,18 @@ class Mistake:
 class Quantity:
     """A quantity with its plausible range in SI units, and the mistakes that are known.
 
-    ``what`` is the name in messages, ``least`` and ``most`` are the bounds, ``usual`` is a text to write.
+    ``what`` is the name in messages, ``minimum`` and ``maximum`` are the bounds, ``usual`` is a text to write.
     """
 
     what: str
     unit: str
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     usual: str
     mistakes: tuple[Mistake, ...] = ()
 
 
-def _text(unit: str, factor: float = 1.0) -> Callable[[float], str]:
+def _with_unit(unit: str, factor: float = 1.0) -> Callable[[float], str]:
     """Return a function that writes a value times a factor with a unit, in quotes."""
     return lambda value: f'"{factor * value:.6g} {unit}"'
 
@@ -81,9 +81,9 @@ QUANTITIES: dict[str, Quantity] = {
     "air_pressure": Quantity(
         "sea-level pressure", "Pa", 85_000.0, 109_000.0, '"1013 hPa"',
         (
-            Mistake(800.0, 1100.0, HPA, _text("hPa")),
-            Mistake(80.0, 110.0, "The pressure is given in kPa, but plain numbers are in Pa.", _text("kPa")),
-            Mistake(25.0, 33.0, "The pressure is given in inches of mercury.", _text("hPa", 33.8639)),
+            Mistake(800.0, 1100.0, HPA, _with_unit("hPa")),
+            Mistake(80.0, 110.0, "The pressure is given in kPa, but plain numbers are in Pa.", _with_unit("kPa")),
+            Mistake(25.0, 33.0, "The pressure is given in inches of mercury.", _with_unit("hPa", 33.8639)),
             Mistake(-20_000.0, 20_000.0, "The pressure is an anomaly, or a missing value is stored as a number; an "
                     "absolute pressure is needed.", _number(1.0, 101_325.0)),
         ),
@@ -96,8 +96,8 @@ QUANTITIES: dict[str, Quantity] = {
     "surface_pressure": Quantity(
         "pressure at z = 0", "Pa", 30_000.0, 120_000.0, '"1000 hPa"',
         (
-            Mistake(300.0, 1200.0, HPA, _text("hPa")),
-            Mistake(30.0, 120.0, "The pressure is given in kPa, but plain numbers are in Pa.", _text("kPa")),
+            Mistake(300.0, 1200.0, HPA, _with_unit("hPa")),
+            Mistake(30.0, 120.0, "The pressure is given in kPa, but plain numbers are in Pa.", _with_unit("kPa")),
         ),
     ),
     # 113 m/s: gust of Barrow Island, 1996; 135 m/s: tornado of 1999
@@ -105,23 +105,23 @@ QUANTITIES: dict[str, Quantity] = {
         "wind speed", "m/s", -150.0, 150.0, "10.0",
         (
             Mistake(-99_999.0, -998.0, FILL, _number(0.0)),
-            Mistake(150.0, 600.0, "The wind is given in km/h or knots, but plain numbers are in m/s.", _text("km/h")),
+            Mistake(150.0, 600.0, "The wind is given in km/h or knots instead of m/s.", _with_unit("km/h")),
         ),
     ),
     "wind_stress": Quantity(
         "wind stress", "N/m2", -50.0, 50.0, '"0.1 N/m2"',
         (
             Mistake(-1e9, 1e9, "The stress is accumulated over time, such as an hour, or given in another unit.",
-                    _text("N/m2", 1 / 3600)),
+                    _with_unit("N/m2", 1 / 3600)),
         ),
     ),
     # 38 mm in 1 min, Guadeloupe, 1970: 2280 mm/h
     "rain": Quantity(
         "rain rate", "m/s", 0.0, 1e-3, '"20 mm/h"',
         (
-            Mistake(1.0, 1e5, MILLIMETRES, _text("mm/h")),
+            Mistake(1.0, 1e5, MILLIMETRES, _with_unit("mm/h")),
             Mistake(1e-3, 1.0, "The rain rate is heavier than any observed one; it may be given in m/h.",
-                    _text("mm/h", 1e3)),
+                    _with_unit("mm/h", 1e3)),
             Mistake(-1e5, 0.0, "The rain rate is negative.", _number(0.0)),
         ),
     ),
@@ -145,9 +145,9 @@ QUANTITIES: dict[str, Quantity] = {
         "elevation", "m", -12_000.0, 9_000.0, "0.0",
         (
             Mistake(-1e40, -32_000.0, FILL, _number(0.0)),
-            Mistake(9_000.0, 30_000.0, "The elevation is given in feet, or is a fill value.", _text("ft")),
+            Mistake(9_000.0, 30_000.0, "The elevation is given in feet, or is a fill value.", _with_unit("ft")),
             Mistake(30_000.0, 1e7, "The elevation is given in mm or cm, but metres are needed, or is a fill value.",
-                    _text("cm")),
+                    _with_unit("cm")),
         ),
     ),
     "depth": Quantity(
@@ -187,7 +187,7 @@ def check_plausible(quantity: str, values: Any, name: str, source: str = "", key
     quantity : str
         A key of `QUANTITIES`.
     values : float or array
-        In SI units; NaN is not looked at.
+        In SI units; NaN is ignored.
     name : str
         Name of the argument or key: ``"rate"``.
     source : str, optional
@@ -201,19 +201,19 @@ def check_plausible(quantity: str, values: Any, name: str, source: str = "", key
         With the value that is farthest outside, the range, and the correction of the likely mistake.
     """
     known, array = QUANTITIES[quantity], np.atleast_1d(np.asarray(values, np.float64))
-    outside = (array < known.least) | (array > known.most)
+    outside = (array < known.minimum) | (array > known.maximum)
     if not outside.any():
         return
-    distance = np.where(outside, np.maximum(known.least - array, array - known.most), -np.inf)
+    distance = np.where(outside, np.maximum(known.minimum - array, array - known.maximum), -np.inf)
     worst = float(array.flat[int(np.argmax(distance))])
     likely = next((one for one in known.mistakes if one.low <= worst <= one.high), None)
-    place = tuple(int(k) for k in np.unravel_index(int(np.argmax(distance)), array.shape))
+    index = tuple(int(k) for k in np.unravel_index(int(np.argmax(distance)), array.shape))
     axes = ", ".join(("k", "j", "i")[-array.ndim :])
-    at = f", the worst at ({axes}) = {place}" if array.ndim > 1 else ""
-    count = f" ({int(outside.sum())} of {array.size} values{at})" if array.size > 1 else ""
+    worst_index = f", the worst at ({axes}) = {index}" if array.ndim > 1 else ""
+    count = f" ({int(outside.sum())} of {array.size} values{worst_index})" if array.size > 1 else ""
     got = f"{name} = {worst:g} {known.unit}{count}" + (f" in {source}" if source else "")
     raise InputError(
-        got, allowed=f"{known.what} from {known.least:g} to {known.most:g} {known.unit}",
+        got, allowed=f"{known.what} from {known.minimum:g} to {known.maximum:g} {known.unit}",
         fix=f"{key or name} = {known.usual if likely is None else likely.write(worst)}",
         problem=likely.problem if likely else f"The {known.what} is implausible.",
     )  # fmt: skip
@@ -228,7 +228,7 @@ def plausible_number(quantity: str, value: Any, name: str) -> float:
     if not np.isfinite(number):
         known = QUANTITIES[quantity]
         raise InputError(
-            f"{name} = {value!r}", allowed=f"a number from {known.least:g} to {known.most:g} {known.unit}",
+            f"{name} = {value!r}", allowed=f"a number from {known.minimum:g} to {known.maximum:g} {known.unit}",
             fix=f"{name} = {known.usual}", problem=f"The {known.what} is not a finite number.",
         )  # fmt: skip
     check_plausible(quantity, number, name)
@@ -236,11 +236,11 @@ def plausible_number(quantity: str, value: Any, name: str) -> float:
 
 
 def check_pressure_of_force(values: Any, name: str, source: str = "") -> None:
-    """Refuse a map of pressure, Pa, that is neither an absolute sea-level pressure nor an anomaly of one.
+    """Raise `InputError` for a map, Pa, of neither a sea-level pressure nor an anomaly of one.
 
     A force depends on the gradient alone. A map between 850 and 1090 Pa everywhere is an absolute pressure in hPa.
     """
     array = np.asarray(values, np.float64)
     hpa = array.size > 0 and float(array.min()) >= 850.0 and float(array.max()) <= 1090.0
-    absolute = hpa or float(np.max(array, initial=-np.inf)) > QUANTITIES["pressure_anomaly"].most
+    absolute = hpa or float(np.max(array, initial=-np.inf)) > QUANTITIES["pressure_anomaly"].maximum
     check_plausible("air_pressure" if absolute else "pressure_anomaly", array, name, source)

@@ -35,8 +35,8 @@ def weather(grid, step):
 def zones(grid):
     """Rain that differs from zone to zone, three series and a constant."""
     zone = np.arange(grid.nx * grid.ny).reshape(grid.shape) % 5  # one of them is dry
-    rates = [Series(np.array([0.0, 0.2]), np.array(ends), "rain") for ends in ((0.0, 0.1), (0.08, 0.0), (0.1, 0.05))]
-    return [ZoneRain([*rates, 0.03], np.stack([zone == k for k in range(4)]).astype(float))]
+    rates = [Series(np.array([0.0, 0.2]), np.array(ends), "rain") for ends in ((0.0, 1e-3), (8e-4, 0.0), (1e-3, 5e-4))]
+    return [ZoneRain([*rates, 3e-4], np.stack([zone == k for k in range(4)]).astype(float))]
 
 
 def made(kernel, device, precision, until=0.1, sources=None, **more):

@@ -70,7 +70,7 @@ def moving(quantity):
     def read(value):
         known = QUANTITIES[quantity]
         values = np.full(Nodes(3, 4).shape, value)
-        most = max(abs(known.least), abs(known.most))
+        most = max(abs(known.minimum), abs(known.maximum))
         MovingField(
             Instants(np.array([0.0, 9.0]), "f.nc"), Nodes(3, 4), lambda k: values, "a", most, "", quantity
         ).record(0)

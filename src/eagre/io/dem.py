@@ -149,7 +149,7 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     if values.size == 0:
         raise InputError(f"{raw.name}: no data in any of its {raw.elevation.size} cells", allowed="a bed elevation")
     relief = QUANTITIES["elevation"]
-    impossible = values[(sign * values < relief.least) | (sign * values > relief.most)]
+    impossible = values[(sign * values < relief.minimum) | (sign * values > relief.maximum)]
     if impossible.size:
         suspect = float(impossible[np.argmax(np.abs(impossible))])
     else:
@@ -160,7 +160,7 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     count = int((values == suspect).sum())
     raise InputError(
         f"{raw.name}: the value {suspect:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
-        allowed=f"elevations in metres from {relief.least:g} to {relief.most:g}, and a declared nodata value",
+        allowed=f"elevations in metres from {relief.minimum:g} to {relief.maximum:g}, and a declared nodata value",
         fix=f"gdal_translate -a_nodata {suspect:g} {quote(raw.name)} {quote(Path(raw.name).stem)}_marked.tif",
     )
 

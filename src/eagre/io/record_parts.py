@@ -74,8 +74,8 @@ def joined(parts: Sequence[Part], kind: Kind) -> MovingField:
 
     instants = Instants(counted.times, name, tuple(str(parts[number].path) for number in file))
     known = QUANTITIES[kind.quantity]
-    most = max(abs(known.least), abs(known.most))
-    return MovingField(instants, first.nodes, read, kind.what, most, known.unit, kind.quantity)
+    bound = max(abs(known.minimum), abs(known.maximum))
+    return MovingField(instants, first.nodes, read, kind.what, bound, known.unit, kind.quantity)
 
 
 def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:

@@ -207,7 +207,7 @@ def of_sounding(
 
 
 def _refuse_temperature(profile: Table) -> None:
-    """Refuse a potential temperature that falls by more than 4 K/km over 1 km or more: it is a temperature."""
+    """Raise `InputError` for a potential temperature that falls by more than 4 K/km, as a temperature does."""
     last = int(np.searchsorted(profile.heights, profile.heights[0] + TROPOSPHERE, "right")) - 1
     rise, height = profile.values[last] - profile.values[0], profile.heights[last] - profile.heights[0]
     if height >= 1000.0 and rise < MAX_FALL * height:
