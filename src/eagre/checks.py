@@ -18,9 +18,9 @@ from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, centre_bed
 from eagre.names import unknown_field
+from eagre.plausible import check_plausible
 
 DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
-LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
 HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, initial water, their checks
 
 
@@ -75,14 +75,16 @@ def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -
 
 
 def checked_field(
-    name: str, value: Any, grid: Grid, location: str, *, low: float = -math.inf, high: float = math.inf, fix: str = ""
+    name: str, value: Any, grid: Grid, location: str, quantity: str = "", *, low: float = -math.inf
 ) -> np.ndarray:
-    """`value` as a float64 array of the shape of `location`; a scalar fills it. `fix` : the line to write.
+    """`value` as a float64 array of the shape of `location`; a scalar fills it.
+
+    quantity : key of `eagre.plausible.QUANTITIES` for the range of the values; low : the least value.
 
     Raises
     ------
     InputError
-        For a wrong shape, or values that are not finite or outside [low, high]; names the first cell.
+        For a wrong shape, or values that are not finite, below `low` or implausible; names a cell.
     """
     shape = grid.shape_of(location)
     array = own_array(name, value)
@@ -90,25 +92,18 @@ def checked_field(
         array = np.full(shape, float(array))
     if array.shape != shape:
         raise _wrong_shape(name, array.shape, grid, location)
-    bad = ~((array >= low) & (array <= high) & np.isfinite(array))
+    bad = ~((array >= low) & np.isfinite(array))
     if bad.any():
         j, i = (int(k) for k in np.argwhere(bad)[0])
         first, count = array[j, i], int(bad.sum())
         raise InputError(
             f"{name} with {count} bad values, the first {first} at (j, i) = ({j}, {i})",
-            allowed="finite numbers"
-            + (f" >= {low:g}" if low > -math.inf else "")
-            + (f" and <= {high:g}" if high < math.inf else ""),
-            fix=fix if np.isfinite(first) else f"{name} = np.nan_to_num({name}, nan=...)",
+            allowed="finite numbers" + (f" >= {low:g}" if low > -math.inf else ""),
+            fix="" if np.isfinite(first) else f"{name} = np.nan_to_num({name}, nan=...)",
         )
+    if quantity:
+        check_plausible(quantity, array if np.ndim(value) else array.flat[0], name)
     return array
-
-
-def checked_manning(value: Any, grid: Grid) -> np.ndarray:
-    """Manning's n at centres, (ny, nx), s m-1/3; the coefficient of MIKE and Strickler, 1/n, is refused as that."""
-    highest = float(np.max(value)) if np.size(value) and np.asarray(value).dtype.kind in "fiu" else 0.0
-    fix = f"manning = {1.0 / highest:.3g}" if 8.0 < highest < 150.0 else "manning = 0.03"
-    return checked_field("manning", value, grid, "centre", low=0.0, high=LARGEST_MANNING, fix=fix)
 
 
 def check_until(until: float, now: float) -> None:
@@ -187,8 +182,8 @@ def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid) -> tu
         )
     bed_mean = centre_bed(bed)
     if depth is not None:
-        thickness = checked_field("depth", depth, grid, "centre", low=0.0)
+        thickness = checked_field("depth", depth, grid, "centre", "depth")
         return bed_mean + thickness, thickness
-    level = checked_field("surface_elevation", 0.0 if surface is None else surface, grid, "centre")
+    level = checked_field("surface_elevation", 0.0 if surface is None else surface, grid, "centre", "elevation")
     level = np.maximum(level, bed_mean)
     return level, level - bed_mean

@@ -16,6 +16,7 @@ from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.moving import Instants, MovingField, Nodes
+from eagre.plausible import QUANTITIES, check_plausible
 
 AIR_DENSITY = 1.15  # of the cyclone's air, kg m-3 (Holland 1980)
 SHAPES = (1.0, 2.5)  # of B (Holland 1980)
@@ -23,8 +24,10 @@ TO_SURFACE = 0.9  # wind at 10 m over that above the boundary layer
 OF_TRANSLATION = 0.55
 """Part of the eye's velocity in the surface wind: N. Lin and D. Chavas, J. Geophys. Res. 117, D09120 (2012),
 doi:10.1029/2011JD017126."""
+MAX_TRANSLATION = 0.5  # of the largest wind: in a weak storm that moves fast the wind still turns around the eye
 INFLOW = math.radians(20.0)
-STEPS_A_RADIUS = 5.0  # records in the time in which the eye moves by the radius of the largest wind
+PEAK = np.linspace(0.2, 1.0, 801)  # distances from the eye, over R, at which the maximum wind is sought
+STEPS_A_RADIUS = 6.0  # records in the time in which the eye moves by the radius of the largest wind
 NODES_A_RADIUS = 8.0
 MOST_RECORDS = 100_000
 
@@ -67,11 +70,13 @@ class Track:
             object.__setattr__(self, field.name, values)
         if self.times.size < 2 or not (np.diff(self.times) > 0).all():
             raise InputError(f"{self.times.size} times of a track", allowed="two or more, increasing")
-        for name, low, high in (("central_pressure", 8e4, 1.1e5), ("max_wind", 1.0, 120.0), ("radius", 1e3, 5e5)):
+        for name, low, high in (("max_wind", 1.0, np.inf), ("radius", 1e3, 5e5)):
             values = getattr(self, name)
             if not ((values >= low) & (values <= high)).all():
                 got = f"{name} of a track from {values.min():g} to {values.max():g}"
                 raise InputError(got, allowed=f"{low:g} to {high:g}, SI units")
+        check_plausible("air_pressure", self.central_pressure, "central_pressure", "a track")
+        check_plausible("wind", self.max_wind, "max_wind", "a track")
         if self.outer_wind is not None and self.outer_radius is not None:
             self._check_outer(self.outer_wind, self.outer_radius)
         if not (np.abs(self.latitude) <= 60.0).all() or self.latitude.min() * self.latitude.max() < 0.0:
@@ -83,14 +88,14 @@ class Track:
     def _check_outer(self, wind: np.ndarray, radius: np.ndarray) -> None:
         """Refuse an outer wind that is not weaker than the largest, that of the eye's way apart, or not outside."""
         way = np.hypot(np.diff(self.x), np.diff(self.y)) / np.diff(self.times)
-        carried = OF_TRANSLATION * np.maximum(np.append(way[0], way), np.append(way, way[-1]))
+        carried = _translation(self.max_wind, np.maximum(np.append(way[0], way), np.append(way, way[-1])))
         wrong = (wind <= 0.0) | (wind >= self.max_wind - carried) | (radius <= self.radius) | (radius > 2e6)
         if wrong.any():
             k = int(np.argmax(wrong))
             raise InputError(
                 f"outer_wind {wind[k]:g} m/s at outer_radius {radius[k]:g} m in row {k + 1} of a track",
-                allowed=f"below {self.max_wind[k] - carried[k]:g} m/s, the largest wind without {OF_TRANSLATION:g} of "
-                f"the eye's velocity, and outside {self.radius[k]:g} m, to 2e+06",
+                allowed=f"below {self.max_wind[k] - carried[k]:g} m/s, the largest wind without the part of the "
+                f"eye's velocity, and outside {self.radius[k]:g} m, to 2e+06",
             )
 
     def at(self, time: float) -> dict[str, float]:
@@ -113,17 +118,21 @@ class Track:
 def wind_of_1980(r: np.ndarray, largest: float, deficit: float, now: dict[str, float]) -> tuple[np.ndarray, float]:
     """Wind at 10 m without the translation, m s-1, and the shape B, at r, m, from the eye (Holland 1980).
 
-    B = V^2 rho e / (p_n - p_c); the gradient wind above the boundary layer is
+    B = V (V + R |f|) rho e / (p_n - p_c), so that the maximum lies at R; the gradient wind above the boundary layer is
     sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2, of which a tenth is lost below.
+    Where B is at a bound, or R |f| is not small, that wind has another maximum than V and is scaled to V.
 
     largest : the largest of it; deficit : p_n - p_c, Pa.
     """
     f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(now["latitude"])))
-    shape = _shape_of(largest / TO_SURFACE, deficit, SHAPES)
-    power = (now["radius"] / r) ** shape
-    decay = np.exp(-power)
-    gradient = np.sqrt(shape * deficit / AIR_DENSITY * power * decay + (0.5 * r * f) ** 2) - 0.5 * r * f
-    return TO_SURFACE * gradient, shape
+    above = largest / TO_SURFACE
+    shape = _shape_of(above * (above + now["radius"] * f), deficit, SHAPES)
+
+    def gradient(distance: np.ndarray) -> np.ndarray:
+        power, turning = (now["radius"] / distance) ** shape, 0.5 * distance * f
+        return np.sqrt(shape * deficit / AIR_DENSITY * power * np.exp(-power) + turning**2) - turning
+
+    return largest / gradient(now["radius"] * PEAK).max() * gradient(r), shape
 
 
 def wind_of_2010(r: np.ndarray, largest: float, deficit: float, now: dict[str, float]) -> tuple[np.ndarray, float]:
@@ -132,7 +141,7 @@ def wind_of_2010(r: np.ndarray, largest: float, deficit: float, now: dict[str, f
     V = V_m ((R/r)^b exp(1 - (R/r)^b))^x (their equation 6) with b = V_m^2 rho e / (p_n - p_c) (7) of winds at the
     surface; x is 1/2 to R and from there on linear in r to x_n at r_n, so that V is V_n there (10). Beyond it x stays.
     """
-    shape = _shape_of(largest, deficit, (TO_SURFACE**2 * SHAPES[0], TO_SURFACE**2 * SHAPES[1]))
+    shape = _shape_of(largest**2, deficit, (TO_SURFACE**2 * SHAPES[0], TO_SURFACE**2 * SHAPES[1]))
     radius, outer = now["radius"], now["outer_radius"]
 
     def logarithm(distance: Any) -> Any:
@@ -144,8 +153,14 @@ def wind_of_2010(r: np.ndarray, largest: float, deficit: float, now: dict[str, f
     return largest * np.exp(exponent * logarithm(r)), shape
 
 
-def _shape_of(largest: float, deficit: float, bounds: tuple[float, float]) -> float:
-    return min(max(largest**2 * AIR_DENSITY * math.e / deficit, bounds[0]), bounds[1])
+def _shape_of(squared: float, deficit: float, bounds: tuple[float, float]) -> float:
+    """Return B for a squared wind, m2 s-2."""
+    return min(max(squared * AIR_DENSITY * math.e / deficit, bounds[0]), bounds[1])
+
+
+def _translation(max_wind: Any, velocity: Any) -> Any:
+    """Part of the maximum wind, m s-1, that comes from a translation of the eye at `velocity`, m s-1."""
+    return np.minimum(OF_TRANSLATION * velocity, MAX_TRANSLATION * max_wind)
 
 
 PROFILES = {"holland-1980": wind_of_1980, "holland-2010": wind_of_2010}
@@ -157,18 +172,20 @@ def holland(
     """Wind at 10 m along x and y, m s-1, and pressure, Pa, at (dx, dy), m, from the eye.
 
     p = p_c + (p_n - p_c) exp(-(R/r)^B). The wind of one of `PROFILES` crosses the isobars at 20 degrees. To it comes
-    the part of the eye's velocity that the translation gives, which fades as the wind does.
+    the part of the eye's velocity that the translation gives, which fades as the wind does. The maximum of the sum is
+    ``max_wind``; the translation contributes at most half of it.
     """
-    carried = OF_TRANSLATION * math.hypot(now["u"], now["v"])
-    largest = max(now["max_wind"] - carried, 1.0)
+    velocity = math.hypot(now["u"], now["v"])
+    carried = float(_translation(now["max_wind"], velocity))
+    rotation = now["max_wind"] - carried
     deficit = max(ambient - now["central_pressure"], 100.0)
     r = np.maximum(np.hypot(dx, dy), 1e-3 * now["radius"])
-    speed, shape = PROFILES[profile](r, largest, deficit, now)
+    speed, shape = PROFILES[profile](r, rotation, deficit, now)
     sense = math.copysign(1.0, now["latitude"])
     around, inwards = speed * math.cos(INFLOW) / r, speed * math.sin(INFLOW) / r
-    share = OF_TRANSLATION * speed / largest
-    wind_x = -sense * around * dy - inwards * dx + share * now["u"]
-    wind_y = sense * around * dx - inwards * dy + share * now["v"]
+    fraction = speed / rotation * (carried / velocity if velocity else 0.0)
+    wind_x = -sense * around * dy - inwards * dx + fraction * now["u"]
+    wind_y = sense * around * dx - inwards * dy + fraction * now["v"]
     return wind_x, wind_y, ambient - deficit * (1.0 - np.exp(-((now["radius"] / r) ** shape)))
 
 
@@ -195,9 +212,10 @@ def cyclone_fields(
 
     Notes
     -----
-    Records are made where the eye has moved by a fifth of its radius, on nodes an eighth of it apart.
+    Records are made where the eye has moved by a sixth of its radius, on nodes an eighth of it apart.
     """
-    if not 9e4 <= ambient <= 1.1e5 or ambient <= track.central_pressure.max():
+    check_plausible("air_pressure", ambient, "ambient")
+    if ambient <= track.central_pressure.max():
         raise InputError(
             f"ambient = {ambient:g} Pa for central pressures to {track.central_pressure.max():g} Pa",
             allowed="a pressure above all of them", fix="ambient = 101300.0",
@@ -209,13 +227,14 @@ def cyclone_fields(
     nodes, instants = Nodes.within(grid, float(track.radius.min()) / NODES_A_RADIUS), Instants(track.instants(), name)
     x, y = np.meshgrid(*nodes.points(grid))
 
-    def made(part: int, what: str, most: float, unit: str) -> MovingField:
+    def made(part: int, what: str, quantity: str) -> MovingField:
         def read(k: int) -> np.ndarray:
             now = track.at(float(instants.times[k]))
             return holland(x - now["x"], y - now["y"], now, ambient, profile)[part]
 
-        return MovingField(instants, nodes, read, what, most, unit)
+        known = QUANTITIES[quantity]
+        return MovingField(instants, nodes, read, what, known.maximum, known.unit, quantity)
 
-    parts = (("wind along x", 150.0, "m/s"), ("wind along y", 150.0, "m/s"), ("pressure", 1.1e5, "Pa"))
+    parts = (("wind along x", "wind"), ("wind along y", "wind"), ("pressure", "air_pressure"))
     wind_x, wind_y, pressure = (made(n, *part) for n, part in enumerate(parts))
     return wind_x, wind_y, pressure

@@ -15,6 +15,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.plausible import check_plausible
 from eagre.series import Series
 
 KEPT = 4  # records on the host: two in use, the next, and one that several devices may still ask for
@@ -129,12 +130,16 @@ class MovingField:
     most : float
         Largest absolute value that is believed; bounds what the field can do before it is read.
     unit : str
+    quantity : str
+        Key of `eagre.plausible.QUANTITIES` for the range of the values; empty if only `most` bounds them.
     """
 
     def __init__(
-        self, instants: Instants, nodes: Nodes, read: Callable[[int], np.ndarray], name: str, most: float, unit: str
-    ) -> None:
+        self, instants: Instants, nodes: Nodes, read: Callable[[int], np.ndarray], name: str, most: float, unit: str,
+        quantity: str = "",
+    ) -> None:  # fmt: skip
         self.instants, self.nodes, self.name, self.most, self.unit = instants, nodes, name, most, unit
+        self.quantity = quantity
         self.read = read
         self._records: dict[int, np.ndarray] = {}
         self._coming: dict[int, Future[np.ndarray]] = {}
@@ -147,7 +152,7 @@ class MovingField:
         Raises
         ------
         InputError
-            For values that are missing, not finite or beyond `most`.
+            For values that are missing, not finite, beyond `most` or implausible.
         """
         if k not in self._records:
             coming = self._coming.pop(k, None)
@@ -177,6 +182,8 @@ class MovingField:
                 f"{where} is missing at {missing} of {values.size} places of the grid",
                 allowed="values everywhere over the grid (fill gaps before)",
             )
+        if self.quantity:
+            check_plausible(self.quantity, values, where, key=self.name)
         if (largest := float(np.abs(values).max())) > self.most:
             raise InputError(
                 f"{where} comes to {largest:g} {self.unit}",

@@ -35,7 +35,7 @@ OPEN = {
         eagre.Stage(SERIES), eagre.Absorbing(SERIES), eagre.Discharge(1.0), [eagre.Part(0.0, 5.0, eagre.Outflow())]
     ),
     "sources": [
-        eagre.Rain(SERIES),
+        eagre.Rain(eagre.Series(TIMES, np.array([0.0, 1e-3]))),
         eagre.Coriolis(f=1e-4),
         eagre.WindStress(0.1),
         eagre.AtmosphericPressure(np.zeros((30, 40))),

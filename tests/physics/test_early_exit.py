@@ -38,7 +38,7 @@ def pond(shape, rows, columns):
 
 def corner_rain(shape):
     """A shower that begins late, in one corner."""
-    return eagre.Rain(eagre.Series(LATER, np.array([0.0, 0.0, 1e-2, 1e-2])), pond(shape, 0, 0))
+    return eagre.Rain(eagre.Series(LATER, np.array([0.0, 0.0, 1e-3, 1e-3])), pond(shape, 0, 0))
 
 
 SHAPE, TALL = (14, 24), (33, 13)  # two rows in the last listed tile, and one

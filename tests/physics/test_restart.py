@@ -17,7 +17,7 @@ def forced(device, precision="single", scheme="rk2"):
     rng = np.random.default_rng(7)
     times = np.linspace(0.0, 40.0, 15)
     tide = eagre.Series(times, 0.3 * np.sin(times), "tide")
-    rain = eagre.Series(times, 1e-4 * times, "rain")
+    rain = eagre.Series(times, 1e-5 * times, "rain")
     return eagre.ShallowWater(
         grid, rng.uniform(-2.0, 0.5, grid.shape_of("corner")), surface_elevation=0.0, scheme=scheme,
         boundaries=eagre.Boundaries(west=eagre.Stage(tide)), sources=[eagre.Rain(rain)],

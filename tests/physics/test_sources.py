@@ -86,7 +86,7 @@ def test_rain_cannot_be_negative():
 def test_the_pattern_of_rain_bounds_the_time_step_on_dry_ground():
     """A pattern in mm/h times a rate of 1 mm/h is the rain that the plain rate is."""
     steps = []
-    for rate, pattern in ((1e-2, None), (1e-5, np.full((5, 7), 1e3)), (1.0, np.full((5, 7), 1e-2))):
+    for rate, pattern in ((1e-3, None), (1e-6, np.full((5, 7), 1e3)), (1.0, np.full((5, 7), 1e-3))):
         model = box("cpu", eagre.Rain(rate, pattern), eagre.Boundaries(), depth=0.0)
         steps.append(model.time_step)
     assert steps[1:] == pytest.approx(2 * steps[:1])

@@ -8,7 +8,6 @@ import pytest
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import boussinesq
 from eagre.models.anelastic.config import AnelasticCase
 from eagre.models.anelastic.model import AnelasticFlow
 
@@ -240,16 +239,6 @@ def test_the_initial_temperature_is_the_field_of_the_same_name(tmp_path, key):
 def test_a_total_for_a_perturbation_is_refused_and_the_other_way_round(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         case(tmp_path, more=text).build("cpu", "double")
-
-
-def test_theta_in_degrees_celsius_is_noted():
-    def told(**options):
-        air = boussinesq(**options)
-        model = AnelasticFlow(Grid.of_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0]), atmosphere=air, device="cpu")
-        return [one for one in model.remarks if "Celsius" in one]
-
-    assert told(theta=27.0) == ["theta is 27 K at z = 0; 27 degrees Celsius would be theta = 300.15"]
-    assert told(theta=300.0) == []
 
 
 def test_the_ground_of_a_case(tmp_path):

@@ -109,7 +109,7 @@ def test_a_forked_process_says_that_it_has_no_threads(layer, code):
 
 
 SOURCES = {
-    "rain": eagre.Rain(eagre.Series(np.array([0.0, 99.0]), np.array([0.0, 1e-2]), "rate")),
+    "rain": eagre.Rain(eagre.Series(np.array([0.0, 99.0]), np.array([0.0, 1e-3]), "rate")),
     "rotation": eagre.Coriolis(latitude=40.0),
     "a force": eagre.BodyForce(1e-3, 1e-3),
 }

@@ -197,7 +197,7 @@ def test_means_count_over_the_time_that_their_bounds_say(tmp_path):
         ({"bounds": [[0.0, 1.0], [1.01, 2.0], [2.0, 3.0]]}, "until 86400 s, the next one from 87264 s"),
         ({"bounds": [[1.0, 0.0], [1.0, 2.0], [2.0, 3.0]]}, "end after each beginning"),
         ({"calendar": "noleap"}, r"(?s)the calendar noleap.*convert_calendar\(.standard., align_on=.year.\)"),
-        ({"values": (1e-3, -1e-3, 1e-3)}, "comes to -3.6 mm/h"),
+        ({"values": (1e-3, -1e-3, 1e-3)}, "rain rate is negative"),
     ],
 )
 def test_times_and_values_of_means_that_cannot_be_are_told(tmp_path, options, match):
@@ -260,7 +260,7 @@ def test_rain_below_nothing_by_packing_is_none(tmp_path):
     assert (found.record(1) == 0.0).all() and (found.record(2) > 0.0).all()
 
 
-@pytest.mark.parametrize("wind", [-30.0, 119.0, 121.0])
+@pytest.mark.parametrize("wind", [-30.0, 149.0, 151.0])
 def test_wind_blows_both_ways_and_has_a_bound(tmp_path, wind):
     """Two records are enough."""
     path = era5(tmp_path / "e.nc", names=("u10", "v10"), packed=False, hours=2)
@@ -269,8 +269,8 @@ def test_wind_blows_both_ways_and_has_a_bound(tmp_path, wind):
     even["u10"][:], even["v10"][:] = wind, 0.0
     even.to_netcdf(tmp_path / "even.nc", engine="h5netcdf")
     found = read_weather(tmp_path / "even.nc", UTM, start=DAY)
-    if wind > 120.0:
-        with pytest.raises(eagre.InputError, match=r"wind along x at t = 0 s comes to 12[01]"):
+    if wind > 150.0:
+        with pytest.raises(eagre.InputError, match=r"wind along x at t = 0 s = 15[01]"):
             found.wind_x.record(0)
     else:
         speed = np.hypot(found.wind_x.record(1), found.wind_y.record(1))

@@ -98,10 +98,16 @@ class Absorbing(Condition):
     """
 
     incoming: Annotated[
-        float | Series, Key("surface elevation of the incoming wave above `level`, metres", "length")
+        float | Series,
+        Key("surface elevation of the incoming wave above `level`, metres", "length", quantity="elevation"),
     ] = 0.0
     level: Annotated[
-        float | None, Key("still-water level, metres; by default that of the initial water along the side", "length")
+        float | None,
+        Key(
+            "still-water level, metres; by default that of the initial water along the side",
+            "length",
+            quantity="elevation",
+        ),
     ] = None
     ghost = absorbing_ghost
     line_end = absorbing_end

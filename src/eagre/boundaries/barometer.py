@@ -13,6 +13,7 @@ from eagre.boundaries.stage import Stage
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
 from eagre.moving import MovingField
+from eagre.plausible import check_plausible
 from eagre.series import Series
 
 
@@ -31,6 +32,7 @@ def with_static_level(
     reference : float, Pa
         At which levels are as they are given.
     """
+    check_plausible("air_pressure", reference, "reference_pressure")
     weights = {
         (side, n): _weights(pressure, grid, side, cells)
         for side in SIDES

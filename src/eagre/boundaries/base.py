@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
+from eagre.plausible import check_plausible
 from eagre.series import Series
 
 LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
@@ -46,6 +47,7 @@ class Key(NamedTuple):
     what: str  # with its unit and sign
     dimension: str  # of `eagre.config.units.DIMENSIONS`
     example: float | str | None = None  # a value to write
+    quantity: str = ""  # of `eagre.plausible.QUANTITIES`; empty if it has no range there
 
 
 @cache
@@ -102,6 +104,9 @@ class Condition:
         if value is None and getattr(type(self), name, 0.0) is None:
             return
         if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            if key.quantity:
+                values, source = (value.values, value.name) if isinstance(value, Series) else (value, "")
+                check_plausible(key.quantity, values, name, source)
             return
         likely = str(key.example if key.example is not None else 0.0).split()[0]
         if callable(value):

@@ -55,7 +55,7 @@ class Inflow(GivenDischarge):
     """
 
     rate: Annotated[float | Series, Key("flow, m3/s, into the domain", "discharge", "2 m3/s")]
-    depth: Annotated[float, Key("depth at the side, metres", "length", 0.3)]
+    depth: Annotated[float, Key("depth at the side, metres", "length", 0.3, "depth")]
     ghost = inflow_ghost
     keeps_level = False  # but a depth
 

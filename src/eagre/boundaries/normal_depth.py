@@ -6,7 +6,6 @@ from typing import Annotated
 
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import Condition, Key
-from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import depth, fastest_out, held_out, minimum_depth
 from eagre.kernels.roots import power_four_thirds, root, smaller
@@ -70,17 +69,10 @@ class NormalDepth(Condition):
     Manning's formula for a wide channel; J. J. Stoker, Water Waves, Interscience (1957), section 10.2.
     """
 
-    slope: Annotated[float, Key("slope of the channel outside, falling outwards, m/m", "number", 1e-3)]
-    manning: Annotated[float, Key("Manning's n of the channel outside, s m-1/3", "number", 0.03)]
+    slope: Annotated[float, Key("slope of the channel outside, falling outwards, m/m", "number", 1e-3, "channel_slope")]
+    manning: Annotated[float, Key("Manning's n of the channel outside, s m-1/3", "number", 0.03, "channel_manning")]
     ghost = normal_ghost
     line_end = normal_end
 
     def value(self, width: float) -> Series:
         return Series.constant(math.sqrt(self.slope) / self.manning)
-
-    def check(self, side: str, width: float, gravity: float) -> None:
-        """Refuse a slope or a roughness of 0 or less."""
-        for name, number, good in (("slope", self.slope, "0.001"), ("manning", self.manning, "0.03")):
-            if not 0.0 < number < math.inf:
-                got = f"{name} = {number:g} of the normal depth on the {side} side"
-                raise InputError(got, allowed="above 0", fix=f"{name} = {good}")

@@ -106,7 +106,7 @@ class Stage(Condition):
     most a tenth of the wave speed a cell across the face.
     """
 
-    level: Annotated[float | Series, Key("surface elevation, metres", "length", 1.5)]
+    level: Annotated[float | Series, Key("surface elevation, metres", "length", 1.5, "elevation")]
     ghost = stage_ghost
     line_end = stage_end
     gives_level = True

@@ -151,7 +151,9 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
             if path in plan.files:
                 raise case.problem((*key, "file"), error) from None
             fix = '[restart]\nfile = "restart.nc"'
-            raise InputError(f"{error.what}, for the restart of this run", allowed=error.allowed, fix=fix) from None
+            raise InputError(
+                f"{error.what}, for the restart of this run", allowed=error.allowed, fix=fix, problem=error.problem
+            ) from None
         seen.append(path)
 
 

@@ -18,11 +18,9 @@ from eagre.io.geotiff import read_geotiff
 from eagre.io.netcdf_raster import read_netcdf_raster
 from eagre.io.nodata import hidden_nodata
 from eagre.io.raster import Around, Dem, refuse_degrees
+from eagre.plausible import QUANTITIES
 
 __all__ = ["Dem", "read_dem", "read_raster"]
-
-LOWEST, HIGHEST = -12_000.0, 9_000.0
-"""Bounds of the Earth's relief with some room, m: what lies outside is a nodata number or another unit."""
 
 _NAMES = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
 _OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fathom", "fathoms", "inch")
@@ -158,7 +156,8 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     values = raw.elevation[np.isfinite(raw.elevation)]
     if values.size == 0:
         raise InputError(f"{raw.name}: no data in any of its {raw.elevation.size} cells", allowed="a bed elevation")
-    impossible = values[(sign * values < LOWEST) | (sign * values > HIGHEST)]
+    relief = QUANTITIES["elevation"]
+    impossible = values[(sign * values < relief.minimum) | (sign * values > relief.maximum)]
     if impossible.size:
         suspect = float(impossible[np.argmax(np.abs(impossible))])
     else:
@@ -169,7 +168,7 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     count = int((values == suspect).sum())
     raise InputError(
         f"{raw.name}: the value {suspect:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
-        allowed=f"elevations in metres from {LOWEST:g} to {HIGHEST:g}, and a nodata number that the file declares",
+        allowed=f"elevations in metres from {relief.minimum:g} to {relief.maximum:g}, and a declared nodata value",
         fix=f"gdal_translate -a_nodata {suspect:g} {quote(raw.name)} {quote(Path(raw.name).stem)}_marked.tif",
     )
 

@@ -131,7 +131,9 @@ def _cells(grid: Grid, points: Mapping[str, tuple[float, float]]) -> list[tuple[
         try:
             cells.append(grid.cell_of(float(point[0]), float(point[1])))
         except InputError as error:
-            raise InputError(f"gauge {name!r}: {error.what}", allowed=error.allowed, fix=error.fix) from None
+            raise InputError(
+                f"gauge {name!r}: {error.what}", allowed=error.allowed, fix=error.fix, problem=error.problem
+            ) from None
     return cells
 
 

@@ -13,6 +13,7 @@ from eagre.errors import InputError
 from eagre.io.record_times import record_times
 from eagre.io.weather_units import Units
 from eagre.moving import Instants, MovingField, Nodes
+from eagre.plausible import QUANTITIES
 
 LEAST_RAIN = 3e-8
 """Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
@@ -27,9 +28,8 @@ class Kind(NamedTuple):
     names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
     standard_names: tuple[str, ...]
     units: Units
-    most: float  # that is believed, in SI units
-    unit: str
-    least: float = -np.inf  # that is taken for rounding of nothing
+    quantity: str  # key of `eagre.plausible.QUANTITIES`
+    rounding: float = 0.0  # negative values down to minus this are rounding errors of 0
 
 
 class Part(NamedTuple):
@@ -71,20 +71,12 @@ def joined(parts: Sequence[Part], kind: Kind) -> MovingField:
     def read(k: int) -> np.ndarray:
         part = parts[file[k]]
         values = part.read(int(counted.records[k] - starts[file[k]]), float(counted.factors[k]))
-        return _no_less(kind.least, values, f"{part.path}: {part.variable} at t = {counted.times[k]:g} s")
+        return np.where((values < 0.0) & (values >= -kind.rounding), 0.0, values)
 
     instants = Instants(counted.times, name, tuple(str(parts[number].path) for number in file))
-    return MovingField(instants, first.nodes, read, kind.what, kind.most, kind.unit)
-
-
-def _no_less(least: float, values: np.ndarray, what: str) -> np.ndarray:
-    """Rain, m s-1, without the small negative values that packing makes; others as they are."""
-    if least == -np.inf:
-        return values
-    if (lowest := np.nanmin(values, initial=0.0)) < least:
-        got = f"{what} comes to {3.6e6 * lowest:.3g} mm/h"
-        raise InputError(got, allowed="0 or more (missing values marked as such)")
-    return np.maximum(values, 0.0)
+    known = QUANTITIES[kind.quantity]
+    bound = max(abs(known.minimum), abs(known.maximum))
+    return MovingField(instants, first.nodes, read, kind.what, bound, known.unit, kind.quantity)
 
 
 def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:

@@ -33,27 +33,27 @@ KINDS = {
     "rain": Kind(
         "rain", ("tp", "mtpr", "avg_tprate", "rain", "precip"),
         ("rainfall_rate", "rainfall_flux", "precipitation_flux", "lwe_precipitation_rate", "precipitation_amount",
-         "lwe_thickness_of_precipitation_amount", "rainfall_amount"), units.RAIN, 1e-3, "m/s",
-        -LEAST_RAIN,
+         "lwe_thickness_of_precipitation_amount", "rainfall_amount"), units.RAIN, "rain",
+        LEAST_RAIN,
     ),
-    "wind_x": Kind("wind along x", ("u10", "10u", "wind10_u"), ("eastward_wind", "x_wind"), units.SPEED, 120.0, "m/s"),
-    "wind_y": Kind("wind along y", ("v10", "10v", "wind10_v"), ("northward_wind", "y_wind"), units.SPEED, 120.0, "m/s"),
+    "wind_x": Kind("wind along x", ("u10", "10u", "wind10_u"), ("eastward_wind", "x_wind"), units.SPEED, "wind"),
+    "wind_y": Kind("wind along y", ("v10", "10v", "wind10_v"), ("northward_wind", "y_wind"), units.SPEED, "wind"),
     "pressure": Kind(
         "pressure", ("msl", "press_msl", "mslp", "slp"),
         ("air_pressure_at_mean_sea_level", "air_pressure_at_sea_level"), units.PRESSURE,
-        1.1e5, "Pa",
+        "air_pressure",
     ),
     "stress_x": Kind(
         "stress along x", ("iews", "metss", "avg_iews", "ewss", "tauuo", "tauu", "taux"),
         ("surface_downward_eastward_stress", "surface_downward_x_stress",
          "downward_eastward_stress_at_sea_water_surface", "downward_x_stress_at_sea_water_surface"),
-        units.STRESS, 20.0, "N/m2",
+        units.STRESS, "wind_stress",
     ),
     "stress_y": Kind(
         "stress along y", ("inss", "mntss", "avg_inss", "nsss", "tauvo", "tauv", "tauy"),
         ("surface_downward_northward_stress", "surface_downward_y_stress",
          "downward_northward_stress_at_sea_water_surface", "downward_y_stress_at_sea_water_surface"),
-        units.STRESS, 20.0, "N/m2",
+        units.STRESS, "wind_stress",
     ),
 }  # fmt: skip
 

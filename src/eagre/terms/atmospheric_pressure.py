@@ -11,6 +11,7 @@ import numpy as np
 from eagre.backend.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
+from eagre.plausible import check_plausible, check_pressure_of_force
 from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_map
 
@@ -35,8 +36,12 @@ class AtmosphericPressure(Term):
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
         pressure = checked_map(self.pressure, grid, "pressure")
+        factor = Series.of(self.factor, "atmospheric pressure")
+        check_pressure_of_force(pressure, "pressure")
+        span = np.ptp(pressure) * np.abs(factor.values).max()
+        check_plausible("pressure_anomaly", -span, "pressure", "the product of pressure and factor")
         acceleration = -gradient(pressure, grid, along) / WATER_DENSITY
-        return (Quantity.of(acceleration, Series.of(self.factor, "atmospheric pressure")),)
+        return (Quantity.of(acceleration, factor),)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         self.refuse_members("a gradient along y would run through all of them")

@@ -27,7 +27,7 @@ class TermError(InputError):
     """A value that a term refuses; `kind` : the name of the term's class."""
 
     def __init__(self, kind: str, error: InputError) -> None:
-        super().__init__(error.what, allowed=error.allowed, fix=error.fix)
+        super().__init__(error.what, allowed=error.allowed, fix=error.fix, problem=error.problem)
         self.kind = kind
 
 

@@ -14,6 +14,7 @@ from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 from eagre.given import given_number
 from eagre.grid import Grid
+from eagre.plausible import check_plausible
 from eagre.terms.base import Quantity, Term
 
 
@@ -54,7 +55,7 @@ class Coriolis(Term):
                 fix="Coriolis(latitude=35.0)",
             )
         if self.f is not None:
-            given_number("f", self.f)
+            check_plausible("coriolis", given_number("f", self.f), "f")
         if self.latitude is not None and not -90.0 <= given_number("latitude", self.latitude) <= 90.0:
             raise InputError(f"latitude = {self.latitude}", allowed="degrees north, -90 to 90")
 
@@ -68,6 +69,7 @@ class Coriolis(Term):
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
         f = self.parameter + self.beta * (grid.y - (grid.y0 + 0.5 * grid.ny * grid.dy))
+        check_plausible("coriolis", f, "f")
         return (Quantity.of(f if along == "x" else -f),)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:

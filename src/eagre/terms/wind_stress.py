@@ -10,6 +10,7 @@ import numpy as np
 from eagre.backend.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
+from eagre.plausible import check_plausible
 from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_pattern
 
@@ -38,4 +39,7 @@ class WindStress(Term):
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
         stress = Series.of(self.x if along == "x" else self.y, f"wind stress {along}")
-        return (Quantity.of(checked_pattern(self.pattern, grid, "wind stress") / WATER_DENSITY, stress),)
+        pattern = checked_pattern(self.pattern, grid, "wind stress")
+        source = "" if stress.is_constant else stress.name
+        check_plausible("wind_stress", np.abs(pattern).max() * stress.values, along, source)
+        return (Quantity.of(pattern / WATER_DENSITY, stress),)

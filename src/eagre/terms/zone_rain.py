@@ -25,7 +25,7 @@ class ZoneRain(Term):
     Parameters
     ----------
     rates : sequence of float or Series, m s-1
-        Rainfall rate of each zone, 0 to 0.1.
+        Rainfall rate of each zone, 0 to 1e-3.
     patterns : (zones, ny, nx) array
         What multiplies each rate cell by cell, >= 0: 1 in the zone and 0 elsewhere, or the part of a cell that lies in
         it. The rain of a cell is the sum.

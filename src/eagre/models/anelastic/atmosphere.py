@@ -25,10 +25,12 @@ from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
 from eagre.given import of_type
 from eagre.models.anelastic.profiles import Exponential, Linear, Profile, Table, check_tops, slope
+from eagre.plausible import check_plausible, plausible_number
 
 Array = np.ndarray
 STILL = Exponential(0.0)
-COLD_AIR = 100.0  # K; below it degrees Celsius may be meant
+MAX_FALL = -4e-3  # K/m: temperature falls by 6.5 K/km, potential temperature by less even in convective layers
+TROPOSPHERE = 8_000.0  # m over which temperature falls at all latitudes
 EQUATIONS = ("incompressible", "boussinesq", "anelastic")
 
 
@@ -123,13 +125,13 @@ def boussinesq(
     ----------
     theta : float, K
     buoyancy_frequency : float, s-1
-        N; negative for N^2 < 0, air that overturns.
+        N, 0 or more.
     density : float, kg m-3
     wind : pair of float or Profile, m/s
     gravity : float, m s-2
     """
     ground, g, n = _checked(theta, gravity, buoyancy_frequency)
-    ambient = Exponential(ground) if n == 0.0 else Linear(ground, n * abs(n) / g)
+    ambient = Exponential(ground) if n == 0.0 else Linear(ground, n**2 / g)
     rho = checked_number("density", density, 1e-6, 1e6)
     return Atmosphere("boussinesq", Exponential(rho), Exponential(ground), ambient, _wind(wind), g)
 
@@ -155,10 +157,10 @@ def anelastic(
         At z = 0.
     """
     ground, g, n = _checked(theta, gravity, buoyancy_frequency)
-    n_b = checked_number("reference_frequency", reference_frequency, 0.0, 1.0)
-    pressure = checked_number("surface_pressure", surface_pressure, 1e2, 1e7)
+    n_b = plausible_number("buoyancy_frequency", reference_frequency, "reference_frequency")
+    pressure = plausible_number("surface_pressure", surface_pressure, "surface_pressure")
     reference = Exponential(ground, n_b**2 / g)
-    ambient = Exponential(ground, n * abs(n) / g)
+    ambient = Exponential(ground, n**2 / g)
     return Atmosphere("anelastic", Density(reference, pressure, g), reference, ambient, _wind(wind), g)
 
 
@@ -189,8 +191,10 @@ def of_sounding(
         At z = 0.
     """
     ambient = Table(heights, theta, "theta")
-    if (ambient.values <= 0.0).any():
-        raise InputError(f"theta = {ambient.values.min():g} K", allowed="above 0 K", fix="kelvin, not degrees Celsius")
+    check_plausible("potential_temperature", ambient.values, "theta")
+    _refuse_temperature(ambient)
+    for name, values in (("u", u), ("v", v)):
+        check_plausible("wind", 0.0 if values is None else values, name)
     wind: list[Profile] = [STILL if one is None else Table(heights, one, name) for name, one in (("u", u), ("v", v))]
     pair = (wind[0], wind[1])
     ground, g, _ = _checked(float(ambient.values[0]), gravity, 0.0)
@@ -198,8 +202,22 @@ def of_sounding(
         return Atmosphere("boussinesq", Exponential(1.0), Exponential(ground), ambient, pair, g)
     isentropic = one_of("reference", reference, ("isentropic", "sounding")) == "isentropic"
     base: Profile = Exponential(ground) if isentropic else ambient
-    pressure = checked_number("surface_pressure", surface_pressure, 1e2, 1e7)
+    pressure = plausible_number("surface_pressure", surface_pressure, "surface_pressure")
     return Atmosphere("anelastic", Density(base, pressure, g), base, ambient, pair, g)
+
+
+def _refuse_temperature(profile: Table) -> None:
+    """Raise `InputError` for a potential temperature that falls by more than 4 K/km, as a temperature does."""
+    last = int(np.searchsorted(profile.heights, profile.heights[0] + TROPOSPHERE, "right")) - 1
+    rise, height = profile.values[last] - profile.values[0], profile.heights[last] - profile.heights[0]
+    if height >= 1000.0 and rise < MAX_FALL * height:
+        raise InputError(
+            f"theta from {profile.values[0]:g} K at {profile.heights[0]:g} m to {profile.values[last]:g} K at "
+            f"{profile.heights[last]:g} m",
+            allowed=f"potential temperatures whose mean slope is above {1e3 * MAX_FALL:g} K/km",
+            fix="theta = temperature * (1e5 / pressure) ** (287.0 / 1004.0)",
+            problem="The column theta holds temperature, not potential temperature.",
+        )
 
 
 def checked_air(atmosphere: Atmosphere | None) -> Atmosphere:
@@ -218,11 +236,8 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
         )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
         theta = float(density.theta(np.zeros(())))
-        if theta < COLD_AIR:
-            fix = f"theta = {theta + 273.15:g}, in kelvin"
-        else:
-            most = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
-            fix = f"height = {most:.3g}, or a reference_frequency above 0"
+        most = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
+        fix = f"height = {most:.3g}, or a reference_frequency above 0"
         raise InputError(
             f"a domain {height:g} m high in air of theta = {theta:g} K",
             allowed="a top below the end of the reference atmosphere", fix=fix,
@@ -231,14 +246,14 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
 
 def _checked(theta: float, gravity: float, frequency: float) -> tuple[float, float, float]:
     return (
-        checked_number("theta", theta, 1.0, 1e4),
+        plausible_number("potential_temperature", theta, "theta"),
         checked_number("gravity", gravity, 1e-6, 1e6),
-        checked_number("buoyancy_frequency", frequency, -1.0, 1.0),
+        plausible_number("buoyancy_frequency", frequency, "buoyancy_frequency"),
     )
 
 
 def _wind(wind: tuple[float | Profile, float | Profile]) -> tuple[Profile, Profile]:
     u, v = (
-        Exponential(checked_number("wind", one, -1e3, 1e3)) if isinstance(one, (int, float)) else one for one in wind
+        Exponential(plausible_number("wind", one, "wind")) if isinstance(one, (int, float)) else one for one in wind
     )
     return u, v

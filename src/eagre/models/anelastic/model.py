@@ -50,6 +50,7 @@ from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
+from eagre.plausible import plausible_number
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages
 from eagre.stepping.mapped import RunMaps
@@ -194,7 +195,7 @@ class AnelasticFlow(BaseModel):
             air=air,
             time_step=longest,
             adaptive=self._courant is not None,
-            coriolis=checked_number("coriolis", coriolis, -1e3, 1e3),
+            coriolis=plausible_number("coriolis", coriolis, "coriolis"),
             absorber=checked_absorber(absorber, found.height),
             **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from eagre.fields import Variable
-from eagre.models.anelastic.atmosphere import COLD_AIR
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
@@ -174,10 +173,6 @@ def remarks_of(setup: Setup) -> list[str]:
     found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
     if setup.levels.ground is not None:
         found += [_ground_of(setup, setup.levels.ground), *_thin_absorber(setup, setup.levels.ground)]
-    coldest = float(setup.air.ambient(np.zeros(1))[0])
-    if setup.air.equations != "incompressible" and coldest < COLD_AIR:
-        celsius = f"{coldest:g} degrees Celsius would be theta = {coldest + 273.15:g}"
-        found.append(f"theta is {coldest:g} K at z = 0; {celsius}")
     ends = zip("yx", setup.sides[1:], strict=True)
     if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(

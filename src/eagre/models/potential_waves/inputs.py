@@ -12,7 +12,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
 from eagre.checks import checked_field, checked_number, one_of
-from eagre.constants import LONGEST, SHORTEST
+from eagre.constants import SHORTEST
 from eagre.decomposition import check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.given import all_of_type
@@ -22,6 +22,7 @@ from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.zones import Zone
+from eagre.plausible import check_plausible
 from eagre.solvers.multigrid.grids import Axis, near
 from eagre.solvers.multigrid.plan import TOO_WEAK
 from eagre.waves import wave_number
@@ -98,9 +99,6 @@ def check_kinds(zones: Any, paddles: Any, sponges: Any) -> None:
 def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
     """Depth of still water, (ny, nx), m; refused where it is not above 0, with the place."""
     found = checked_field("depth", depth, grid, "centre")
-    deep = found > LONGEST
-    if deep.any():
-        raise InputError(f"depth = {found[deep][0]:g} m", allowed=f"up to {LONGEST:g} m")
     dry = found < SHORTEST
     if dry.any():
         j, i = (int(k) for k in np.argwhere(dry)[0])
@@ -110,12 +108,13 @@ def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
             allowed="above 0 everywhere: there is no run-up on a beach, only on walls",
             fix='depth = "maximum(0.1, 0.4 - 0.05 * x)", or a raster whose land is water 0.1 m deep',
         )
+    check_plausible("depth", found, "depth")
     return found
 
 
 def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Grid) -> np.ndarray:
     """Elevation, m, and potential on it, m2/s, at the start, (2, ny, nx)."""
-    eta = checked_field("surface_elevation", elevation, grid, "centre")
+    eta = checked_field("surface_elevation", elevation, grid, "centre", "elevation")
     phi = checked_field("surface_potential", potential, grid, "centre")
     low = depth + eta <= 0.0
     if low.any():

@@ -19,7 +19,6 @@ from eagre.checks import (
     check_sample,
     check_state,
     checked_field,
-    checked_manning,
     checked_number,
     grid_state,
     initial_surface,
@@ -163,7 +162,7 @@ class ShallowWater(BaseModel):
         self.boundaries = checked_boundaries(boundaries)
         asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)
         bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
-        bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
+        bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity, cfl = checked_number("gravity", gravity, 1e-6, 1e3), checked_number("cfl", cfl, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
@@ -179,7 +178,7 @@ class ShallowWater(BaseModel):
             bed=bed,
             datum=Datum.of(precision, surface),
             segments=segments,
-            manning=checked_manning(manning, grid),
+            manning=checked_field("manning", manning, grid, "centre", "manning"),
             terms=terms,
             **bounds.scheme_of(scheme, time_step, predicted_part),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),

@@ -19,7 +19,6 @@ from eagre.checks import (
     check_memory,
     check_state,
     checked_field,
-    checked_manning,
     checked_number,
     grid_state,
     initial_surface,
@@ -162,7 +161,7 @@ class ShallowWaterADI(Fields, BaseModel):
     ) -> None:
         self.grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
         _check_fields_fit(grid, device, precision or "single")
-        corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
+        corners = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
@@ -390,11 +389,11 @@ def _check_fields_fit(grid: Grid, device: Any, precision: str) -> None:
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
     if chezy is None:
-        n = checked_manning(manning, grid)
+        n = checked_field("manning", manning, grid, "centre", "manning")
         return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
         raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
-    return gravity / checked_field("chezy", chezy, grid, "centre", low=1e-3) ** 2, "chezy"
+    return gravity / checked_field("chezy", chezy, grid, "centre", "chezy") ** 2, "chezy"
 
 
 def _viscosity(value: float, dt: float, grid: Grid) -> float:
