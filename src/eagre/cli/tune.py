@@ -131,7 +131,7 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
         message = (
             f"cannot write {timings.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/a/folder/of/yours eagre tune ..."
         )
-        raise OutputError(told) from None
+        raise OutputError(message) from None
     store.read(timings)
 
 

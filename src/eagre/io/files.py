@@ -260,6 +260,26 @@ def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
         raise WriteError(path, why, safe=safe, fix=fix if why in _NO_SPACE or not fix else _ELSEWHERE) from error
 
 
+@contextmanager
+def reading(path: Path, what: str = "file") -> Iterator[None]:
+    """Turn any error of a library that reads `path` inside the block into an `InputError`: damaged files cause many.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        Kind of file, for the message: ``"restart file"``.
+    """
+    try:
+        yield
+    except EagreError:
+        raise
+    except Exception as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        problem = f"The {what} {path} cannot be read: {lines[0]}."
+        raise InputError(f"{what} {path}", allowed="an undamaged file", problem=problem) from error
+
+
 def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> None:
     """Refuse a write of `needed` bytes that there is no room for, before it can damage the file.
 
