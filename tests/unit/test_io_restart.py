@@ -176,7 +176,7 @@ def test_a_changed_bit_is_noticed(tmp_path):
     raw = bytearray(path.read_bytes())
     raw[raw.find(model.arrays["depth"].tobytes()) + 5] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(InputError, match="depth is damaged"):
+    with pytest.raises(InputError, match="is damaged: its bytes do not match its checksum"):
         read_restart(path)
 
 
@@ -195,7 +195,7 @@ def test_no_restart_file(tmp_path):
     with pytest.raises(InputError, match="not a restart file"):
         read_restart(tmp_path / "out.nc")
     (tmp_path / "a.nc").write_text("text")
-    with pytest.raises(InputError, match="damaged or no restart file"):
+    with pytest.raises(InputError, match="damaged or not a restart file"):
         read_restart_header(tmp_path / "a.nc")
 
 

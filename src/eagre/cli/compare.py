@@ -23,7 +23,7 @@ def compare(
     from eagre.cli.console import console, grid_table
     from eagre.errors import InputError
     from eagre.plots.reading import open_dataset
-    from eagre.validation.compare import difference
+    from eagre.validation.compare import difference, differing_axis
 
     with open_dataset(first) as a, open_dataset(second) as b:
         names = _fields(first, a, second, b, variable)
@@ -33,7 +33,13 @@ def compare(
             if one[name].shape != other[name].shape:
                 shapes = " and ".join(str(data[name].shape) for data in (one, other))
                 raise InputError(f"{name} of the shapes {shapes} in {first} and {second}", allowed="the same points")
+            if (axis := differing_axis(first, one, second, other, name)) is not None:
+                problem = f"{first} and {second} differ in {axis}, so their values cannot be compared."
+                raise InputError(f"{name} of two files", allowed="the same points and times", problem=problem)
             found = difference(one[name].values, other[name].values)
+            if found.points == 0:
+                problem = f"{first} and {second} have no point where both have a value of {name}."
+                raise InputError(f"{name} of two files", allowed="a common point with values", problem=problem)
             numbers = (found.l1, found.l2, found.largest, found.largest_over_points, found.relative)
             rows.append([name, *(f"{number:.4g}" for number in numbers), str(found.points), str(found.alone)])
         times = [f"{float(data['time']):.10g} s" for data in (one, other) if "time" in data.variables]
@@ -58,8 +64,14 @@ def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: lis
     wanted = [one for name in wanted or [] for one in components(name, both) or [name]]
     if missing := [name for name in wanted if name not in both]:
         raise InputError(f"no field {missing[0]} in both {first} and {second}", allowed=", ".join(both) or "none")
-    if not both:
-        raise InputError(f"{first} and {second}, which have no field in common", allowed="two files of the same model")
+    over_time = [name for name in both if "time" in a[name].dims and "time" in b[name].dims]
+    if not both or not (wanted or over_time or "time" not in a.dims or "time" not in b.dims):
+        problem = f"{first} and {second} have no field over time in common."
+        got = f"files whose common fields are {', '.join(both) or 'none'}"
+        fix = f"-v {both[0]}" if both else ""
+        raise InputError(
+            got, allowed="two files of the same model and with the same variables", fix=fix, problem=problem
+        )
     return wanted or both
 
 

@@ -50,18 +50,19 @@ def export(
     if results.place and plane is None:
         raise InputError(f"{file} with fields on levels", allowed="one level", fix=f'--slice "{results.place}"')
     target = output if output is not None else file.with_suffix(GEOTIFF[0])
-    place = output_file(target, suffixes=(*GEOTIFF, *GEOJSON), overwrite=overwrite, replace="--overwrite")
+    endings = (*GEOTIFF, *GEOJSON)
+    target = output_file(target, suffixes=endings, overwrite=overwrite, replace="--overwrite", inputs=[file])
     dry = float(parse_quantity(number_or_text(deeper), "length", "--deeper-than"))
     if dry < 0.0:
         raise InputError(f"--deeper-than {deeper}", allowed="a depth of 0 or more", fix='--deeper-than "1 cm"')
     frame = _frame(results, crs)
     names = results.check_variables(variable or [])
     records = _records(results, time, record)
-    if place.suffix.lower() in GEOJSON:
-        _write_outlines(results, place, frame, names, records, dry)
+    if target.suffix.lower() in GEOJSON:
+        _write_outlines(results, target, frame, names, records, dry)
     else:
-        _write_maps(results, place, frame, names or [results.default_variable()], records, dry)
-    console().print(f"wrote {place}", soft_wrap=True, markup=False)
+        _write_maps(results, target, frame, names or [results.default_variable()], records, dry)
+    console().print(f"wrote {target}", soft_wrap=True, markup=False)
 
 
 def _frame(results: FieldFile, given: str | None) -> Frame:

@@ -126,22 +126,21 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
 
 def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
     """Refuse outputs that are one file, inputs, or no place for a restart; make their folders."""
-    from eagre.io.files import is_store
-    from eagre.io.places import same_place
+    from eagre.io.files import is_same_file, is_store
     from eagre.io.restart import restart_place
 
     seen: list[Path] = []
     for key, path in plan.places:
         inputs = list(case.inputs) + ([origin] if origin is not None else [])
         if key == ("restart",) and origin is not None:
-            inputs = [file for file in inputs if not same_place(file, origin)]
+            inputs = [file for file in inputs if not is_same_file(file, origin)]
         _prepare_folder(path)
         try:
             for other in seen:
-                if same_place(path, other):
+                if is_same_file(path, other):
                     raise InputError(f"{path} for two outputs", allowed="a file of its own for each section")
             for file in inputs:
-                if same_place(path, file):
+                if is_same_file(path, file):
                     raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
             if key == ("restart",):
                 restart_place(path)

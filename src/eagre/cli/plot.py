@@ -26,7 +26,7 @@ def plot(
     from eagre.errors import InputError
 
     results = plots.open_results(file, plane)
-    target = picture_path(file, output, (".png", ".pdf", ".svg"))
+    target = picture_path(file, output, (".png", ".pdf", ".svg"), observed)
     if perspective and not isinstance(results, plots.FieldFile):
         raise InputError(f"--perspective for {file.name}", allowed="--perspective with a file of fields")
     if isinstance(results, plots.FieldFile):
@@ -59,23 +59,22 @@ def _refuse(file: Path, holds: str, allowed: str, **given: object) -> None:
             raise InputError(f"--{name} for {file.name}, which holds {holds}", allowed=allowed)
 
 
-def picture_path(file: Path, output: Path | None, endings: tuple[str, ...]) -> Path:
-    """Where a picture of `file` goes: `output`, or the same name with the first ending.
+def picture_path(file: Path, output: Path | None, endings: tuple[str, ...], *others: Path | None) -> Path:
+    """Path of a picture of `file`: `output`, or the same name with the first ending; `others` are further inputs.
 
     Raises
     ------
     InputError
-        If the ending is another one.
+        If the ending is not one of `endings`, or `output` is a folder or an input.
     OutputError
-        If the folder is not there.
+        If the folder does not exist.
     """
     from eagre.cli.exits import OutputError
-    from eagre.errors import InputError
+    from eagre.io.files import output_file
 
     target = output if output is not None else file.with_suffix(endings[0])
-    if target.suffix.lower() not in endings:
-        fix = f"-o {target.with_suffix(endings[0])}"
-        raise InputError(f"-o {target}", allowed=f"a name that ends in {', '.join(endings)}", fix=fix)
     if not target.resolve().parent.is_dir():
         raise OutputError(f"cannot write {target.resolve()}: there is no folder {target.resolve().parent}")
+    inputs = [file, *(other for other in others if other is not None)]
+    output_file(target, suffixes=endings, overwrite=True, what="-o", inputs=inputs)
     return target

@@ -42,7 +42,7 @@ def tune(
 
     out, start = console(), time.perf_counter()
     chosen = select(device)
-    _check_ways_out(file_of(chosen), plot, dump)
+    _check_ways_out(file_of(chosen), plot, dump, what)
     out.print(f"device      {chosen}", markup=False, soft_wrap=True)
     found: list[Found] = []
     left_out: list[str] = []
@@ -109,30 +109,33 @@ def _searches(
                     tune_schemes(kind, device, real, sizes, tell=tell)
 
 
-def _check_ways_out(kept: Path, plot: Path | None, dump: Path | None) -> None:
-    """Before anything is timed: what is found can be kept, and drawn."""
+def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: str | None) -> None:
+    """Before anything is timed: check that the results can be written."""
     import os
     from tempfile import TemporaryFile
 
     from eagre.cli.exits import OutputError
-    from eagre.errors import InputError
+    from eagre.io.files import output_file
     from eagre.layouts import store
 
-    endings = (".png", ".pdf", ".svg")
-    if plot is not None and plot.suffix.lower() not in endings:
-        raise InputError(f"--plot {plot}", allowed=", ".join(endings), fix=f"--plot {plot.with_suffix('.png')}")
-    for path in filter(None, (plot, dump)):
+    inputs = [Path(what)] if what is not None and what.endswith(".toml") else []
+    for flag, path, endings in (("--plot", plot, (".png", ".pdf", ".svg")), ("--dump", dump, (".json",))):
+        if path is None:
+            continue
         if not os.access(path.resolve().parent, os.W_OK):
             raise OutputError(
                 f"cannot write {path.resolve()}: {path.resolve().parent} is no folder that can be written"
             )
+        output_file(path, suffixes=endings, overwrite=True, what=flag, inputs=inputs)
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=kept.parent).close()
+        timings.parent.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=timings.parent).close()
     except OSError as error:
-        told = f"cannot write {kept.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/a/folder/of/yours eagre tune ..."
-        raise OutputError(told) from None
-    store.read(kept)
+        message = (
+            f"cannot write {timings.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/a/folder/of/yours eagre tune ..."
+        )
+        raise OutputError(message) from None
+    store.read(timings)
 
 
 @contextmanager

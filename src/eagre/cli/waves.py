@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,7 +40,7 @@ def waves(
     from eagre.waves import sea_state
     from eagre.waves.statistics import is_still
 
-    target = None if spectrum is None else _target(spectrum, overwrite)
+    target = None if spectrum is None else _target(spectrum, overwrite, file)
     results = open_results(file)
     if not isinstance(results, GaugeFile):
         raise InputError(f"{file}, which holds no series", allowed="a file of [gauges]")
@@ -72,26 +71,25 @@ def waves(
         out.print(f"wrote {target}", markup=False, soft_wrap=True)
 
 
-def _target(path: Path, overwrite: bool) -> Path:
-    """Where spectra go; refuses what exists before anything is computed."""
+def _target(path: Path, overwrite: bool, file: Path) -> Path:
+    """Path of the spectra, checked before anything is computed."""
     from eagre.io.files import output_file
 
-    return output_file(path, suffixes=(".csv",), overwrite=overwrite, what="--spectrum", replace="--overwrite")
+    options = {"suffixes": (".csv",), "what": "--spectrum", "replace": "--overwrite"}
+    return output_file(path, overwrite=overwrite, inputs=[file], **options)
 
 
 def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, interval: float) -> None:
     """Frequencies, Hz, and for each gauge variance densities, m2/Hz (`eagre.waves.power_spectrum`), in columns."""
     import numpy as np
 
+    from eagre.io.rows import write_rows
     from eagre.waves import power_spectrum
 
     spectra = [power_spectrum(surface, interval) for surface in _moving(names, values)]
     table = np.column_stack([spectra[0].frequency, *(one.values for one in spectra)])
     heads = ["frequency (Hz)", *(f"{name} variance density (m2/Hz)" for name in names)]
-    with target.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream)
-        rows.writerow(heads)
-        rows.writerows([f"{value:.9g}" for value in row] for row in table)
+    write_rows(target, heads, table.tolist())
 
 
 def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:

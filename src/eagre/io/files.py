@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from eagre.errors import EagreError, InputError
@@ -156,6 +156,7 @@ def output_file(
     overwrite: bool = False,
     what: str = "output",
     replace: str = "overwrite = true",
+    inputs: Iterable[Path] = (),
 ) -> Path:
     """Absolute path of a file that may be written.
 
@@ -171,19 +172,25 @@ def output_file(
         What the file is, for the message.
     replace : str
         What to write for `overwrite`.
+    inputs : iterable of Path
+        Files that are read, which the output must not overwrite under any name.
 
     Raises
     ------
     InputError
-        If the ending is unknown, the folder is missing or not writable, the path is a folder, or the file
-        exists and `overwrite` is False.
+        If the ending is unknown, the folder is missing or not writable, the path is a folder or one of `inputs`, or
+        the file exists and `overwrite` is False.
     """
     full = Path(path).expanduser().absolute()
-    if full.suffix.lower() not in suffixes:
-        name = Path(path).with_suffix(suffixes[0])
-        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=f'"{name}"')
     if full.is_dir() and not (full.suffix.lower() == ".zarr" and is_store(full)):
         raise InputError(f"{what} {full}: a folder", allowed="a file name")
+    if full.suffix.lower() not in suffixes:
+        name = full.name and Path(path).with_suffix(suffixes[0])
+        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=f'"{name}"')
+    for source in inputs:
+        if is_same_file(full, source):
+            problem = f"The {what} would overwrite the input {source}."
+            raise InputError(f"{what} {full}", allowed="another file than the inputs", problem=problem)
     folder = full.parent
     if not folder.is_dir():
         missing = first_missing(folder)
@@ -199,6 +206,21 @@ def output_file(
             fix=f"{replace}, or another file name",
         )
     return full
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths name one file, also through links and other spellings and if it does not exist."""
+    return _identity(one) == _identity(other)
+
+
+def _identity(path: Path) -> tuple[object, ...]:
+    """Return device and inode of a file, or device and inode of the folder and the name if it does not exist."""
+    real = Path(os.path.realpath(path))
+    for existing, name in ((real, ""), (real.parent, os.path.normcase(real.name))):
+        with suppress(OSError, ValueError):
+            status = existing.stat()
+            return (status.st_dev, status.st_ino, name)
+    return (os.path.normcase(real),)
 
 
 def is_store(path: Path) -> bool:
@@ -236,6 +258,26 @@ def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         why = reason(error)
         raise WriteError(path, why, safe=safe, fix=fix if why in _NO_SPACE or not fix else _ELSEWHERE) from error
+
+
+@contextmanager
+def reading(path: Path, what: str = "file") -> Iterator[None]:
+    """Turn any error of a library that reads `path` inside the block into an `InputError`: damaged files cause many.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        Kind of file, for the message: ``"restart file"``.
+    """
+    try:
+        yield
+    except EagreError:
+        raise
+    except Exception as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        problem = f"The {what} {path} cannot be read: {lines[0]}."
+        raise InputError(f"{what} {path}", allowed="an undamaged file", problem=problem) from error
 
 
 def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> None:

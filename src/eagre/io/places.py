@@ -1,4 +1,4 @@
-"""Places of output files: which paths are one file, who may write there, and what happened to a file meanwhile."""
+"""Output files during a run: locks, final names, and the detection of changes by other programs."""
 
 from __future__ import annotations
 
@@ -26,21 +26,6 @@ else:
 
     def _lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def same_place(one: Path, other: Path) -> bool:
-    """True if two paths are one file, through links and other spellings too, be it there or not."""
-    return _identity(one) == _identity(other)
-
-
-def _identity(path: Path) -> tuple[object, ...]:
-    """The file itself where it is there, else its folder and name."""
-    real = Path(os.path.realpath(path))
-    for place, rest in ((real, ""), (real.parent, os.path.normcase(real.name))):
-        with suppress(OSError, ValueError):
-            found = place.stat()
-            return (found.st_dev, found.st_ino, rest)
-    return (os.path.normcase(real),)
 
 
 @contextmanager

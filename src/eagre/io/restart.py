@@ -1,10 +1,17 @@
-"""Restart files: the whole state of a model, bit for bit."""
+"""Restart files: the complete state of a model, bitwise, in HDF5 with a checksum.
+
+The file begins with an HDF5 user block of 512 bytes, which HDF5 ignores. The block holds the size and the CRC-32 of the
+rest of the file, so damage is found before HDF5 opens the file: HDF5 can crash on damaged files.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,12 +22,23 @@ import numpy as np
 from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
-from eagre.io.files import check_space, input_file, output_file, sync, writing
+from eagre.io.files import check_space, input_file, output_file, reading, sync, writing
 from eagre.temporary import beside
 
 FORMAT = 1
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 _KINDS = "biufc"
+_BLOCK = 512  # bytes of the user block
+_MARK = b"eagre restart "
+_HEAD = 1 << 16  # bytes within which a file without a user block, of an older version, names its format
+_FORMAT_NAME = "eagre_restart_format"
+_TRIAL = """
+import sys, h5py
+with h5py.File(sys.argv[1], "r", locking=False) as file:
+    dict(file.attrs)
+    for dataset in file["state"].values():
+        dataset[()], dict(dataset.attrs)
+"""
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,7 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     check_space(full, sum(value.nbytes for value in state.values()), safe=safe, fix=fix)
     with beside(full) as temporary, writing(full, safe=safe, fix=fix):
         _write(temporary, model, state, start_date)
+        _seal(temporary)
         sync(temporary)
         os.replace(temporary, full)
         sync(full.parent)
@@ -116,7 +135,7 @@ def restart_place(path: str | os.PathLike[str]) -> Path:
 def read_restart_header(path: str | os.PathLike[str]) -> RestartHeader:
     """Read what a restart file says about itself; `InputError` if it is missing, damaged or none."""
     full = input_file(path, "restart file")
-    with _open(full) as file:
+    with _opened(full) as file:
         return _header(file)
 
 
@@ -141,18 +160,15 @@ def read_restart(path: str | os.PathLike[str], model: Model | None = None) -> di
         If the file is missing, damaged or no restart file, or belongs to another model.
     """
     full = input_file(path, "restart file")
-    with _open(full) as file:
+    with _opened(full) as file:
         header = _header(file)
         if model is not None:
             _check_model(header, model, full)
         state = {}
         for name, dataset in file["state"].items():
-            try:
-                state[name] = np.asarray(dataset[()])
-            except (OSError, RuntimeError) as error:
-                raise _damaged(full, name) from error
+            state[name] = np.asarray(dataset[()])
             if _checksum(state[name]) != int(dataset.attrs["crc32"]):
-                raise _damaged(full, name)
+                raise _damaged(full, f"the checksum of {name} is wrong")
     return state
 
 
@@ -173,10 +189,10 @@ def _write(path: Path, model: Model, state: Mapping[str, np.ndarray], start_date
     """Write a whole restart file."""
     import h5py
 
-    with h5py.File(path, "w", libver=("earliest", "v110"), locking=False) as file:
+    with h5py.File(path, "w", libver=("earliest", "v110"), locking=False, userblock_size=_BLOCK) as file:
         file.attrs.update(
             {
-                "eagre_restart_format": FORMAT,
+                _FORMAT_NAME: FORMAT,
                 "source": f"eagre {eagre_version()}",
                 "history": history_line("restart"),
                 "versions": versions(),
@@ -194,39 +210,83 @@ def _write(path: Path, model: Model, state: Mapping[str, np.ndarray], start_date
             group.create_dataset(name, data=value).attrs["crc32"] = _checksum(value)
 
 
+def _seal(path: Path) -> None:
+    """Write the checksum of a restart file into its user block."""
+    block = _block(path)
+    with path.open("r+b") as file:
+        file.write(block)
+
+
+def _block(path: Path) -> bytes:
+    """Return the user block that belongs to the rest of a restart file."""
+    size, checksum = 0, 0
+    with path.open("rb") as file:
+        file.seek(_BLOCK)
+        while data := file.read(1 << 22):
+            size, checksum = size + len(data), zlib.crc32(data, checksum)
+    return (_MARK + f"size {size} crc32 {checksum:08x}\n".encode()).ljust(_BLOCK, b"\0")
+
+
+def _first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file."""
+    with reading(path, "restart file"), path.open("rb") as file:
+        return file.read(_HEAD)
+
+
 def _is_restart(path: Path) -> bool:
-    """True if `path` is a restart file, be it damaged inside."""
+    """Return whether `path` is a restart file, damaged or not."""
+    if _first_bytes(path).startswith(_MARK):
+        return True
     try:
-        with _open(path):
+        with _opened(path):
             return True
     except InputError:
         return False
 
 
-def _open(path: Path) -> Any:
-    """Open a restart file to read."""
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a restart file to read, after a check of its bytes."""
     import h5py
 
-    try:
-        file: Any = h5py.File(path, "r", locking=False)
-    except OSError as error:
+    _check_bytes(path)
+    with reading(path, "restart file"), h5py.File(path, "r", locking=False) as opened:
+        file: Any = opened
+        if _FORMAT_NAME not in file.attrs or "state" not in file:
+            raise InputError(
+                f"restart file {path}: this is not a restart file",
+                allowed="a file written by a run's [restart] section",
+                fix='from = "restart.nc"',
+            )
+        if int(file.attrs[_FORMAT_NAME]) > FORMAT:
+            source = file.attrs.get("source")
+            raise InputError(
+                f"restart file {path} of {source}, newer than this eagre {eagre_version()}", fix="pip install -U eagre"
+            )
+        yield file
+
+
+def _check_bytes(path: Path) -> None:
+    """Reject a file whose checksum is wrong; one without a checksum is first opened in another process.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged or not a restart file.
+    """
+    head = _first_bytes(path)
+    if head.startswith(_MARK):
+        if head[:_BLOCK] != _block(path):
+            raise _damaged(path, "its bytes do not match its checksum")
+    elif _FORMAT_NAME.encode() not in head:
         raise InputError(
-            f"restart file {path}: damaged or no restart file ({error})", allowed="a restart file"
-        ) from error
-    if "eagre_restart_format" not in file.attrs or "state" not in file:
-        file.close()
-        raise InputError(
-            f"restart file {path}: this is not a restart file",
+            f"restart file {path}",
             allowed="a file written by a run's [restart] section",
             fix='from = "restart.nc"',
+            problem=f"The file {path} is damaged or not a restart file.",
         )
-    if int(file.attrs["eagre_restart_format"]) > FORMAT:
-        source = file.attrs.get("source")
-        file.close()
-        raise InputError(
-            f"restart file {path} of {source}, newer than this eagre {eagre_version()}", fix="pip install -U eagre"
-        )
-    return file
+    elif subprocess.run([sys.executable, "-c", _TRIAL, str(path)], capture_output=True, check=False).returncode:
+        raise _damaged(path, "HDF5 cannot read it")
 
 
 def _header(file: Any) -> RestartHeader:
@@ -258,8 +318,11 @@ def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
             )
 
 
-def _damaged(path: Path, name: str) -> InputError:
-    """The error for an array whose bytes changed since it was written."""
+def _damaged(path: Path, why: str) -> InputError:
+    """Return the error for a restart file that changed since it was written."""
     return InputError(
-        f"restart file {path}: {name} is damaged on disk", allowed="a whole file", fix="an older restart file"
+        f"restart file {path}",
+        allowed="an undamaged restart file",
+        fix="an older restart file",
+        problem=f"The restart file {path} is damaged: {why}.",
     )

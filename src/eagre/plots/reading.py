@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.config.toml import existing_file
 from eagre.errors import InputError
-from eagre.io.files import is_store
+from eagre.io.files import is_store, reading
 from eagre.io.store_zarr import need_zarr
 from eagre.plots.labels import label_of
 from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
@@ -33,6 +33,12 @@ def open_results(path: str | Path, plane: str | None = None) -> Results:
         If it is missing, no NetCDF, Zarr or CSV file, or holds nothing of what ``eagre run`` writes but restarts.
     """
     path = Path(path) if is_store(Path(path)) else existing_file(Path(path), "result file")
+    with reading(path, "result file"):
+        return _open_results(path, plane)
+
+
+def _open_results(path: Path, plane: str | None) -> Results:
+    """Open a result file of any kind."""
     if path.suffix.lower() == ".csv":
         _refuse_plane(plane, path)
         return read_series_csv(path)
@@ -78,13 +84,11 @@ def open_dataset(path: Path) -> xr.Dataset:
 
     if is_store(path):
         need_zarr(path)
-        return xr.open_zarr(path, decode_times=False, chunks=None)
+        with reading(path, "Zarr store"):
+            return xr.open_zarr(path, decode_times=False, chunks=None)
     existing_file(path, "result file")
-    try:
+    with reading(path, "NetCDF-4 file"):
         return xr.open_dataset(path, decode_times=False, engine="h5netcdf")
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}, which cannot be read ({reason})", allowed="a NetCDF-4 file") from None
 
 
 def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) -> GaugeFile:

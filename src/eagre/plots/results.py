@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
+from eagre.io.files import reading
 from eagre.io.table import parse_date
 from eagre.names import components, did_you_mean, nearest
 from eagre.plots.labels import date_of, date_of_zero, label_of, time_unit
@@ -88,20 +89,20 @@ class FieldFile:
     def values(self, name: str, record: int) -> np.ndarray:
         """A field at a record, (ny, nx), float64, south in row 0."""
         item = self.dataset[name]
-        values = np.asarray((item.isel(time=record) if "time" in item.dims else item).values, dtype=np.float64)
+        with reading(self.path, "result file"):
+            values = np.asarray((item.isel(time=record) if "time" in item.dims else item).values, dtype=np.float64)
         return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
 
     def bed(self) -> np.ndarray | None:
         """Bed elevation at centres, (ny, nx), m, or None where the file has none."""
         if "bed" in self.dataset and self.dataset["bed"].dims == ("y", "x"):
-            values = np.asarray(self.dataset["bed"].values, dtype=np.float64)
-        elif "bed_elevation" in self.dataset and self.dataset["bed_elevation"].ndim == 2:
-            values = np.asarray(self.dataset["bed_elevation"].values, dtype=np.float64)
-            if values.shape == (self.y.size + 1, self.x.size + 1):
-                values = 0.25 * (values[:-1, :-1] + values[:-1, 1:] + values[1:, :-1] + values[1:, 1:])
-        else:
+            return self.values("bed", 0)
+        if "bed_elevation" not in self.dataset or self.dataset["bed_elevation"].ndim != 2:
             return None
-        return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
+        values = self.values("bed_elevation", 0)
+        if values.shape == (self.y.size + 1, self.x.size + 1):
+            values = 0.25 * (values[:-1, :-1] + values[:-1, 1:] + values[1:, :-1] + values[1:, 1:])
+        return values
 
     def wet(self, record: int) -> np.ndarray | None:
         """Cells with water, (ny, nx), or None where the file cannot tell."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+COORDINATE_TOLERANCE = 1e-6  # relative to the smallest spacing, in addition to the rounding of the coordinates
 
 
 @dataclass(frozen=True)
@@ -53,3 +60,55 @@ def difference(first: np.ndarray, second: np.ndarray) -> Difference:
         return Difference(math.nan, math.nan, math.nan, math.nan, 0, alone)
     l2 = math.sqrt(float(np.mean(apart**2)))
     return Difference(float(apart.mean()), l2, float(apart.max()), float(np.abs(b[both]).mean()), apart.size, alone)
+
+
+def differing_axis(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, name: str) -> str | None:
+    """Return the first coordinate of a field in which two files differ, or None.
+
+    Compared are the coordinates of the dimensions, the time (as a date where both files have dates) and the coordinate
+    system where both files name one. Coordinates are equal up to rounding and a millionth of their spacing.
+
+    Parameters
+    ----------
+    first, second : Path
+        The files, for messages.
+    a, b : xarray.Dataset
+        One record of each, with undecoded times.
+    name : str
+        The field, which both have.
+    """
+    from eagre.io.grid_mapping import crs_of
+
+    if a[name].dims != b[name].dims:
+        return "the dimensions " + " and ".join(str(data[name].dims) for data in (a, b))
+    axes = [str(axis) for axis in a[name].dims] + ["time"] * ("time" in a[name].coords)
+    for axis in axes:
+        if (axis in a.variables) != (axis in b.variables):
+            return axis
+        if axis in a.variables and not _same_axis(a[axis], b[axis]):
+            return axis
+    systems = [crs_of(data, data[name], path) for data, path in ((a, first), (b, second))]
+    return "the coordinate system" if None not in systems and systems[0] != systems[1] else None
+
+
+def _same_axis(one: xr.DataArray, other: xr.DataArray) -> bool:
+    """Return whether two coordinates are equal up to rounding."""
+    if one.dtype.kind not in "iuf" or other.dtype.kind not in "iuf":
+        return bool(np.array_equal(one.values, other.values))
+    x, y = (np.atleast_1d(np.asarray(axis.values, np.float64)) for axis in (one, other))
+    if x.shape != y.shape:
+        return False
+    precision = max((float(np.finfo(axis.dtype).eps) for axis in (one, other) if axis.dtype.kind == "f"), default=0.0)
+    size = float(max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0)))
+    spacing = float(np.abs(np.diff(x)).min(initial=math.inf))
+    slack = COORDINATE_TOLERANCE * spacing if math.isfinite(spacing) else 1e-9 * size
+    tolerance = 2.0 * precision * size + slack
+    return bool(np.all(np.abs(x - (y + _date_shift(one, other))) <= tolerance))
+
+
+def _date_shift(one: xr.DataArray, other: xr.DataArray) -> float:
+    """Seconds by which the reference date of `other` is later; 0 unless both count from a date."""
+    from eagre.plots.labels import date_of_zero
+
+    dates = [date_of_zero(str(axis.attrs.get("units", ""))) for axis in (one, other)]
+    return 0.0 if dates[0] is None or dates[1] is None else (dates[1] - dates[0]).total_seconds()
