@@ -184,16 +184,16 @@ class PotentialWaves(BaseModel):
         vertical = Vertical(layers, order, bool(clustered))
         check_kinds(zones, paddles, sponges)
         asked = asked_of_waves(VARIABLES, averages, statistics_from)
+        asked["surface_filter"] = checked_interval(surface_filter)
         check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
-        h = checked_depth(depth, grid)
+        h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
         check_zones(zones, h, grid, wraps)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
-        g = checked_number("gravity", gravity, 1e-6, 1e6)
         longest = longest_step(h, grid, vertical, g, sponges)
         if time_step is None:
-            by_courant = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
-            time_step = min(by_courant, SPARE * longest) if sponges else by_courant
+            time_step = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
+            time_step = min(time_step, SPARE * longest) if sponges else time_step
         check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), longest, sponges)
         self.setup = Setup(
             grid=grid,
@@ -213,11 +213,15 @@ class PotentialWaves(BaseModel):
             correction=correction_of(correction_precision, precision),
             paddles=tuple(paddles),
             sponges=tuple(sponges),
-            **{**asked, "surface_filter": checked_interval(surface_filter)},
+            **asked,
         )
-        self._engine = engine_of(self.setup, self.device, precision)
+        self._begin(surface, float(start_time))
+
+    def _begin(self, surface: np.ndarray, start: float) -> None:
+        """Build the engine and set its first state."""
+        self._engine = engine_of(self.setup, self.device, self.precision)
         self._engine.set_surface(surface)
-        self._stepper = Stepper(self._engine, float(start_time))
+        self._stepper = Stepper(self._engine, start)
         self._first_volume = volume(surface[0], self.setup)
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:

@@ -166,9 +166,8 @@ class ShallowWater(BaseModel):
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity, cfl = checked_number("gravity", gravity, 1e-6, 1e3), checked_number("cfl", cfl, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
-        segments, self._initial_remarks = with_initial_water(
-            self.boundaries.checked_segments(grid, gravity), grid, surface, thickness, bed, start_time
-        )
+        segments = self.boundaries.checked_segments(grid, gravity)
+        segments, self._initial_remarks = with_initial_water(segments, grid, surface, thickness, bed, start_time)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
         falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)
@@ -193,11 +192,10 @@ class ShallowWater(BaseModel):
             walls=walls,
             **bounds.gathered(maps, asked, lines, grid),
         )
-        hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
-        hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
+        u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
         eta = stored(self.setup.centre_bed, surface, thickness)
-        self._begin((eta, hu, hv), start_time)
+        self._begin((eta, thickness * u, thickness * v), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""

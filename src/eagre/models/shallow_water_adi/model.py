@@ -171,10 +171,8 @@ class ShallowWaterADI(Fields, BaseModel):
         size = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(averaged, precision)
         check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
-        segments, self._initial_remarks = with_initial_water(
-            self.boundaries.checked_segments(grid, gravity), grid, surface, np.where(dry_land, 0.0, thickness),
-            corners, time,
-        )  # fmt: skip
+        water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
+        segments, self._initial_remarks = with_initial_water(segments, grid, surface, water, corners, time)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
@@ -182,17 +180,16 @@ class ShallowWaterADI(Fields, BaseModel):
             bed=np.where(dry_land, OUTSIDE, self.bed - level),
             level=level,
             segments=segments,
-            friction=friction,
-            law=law,
+            friction=friction, law=law,
             terms=terms,
             gravity=checked_number("gravity", gravity, 1e-6, 1e3),
             viscosity=_viscosity(viscosity, step, grid),
             dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
             convection=one_of("convection", convection, ("on", "off")) == "on",
             drying=one_of("drying", drying, ("on", "off")) == "on",
-            dry_depth=depth_of_dry_faces(dry_depth, np.where(dry_land, 0.0, thickness)),
+            dry_depth=depth_of_dry_faces(dry_depth, water),
             time_step=step,
-            deepest=float(np.where(dry_land, 0.0, thickness).max()),
+            deepest=float(water.max()),
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
             maps=maps, averages=averaged, lines=FluxLines(lines, grid) if lines else None,
