@@ -184,7 +184,6 @@ class PotentialWaves(BaseModel):
         vertical = Vertical(layers, order, bool(clustered))
         check_kinds(zones, paddles, sponges)
         asked = asked_of_waves(VARIABLES, averages, statistics_from)
-        asked["surface_filter"] = checked_interval(surface_filter)
         check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
@@ -213,6 +212,7 @@ class PotentialWaves(BaseModel):
             correction=correction_of(correction_precision, precision),
             paddles=tuple(paddles),
             sponges=tuple(sponges),
+            surface_filter=checked_interval(surface_filter),
             **asked,
         )
         self._begin(surface, float(start_time))
