@@ -16,22 +16,26 @@ import barotropic_runs
 import explicit_runs
 import potential_waves_runs
 from eagre import (
+    AnelasticFlow,
     Area,
     Averages,
     BodyForce,
     Boundaries,
     Discharge,
+    Grid,
     Inflow,
     Line,
     Maps,
     NormalDepth,
     Outflow,
     Paddle,
+    PotentialWaves,
     Series,
     SpongeLayer,
     Stage,
     Wall,
 )
+from eagre.models.anelastic.atmosphere import boussinesq
 
 MAPS = Maps()
 WATER_AVERAGES = Averages(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
@@ -127,18 +131,14 @@ BAROTROPIC = {
 
 def waves(name, device, precision, **options):
     make = {"basin": potential_waves_runs.basin, "torus": potential_waves_runs.torus}[name]
-    return make(device, precision, **({"nx": 33, "ny": 18} | options))
+    return make(device, precision, **({"nx": 32, "ny": 18} | options))
 
 
 PUSH = Series(np.array([0.0, 1.0, 2.0, 60.0]), np.array([0.0, 0.05, -0.05, 0.0]), "push")
 WAVES = {
     "sea, breaking, statistics": ("basin", {}),
     "torus, both": ("torus", {}),
-    "paddles and sponges": (
-        "basin",
-        {"zones": (), "breaking": False, "paddles": [Paddle("west", velocity=PUSH)],
-         "sponges": [SpongeLayer("east", 10.0, 0.3)]},
-    ),
+    "surface filter": ("torus", {"surface_filter": 2}),
     "lines": ("basin", {"preconditioner": "lines", "breaking": False}),
     "modes, double corrections": ("torus", {"preconditioner": "modes", "correction_precision": "double"}),
     "single corrections": ("torus", {"correction_precision": "single", "multigrid": {"pre": 2}}),
@@ -151,10 +151,17 @@ WAVES = {
 }  # fmt: skip
 
 
+def paddle_tank(device, precision):
+    """A piston in the west and a sponge in the east of a tank with a level bed."""
+    grid = Grid.of_points(33, 9, 32.0, 8.0)
+    return PotentialWaves(
+        grid, 2.0, paddles=[Paddle("west", velocity=PUSH)], sponges=[SpongeLayer("east", 10.0, 0.3)], order=4,
+        layers=6, device=device, precision=precision,
+    )  # fmt: skip
+
+
 def periodic_waves(axis, device, precision):
     """Waves that are periodic along one axis."""
-    from eagre import Grid, PotentialWaves
-
     grid = Grid.of_points(32, 18, 32.0, 18.0, periodic=(axis == "x", axis == "y"))
     x, y = 2.0 * np.pi * grid.x / 32.0, 2.0 * np.pi * grid.y[:, None] / 18.0
     wave = 0.1 * (np.cos(x) + 0.0 * y if axis == "x" else np.cos(y) + 0.0 * x)
@@ -178,16 +185,35 @@ def air(name, device, precision):
     return run(device=device, precision=precision, **options)
 
 
+def warm_air(device, precision):
+    """A bubble in neutral air of 300 K, given by its total potential temperature."""
+    grid = Grid.of_points(12, 1, 1200.0, 1.0, periodic=(True, True))
+    z = np.linspace(0.0, 800.0, 9)[:, None, None]
+    theta = 300.0 + np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
+    return AnelasticFlow(
+        grid, 9, height=800.0, atmosphere=boussinesq(theta=300.0), theta=theta, time_step=2.0, device=device,
+        precision=precision,
+    )  # fmt: skip
+
+
 SETUPS = {
     "ShallowWater": {name: partial(explicit, run, **more) for name, (run, more) in EXPLICIT.items()},
     "ShallowWaterADI": {name: partial(implicit, run, **more) for name, (run, more) in IMPLICIT.items()},
     "BarotropicVorticity": {name: partial(barotropic, **more) for name, more in BAROTROPIC.items()},
     "PotentialWaves": {name: partial(waves, run, **more) for name, (run, more) in WAVES.items()}
     | {f"periodic along {axis}": partial(periodic_waves, axis) for axis in "xy"}
+    | {"paddles and sponges": paddle_tank}
     | {"cliff": lambda device, precision: potential_waves_runs.cliff(device, precision=precision)},
-    "AnelasticFlow": {name: partial(air, name) for name in AIR},
+    "AnelasticFlow": {name: partial(air, name) for name in AIR} | {"total theta": warm_air},
 }
-ALL = [(kind, name) for kind, named in SETUPS.items() for name in named]
+SINGLE_ONLY = {("BarotropicVorticity", "compensated")}
+ALL = [
+    (kind, name, precision)
+    for kind, named in SETUPS.items()
+    for name in named
+    for precision in ("double", "single")
+    if precision == "single" or (kind, name) not in SINGLE_ONLY
+]
 STEPS = 6
 
 

@@ -46,7 +46,7 @@ def test_every_option_has_a_setup(kind, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "name"), ALL)
-def test_setups_step(kind, name):
-    fields = changing_fields(stepped(kind, name, "cpu", "double"))
+@pytest.mark.parametrize(("kind", "name", "precision"), ALL)
+def test_setups_step(kind, name, precision):
+    fields = changing_fields(stepped(kind, name, "cpu", precision))
     assert all(np.isfinite(values).any() for values in fields.values())
