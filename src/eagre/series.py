@@ -211,15 +211,14 @@ class Series:
         if start < self.times[0] or end > self.times[-1] * (1 + 1e-12) + 1e-12:
             first, last = float(self.times[0]), float(self.times[-1])
             a, b, c, d = told_apart(first, last, start, end)
+            subject = "The series" if self.name == "series" else f"The series {self.name}"
             raise InputError(
                 f"{self.name} from {a} s to {b} s for a run from {c} s to {d} s",
                 allowed="a series that covers the whole run",
                 fix=f"a series that begins at {c} s, or earlier"
                 if start < first
                 else f"end_time = {last!r}, or a longer series",
-                problem=f"The series {self.name} begins after the run."
-                if start < first
-                else f"The series {self.name} ends before the run.",
+                problem=f"{subject} begins after the run." if start < first else f"{subject} ends before the run.",
             )
 
 

@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
+from eagre.io import restart
 from eagre.plots.tracks import broken
 
 
@@ -148,5 +149,6 @@ def test_a_restart_whose_time_another_step_would_change_is_refused(eagre, tmp_pa
     assert eagre("run", path, "--device", "cpu", "--restart", tmp_path / "a.nc").code == 0
     with h5py.File(tmp_path / "a.nc", "a") as file:
         del file["state/time_step"]
+    restart._seal(tmp_path / "a.nc")
     refused = eagre("run", path, "--device", "cpu", "--restart", tmp_path / "a.nc")
     assert refused.code == 2 and "time_step of the run that wrote it" in refused.err

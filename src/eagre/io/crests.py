@@ -18,7 +18,6 @@ of one cell between two levees would be filled.
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import uniform_filter
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 MARGIN = 12  # cells beyond a window whose values decide on the crests in it
@@ -29,6 +28,8 @@ SIDE_DISTANCES = (3, 6)  # cells from a crest to the centres of 3 x 3 cells; the
 
 def _roughness(values: np.ndarray) -> np.ndarray:
     """Mean absolute second difference along x and y over 3 x 3 cells, m, with a margin; infinite without data."""
+    from scipy.ndimage import uniform_filter
+
     rough = np.zeros(values.shape)
     for axis, cells in enumerate(values.shape):
         if cells > 1:

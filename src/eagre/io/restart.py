@@ -280,10 +280,9 @@ def _check_bytes(path: Path) -> None:
             raise _damaged(path, "its bytes do not match its checksum")
     elif _FORMAT_NAME.encode() not in head:
         raise InputError(
-            f"restart file {path}",
+            f"restart file {path}: this is not a restart file, or it is damaged",
             allowed="a file written by a run's [restart] section",
             fix='from = "restart.nc"',
-            problem=f"The file {path} is damaged or not a restart file.",
         )
     elif subprocess.run([sys.executable, "-c", _TRIAL, str(path)], capture_output=True, check=False).returncode:
         raise _damaged(path, "HDF5 cannot read it")

@@ -287,7 +287,7 @@ class AnelasticCase(Case):
             self.check_begin("maps")
         with self.at("domain", "levels" if domain.height is None else "height"):
             check_height(air, float(levels.height[-1]), domain.sides_z == "periodic")
-        places = ("domain", "atmosphere", "initial", "absorber", "forcing", "surface", "closure", "numerics", "run")
+        places = ("domain", "initial", "atmosphere", "absorber", "forcing", "surface", "closure", "numerics", "run")
         with self.naming("maps", *places, "forcing.nudging"):
             model = AnelasticFlow(
                 grid,
