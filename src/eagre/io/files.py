@@ -186,7 +186,8 @@ def output_file(
         raise InputError(f"{what} {full}: a folder", allowed="a file name")
     if full.suffix.lower() not in suffixes:
         name = full.name and Path(path).with_suffix(suffixes[0])
-        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=f'"{name}"')
+        fix = f"{what} {name}" if what.startswith("-") else f'"{name}"'
+        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=fix)
     for source in inputs:
         if is_same_file(full, source):
             problem = f"The {what} would overwrite the input {source}."
