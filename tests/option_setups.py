@@ -131,7 +131,8 @@ BAROTROPIC = {
 
 def waves(name, device, precision, **options):
     make = {"basin": potential_waves_runs.basin, "torus": potential_waves_runs.torus}[name]
-    return make(device, precision, **({"nx": 32, "ny": 18} | options))
+    size = {"basin": {"nx": 33, "ny": 17}, "torus": {"nx": 32, "ny": 18}}[name]
+    return make(device, precision, **(size | options))
 
 
 PUSH = Series(np.array([0.0, 1.0, 2.0, 60.0]), np.array([0.0, 0.05, -0.05, 0.0]), "push")

@@ -122,7 +122,7 @@ QUANTITIES: dict[str, Quantity] = {
             Mistake(1.0, 1e5, MILLIMETRES, _with_unit("mm/h")),
             Mistake(1e-3, 1.0, "The rain rate is heavier than any observed one; it may be given in m/h.",
                     _with_unit("mm/h", 1e3)),
-            Mistake(-1e5, 0.0, "The rain rate is negative.", _number(0.0)),
+            Mistake(-1e5, 0.0, "The rain rate is negative.", lambda value: '"20 mm/h"'),
         ),
     ),
     "manning": Quantity(
