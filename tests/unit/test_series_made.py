@@ -94,5 +94,5 @@ def test_a_series_that_begins_late_or_ends_early_says_which():
     series = Series([10.0, 20.0], [0.0, 1.0])
     with pytest.raises(InputError, match="begins at 0 s"):
         series.covers(0.0, 15.0)
-    with pytest.raises(InputError, match="end_time = 20.0, or a longer series"):
+    with pytest.raises(InputError, match=r"end_time = 20\.0, or a longer series"):
         series.covers(10.0, 30.0)
