@@ -236,8 +236,15 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
             put(row, row, 1.0)
             return
         leaves, critical = inward * p[j, i] < 0, np.cbrt(p[j, i] ** 2 / o.g)
-        level = max(value, d[j, c] + (min(critical, h[j, c]) if leaves else 0.0))  # over an edge as over a weir
-        depth = 0.5 * (h[j, c] + level - d[j, c])
+        level = max(value, d[j, c])
+        outside = level - d[j, c]
+        if leaves:  # over an edge as over a weir; the bed falls from the centre to the face as uniform flow needs
+            flowing = max(h[j, c], least)
+            slope = friction(abs(p[j, i]), flowing, flowing, j, c, c, o) * abs(p[j, i]) / (o.g * flowing)
+            bed = d[j, c] - slope * o.dx / 2
+            level = max(value, bed + min(critical, h[j, c]))
+            outside = np.clip(h[j, c], level - d[j, c], max(level - d[j, c], level - bed))
+        depth = 0.5 * (h[j, c] + outside)
         gravity = inward * o.g * depth / (o.dx / 2)
         held = held_out(-inward * p[j, i], h[j, c], o)
         put(row, row, (1 + held) / o.dt + friction(abs(p[j, i]), depth, depth, j, c, c, o))

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import eagre
+from eagre.cases.exact.channels import subcritical_channel
 
 GRAVITY = 9.81
 
@@ -110,6 +111,39 @@ def test_flow_over_a_bump_converges(dissipation, order):
     errors = [over_a_bump(n, dissipation) for n in (50, 100, 200)]
     assert errors[0] < 1e-3
     assert min(np.log2(errors[k] / errors[k + 1]) for k in range(2)) > order, errors
+
+
+def error_in_macdonalds_channel(dx, dissipation):
+    """Depth less the exact one after half an hour, m: subcritical, of Froude number 0.987 at the outlet."""
+    exact = subcritical_channel(GRAVITY)
+    cells = round(exact.length / dx)
+    grid = eagre.Grid(cells, 2, dx, dx)
+    bed = np.broadcast_to(exact.bed(dx * np.arange(cells + 1), GRAVITY), (3, cells + 1))
+    depth = exact.depth(grid.x)
+    level = float(exact.depth(np.array([exact.length]))[0])
+    sides = eagre.Boundaries(west=eagre.Discharge(exact.discharge * 2.0 * dx), east=eagre.Stage(level))
+    model = eagre.ShallowWaterADI(
+        grid, bed, dx / 20.0, depth=np.tile(depth, (2, 1)), velocity_x=np.tile(exact.discharge / depth, (2, 1)),
+        manning=exact.manning, boundaries=sides, device="cpu", precision="double", dissipation=dissipation,
+    )  # fmt: skip
+    model.advance(1800.0)
+    return depths(model, "east") - depth
+
+
+def test_a_stage_near_critical_flow_has_second_order():
+    """The stage is below the critical depth over the bed of the last cell, but not over that of the side."""
+    errors = [error_in_macdonalds_channel(dx, "froude") for dx in (20.0, 10.0, 5.0)]
+    last = [abs(error[-1]) for error in errors]
+    assert min(np.log2(last[k] / last[k + 1]) for k in range(2)) > 1.7, last
+    assert last[0] < 1e-3 and np.abs(errors[-1]).mean() < 3e-4
+
+
+def test_a_stage_near_critical_flow_without_dissipation():
+    """The whole channel has second order."""
+    errors = [error_in_macdonalds_channel(dx, "none") for dx in (20.0, 10.0, 5.0)]
+    mean = [np.abs(error).mean() for error in errors]
+    assert min(np.log2(mean[k] / mean[k + 1]) for k in range(2)) > 1.8, mean
+    assert max(np.abs(error).max() for error in errors) < 1e-3
 
 
 def test_water_falls_off_an_edge_at_its_critical_depth():

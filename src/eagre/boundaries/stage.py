@@ -63,6 +63,14 @@ def carried_through(p_here, h, p):
 
 
 @cell
+def friction_loss(p_here, h, factor, p):
+    """Head that flow of depth h loses along half a cell, m: where flow is uniform, the bed falls as much."""
+    over = reciprocal(larger(h, minimum_depth(p)))
+    flux = abs(p_here)
+    return real(0.5) * p.pace * p.over_g * resistance(flux, over * over, factor) * flux * over
+
+
+@cell
 def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     """The level stands at the face: half a cell of the momentum equation, closed where both sides are dry.
 
@@ -78,8 +86,11 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     if larger(z, value) - d > least:
         leaves = inward * p_here < zero
         critical = critical_depth(p_here, p)
-        level = larger(value, d + select(leaves, smaller(critical, h), zero))
-        mean = real(0.5) * (h + (level - d))
+        brink = select(leaves, smaller(critical, h), zero)
+        loss = select(leaves, friction_loss(p_here, h, factor, p), zero)
+        level = larger(value, d + brink - loss)
+        outside = larger(level - d, smaller(level - d + loss, h))
+        mean = real(0.5) * (h + outside)
         gravity = real(4.0) * p.push * mean
         over = reciprocal(larger(mean, least))
         drag = resistance(abs(p_here), over * over, factor)
