@@ -93,7 +93,9 @@ def velocities_of(z: np.ndarray, p: np.ndarray, q: np.ndarray, setup: Any) -> tu
     return _of_cells(z, (p[:, :-1], p[:, 1:]), (q[:-1], q[1:]), beside, setup, j, i)
 
 
-def velocities_at(words: Sequence[np.ndarray], setup: Any, j: Any, i: Any) -> tuple[np.ndarray, np.ndarray]:
+def velocities_at(
+    words: Sequence[np.ndarray] | np.ndarray, setup: Any, j: Any, i: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Velocities along x and y in cells (j, i) on the host from the words of `taking.taken`."""
     z, p, p_high, before, before_high, after, after_high, *beside = words
     half = z.dtype.type(0.5)
