@@ -7,9 +7,10 @@ from typing import Any
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Launch
 from eagre.kernels.averages import Water, quantities_of_water, weigh
-from eagre.kernels.implicit_lines import LAND, TINY
+from eagre.kernels.implicit_lines import LAND
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water_adi.layout import PADDING
+from eagre.models.shallow_water_adi.velocity import velocity_x, velocity_y
 from eagre.stepping.averaging import Averaging
 
 
@@ -20,11 +21,14 @@ def water_of(j, i, z, bed, p, q_before, q_after, dry):
     b = bed[row, column]
     level = larger(z[row, column], b)
     h = select(b < real(LAND), larger(z[row, column] - b, real(0.0)), real(0.0))
-    low = q_before[row, column] + q_after[row, column]
-    hu = select(h > dry, real(0.5) * (p[row, column] + p[row, column + 1]), real(0.0))
-    hv = select(h > dry, real(0.25) * (low + q_before[row + 1, column] + q_after[row + 1, column]), real(0.0))
-    over = larger(h, real(TINY))
-    return Water(select(b < real(LAND), level, real(0.0)), h, hu, hv, hu / over, hv / over)
+    q_low = real(0.5) * (q_before[row, column] + q_after[row, column])
+    q_high = real(0.5) * (q_before[row + 1, column] + q_after[row + 1, column])
+    p_low, p_high = p[row, column], p[row, column + 1]
+    hu = select(h > dry, real(0.5) * (p_low + p_high), real(0.0))
+    hv = select(h > dry, real(0.5) * (q_low + q_high), real(0.0))
+    u = select(h > dry, velocity_x(row, column, z, bed, p_low, p_high, dry), real(0.0))
+    v = select(h > dry, velocity_y(row, column, z, bed, q_low, q_high, dry), real(0.0))
+    return Water(select(b < real(LAND), level, real(0.0)), h, hu, hv, u, v)
 
 
 @cell

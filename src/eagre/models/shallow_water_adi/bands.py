@@ -187,7 +187,7 @@ class Bands:
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
         """As of one device."""
         self.device.synchronize()
-        found = [np.zeros(j.shape, self.real) for _ in range(7)]
+        found = [np.zeros(j.shape, self.real) for _ in range(11)]
         for band in self.bands:
             here = (j >= band.first) & (j < band.last)
             if here.any():

@@ -12,6 +12,7 @@ import numpy as np
 
 from eagre.kernels.water_sums import FASTEST, SHALLOWEST
 from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.models.shallow_water_adi.velocity import velocities_at
 
 OVERDRAWN = 10.0  # dry depths below 0 of which the summary tells
 FREE = 0.5  # |u| dt / dx up to which nothing is held back
@@ -93,8 +94,8 @@ def _fastest(engine: Any, row: int) -> tuple[tuple[int, int], float]:
     """The fastest cell of a row and its depth, m."""
     setup = engine.setup
     columns = np.arange(setup.grid.nx)
-    z, p, p_high, _, _, q, q_high = engine.at(np.full(columns.shape, row), columns)
-    depth = z.astype(float) - setup.bed[row]
-    moved = np.hypot(p + p_high, q + q_high) * (depth > 2.0 * setup.dry_depth)
-    i = int(np.argmax(moved / np.maximum(depth, setup.dry_depth)))
+    words = engine.at(np.full(columns.shape, row), columns)
+    u, v = velocities_at(words, setup, np.full(columns.shape, row), columns)
+    depth = words[0].astype(float) - setup.bed[row]
+    i = int(np.argmax(np.hypot(u, v) * (depth > 2.0 * setup.dry_depth)))
     return (row, i), float(depth[i])

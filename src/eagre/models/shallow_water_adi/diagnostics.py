@@ -9,8 +9,9 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, prange, real
 from eagre.kernels.bits import is_bad
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
-from eagre.models.shallow_water_adi.kernels import LAND, depth, over_depth
+from eagre.models.shallow_water_adi.kernels import LAND, depth, minimum_depth
 from eagre.models.shallow_water_adi.layout import PADDING
+from eagre.models.shallow_water_adi.velocity import velocity_x, velocity_y
 
 FIRST_BAD = WATER_SUMS
 SUMS = WATER_SUMS + 1
@@ -25,9 +26,8 @@ def terms_of(z, d, p_flux, q_flux, j, i, p):
         return 0.0, 0.0, 0.0, 0.0, 0.0
     signed = z[j, i] - bed
     h = depth(z[j, i], bed)
-    over = over_depth(h, p)
-    u = real(0.5) * (p_flux[j, i] + p_flux[j, i + 1]) * over
-    v = real(0.5) * (q_flux[j, i] + q_flux[j + 1, i]) * over
+    u = velocity_x(j, i, z, d, p_flux[j, i], p_flux[j, i + 1], minimum_depth(p))
+    v = velocity_y(j, i, z, d, q_flux[j, i], q_flux[j + 1, i], minimum_depth(p))
     u2 = u * u + v * v
     return (
         float(signed),

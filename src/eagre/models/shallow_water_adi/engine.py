@@ -330,10 +330,11 @@ class Engine:
         return first_bad(self.row_sums())
 
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
-        """z, then p and q (before, after) at the low and the high faces, of cells (j, i)."""
+        """Words of `taking.taken` for the cells (j, i)."""
         now, column = self.parity, i + PADDING
         places = [(self.z[0], 0, 0), (self.p[now], 0, 0), (self.p[now], 0, 1)]
         places += [(self.q[k], up, 0) for k in (1 - now, now) for up in (0, 1)]
+        places += [(self.z[0], up, right) for up, right in ((0, -1), (0, 1), (-1, 0), (1, 0))]
         return [self.device.pick(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
 
     # -- state --------------------------------------------------------------------------------------

@@ -6,26 +6,29 @@ from typing import Any
 
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Launch
-from eagre.kernels.implicit_lines import LAND, TINY
+from eagre.kernels.implicit_lines import LAND
 from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water_adi.layout import PADDING
+from eagre.models.shallow_water_adi.velocity import velocity_x, velocity_y
 from eagre.stepping.maps import Gathered
 
 
 @cell
-def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at):
+def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at, dry):
     """Take up the state of interior cell (j, i) at times[at, -1], s; q : half a step before and after that."""
     row, column = j + 1, i + PADDING
     b = bed[row, column]
     if b < real(LAND):
         h = larger(z[row, column] - b, real(0.0))
-        hu = real(0.5) * (p[row, column] + p[row, column + 1])
-        low = q_before[row, column] + q_after[row, column]
-        hv = real(0.25) * (low + q_before[row + 1, column] + q_after[row + 1, column])
-        over = real(1.0) / larger(h, real(TINY))
+        p_low, p_high = p[row, column], p[row, column + 1]
+        q_low = real(0.5) * (q_before[row, column] + q_after[row, column])
+        q_high = real(0.5) * (q_before[row + 1, column] + q_after[row + 1, column])
+        u = velocity_x(row, column, z, bed, p_low, p_high, dry)
+        v = velocity_y(row, column, z, bed, q_low, q_high, dry)
+        hu, hv = real(0.5) * (p_low + p_high), real(0.5) * (q_low + q_high)
         moment = moment_of(kept, times[at, times.shape[1] - 1])
-        take_up(kept, j, i, z[row, column], h, hu * over, hv * over, hu, hv, held(kept, j, i), moment)
+        take_up(kept, j, i, z[row, column], h, u, v, hu, hv, held(kept, j, i), moment)
 
 
 class Gathering(Gathered):
@@ -35,7 +38,7 @@ class Gathering(Gathered):
         setup = engine.setup
         dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
         super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
-        self._engine = engine
+        self._engine, self._dry = engine, engine.real(dry)
 
     def take(self, parity: int, times: Any, at: int) -> list[Launch]:
         """What takes up the state whose newer fluxes the buffers of a parity have."""
@@ -44,5 +47,5 @@ class Gathering(Gathered):
             return []
         program = engine.device.loop(take_state, engine.precision, self.switches)
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], engine.bed, *fluxes, self.kept, times, at)
+        arguments = (engine.z[0], engine.bed, *fluxes, self.kept, times, at, self._dry)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]

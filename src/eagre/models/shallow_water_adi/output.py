@@ -14,10 +14,13 @@ from eagre.contract import Recording
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.taking import Taking
+from eagre.models.shallow_water_adi.velocity import velocities_at, velocities_of
 from eagre.names import unknown_field
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Water
 from eagre.stepping.recording import Recorder
+
+Pair = tuple[np.ndarray, np.ndarray]  # along x and y
 
 
 class Fields:
@@ -48,7 +51,8 @@ class Fields:
             p, before, after = self._engine.fluxes()
             q = _mean(before, after)
             z = self._engine.surface()
-            self._cache = self._fields_of(z, _mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]), self.setup.bed, self.bed)
+            fluxes = (_mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]))
+            self._cache = self._fields_of(z, fluxes, velocities_of(z, p, q, self.setup), self.setup.bed, self.bed)
         return self._cache[name]
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
@@ -59,10 +63,12 @@ class Fields:
     def _values_of(
         self, words: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
     ) -> dict[str, np.ndarray]:
-        """Values in cells (j, i) from z, p at the low and high faces, and q before and after at these."""
-        z, p, p_high, before, before_high, after, after_high = words
+        """Values in cells (j, i) from the words of `taking.taken`."""
+        z, p, p_high, before, before_high, after, after_high, *_ = words
         q, q_high = _mean(before, after), _mean(before_high, after_high)
-        found = self._fields_of(z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], self.bed[j, i])
+        fluxes = (_mean(p_high, p), _mean(q_high, q))
+        velocities = velocities_at(words, self.setup, j, i)
+        found = self._fields_of(z, fluxes, velocities, self.setup.bed[j, i], self.bed[j, i])
         return {name: np.broadcast_to(found[name], z.shape) for name in names}
 
     def record(self, recording: Recording | None) -> bool:
@@ -89,9 +95,9 @@ class Fields:
         return RunMaps(self.grid, state, setup.averages, ground, maps=setup.maps, bed=self.bed, water=water)
 
     def _fields_of(
-        self, z: np.ndarray, p: np.ndarray, q: np.ndarray, limit: np.ndarray, bed: np.ndarray
+        self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Output variables from surface and unit discharges at centres.
+        """Output variables from surface, unit discharges and velocities at centres.
 
         z and `limit`, the bed, very high on land, are over the level of the run; `bed` is not.
         """
@@ -100,8 +106,7 @@ class Fields:
         wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying else 0.0))
         zero = np.zeros((), z.dtype)
         h = np.where(limit < LAND, np.maximum(z - bed, zero), zero)
-        over = np.where(wet, 1.0 / np.where(wet, h, 1.0), zero).astype(z.dtype)
-        u, v = p * over, q * over
+        (p, q), (u, v) = fluxes, (np.where(wet, one, zero) for one in velocities)
         return {
             "surface_elevation": _lifted(np.where(limit < LAND, np.maximum(z, bed), bed), level),
             "depth": h,

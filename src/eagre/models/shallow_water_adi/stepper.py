@@ -15,6 +15,7 @@ from eagre.models.shallow_water_adi.brake import Brake
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.stepping import first_bad
 from eagre.models.shallow_water_adi.taking import Taking
+from eagre.models.shallow_water_adi.velocity import velocities_of
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
@@ -183,9 +184,10 @@ def reach_of_case(setup: Any, start: float) -> Reach:
 def largest_cell(engine: Any, name: str) -> tuple[int, int]:
     """(j, i) of an extreme among the sums, from host copies of the fields."""
     setup = engine.setup
-    signed, discharge = _water(engine)
-    moved = discharge * (signed > 2.0 * setup.dry_depth)
-    return cell_of_extreme(name, signed, moved / np.maximum(signed, setup.dry_depth))
+    signed, _ = _water(engine)
+    p, _, q = engine.fluxes()
+    speed = np.hypot(*velocities_of(engine.surface(), p, q, setup))
+    return cell_of_extreme(name, signed, speed * (signed > 2.0 * setup.dry_depth))
 
 
 def without_films(engine: Any, sums: Mapping[str, float], film: float) -> dict[str, float]:

@@ -11,12 +11,12 @@ from eagre.backend.cells import cell
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.stepping.recording import FEW_PLACES, PASSED, Recorder, Ring
 
-WORDS = 7
+WORDS = 11
 
 
 @cell
 def taken(k, z, p, q_before, q_after, places, values, landings):
-    """z, then p and q (before, after) at the low and the high faces, of interior cell `places[:, k]`."""
+    """z, p and q (before, after) at the low and high faces, z west, east, south and north of cell `places[:, k]`."""
     found = values[np.int64(landings[PASSED])]
     row, column = places[0, k] + 1, places[1, k] + PADDING
     found[0, k] = z[row, column]
@@ -26,6 +26,10 @@ def taken(k, z, p, q_before, q_after, places, values, landings):
     found[4, k] = q_before[row + 1, column]
     found[5, k] = q_after[row, column]
     found[6, k] = q_after[row + 1, column]
+    found[7, k] = z[row, column - 1]
+    found[8, k] = z[row, column + 1]
+    found[9, k] = z[row - 1, column]
+    found[10, k] = z[row + 1, column]
 
 
 @cell
