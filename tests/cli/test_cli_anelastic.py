@@ -25,7 +25,7 @@ sides_x = "wall"
 [atmosphere]
 equations = "boussinesq"
 [initial]
-theta = "2 * exp(-((x - 1600)**2 + (z - 500)**2) / 200**2)"
+theta_perturbation = "2 * exp(-((x - 1600)**2 + (z - 500)**2) / 200**2)"
 noise = {{amplitude = 0.01, seed = 3, below = "800 m"}}
 [scalars]
 dye = "where(z < 400, 1, 0)"
