@@ -29,7 +29,7 @@ WIND = (
     Variable(
         "pressure",
         "m2 s-2",
-        "pressure perturbation over the reference density, up to a constant; 0 at the start",
+        "pressure perturbation over the reference density, up to a constant; missing before the first step",
         levels=True,
     ),
 )
@@ -85,12 +85,17 @@ def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: fl
     if name == "theta":
         return rest.theta * full + raw["theta"]
     if name == "pressure":
-        return raw["phi"] * (2.0 / before if before else 0.0)
+        return raw["phi"] * pressure_factor(before)
     if name == "vorticity":
         wind = Velocity(*(raw[one].astype(np.float64) for one in COMPONENTS))
         return np.sqrt(sum(one**2 for one in vorticity(engine, wind)))
     static = {"ambient_theta": rest.theta, "density": rest.density, "height": engine.setup.levels.z}
     return static[name] * full
+
+
+def pressure_factor(before: float) -> float:
+    """Return the ratio of pressure to potential for a last step of `before`, s; NaN before the first step."""
+    return 2.0 / before if before else float("nan")
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
