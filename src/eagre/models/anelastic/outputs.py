@@ -29,7 +29,7 @@ WIND = (
     Variable(
         "pressure",
         "m2 s-2",
-        "pressure perturbation over the reference density, up to a constant; missing before the first step",
+        "pressure perturbation divided by the reference density, up to a constant; missing before the first step",
         levels=True,
     ),
 )
@@ -93,9 +93,9 @@ def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: fl
     return static[name] * full
 
 
-def pressure_factor(before: float) -> float:
-    """Return the ratio of pressure to potential for a last step of `before`, s; NaN before the first step."""
-    return 2.0 / before if before else float("nan")
+def pressure_factor(last_step: float) -> float:
+    """Return the ratio of pressure to potential for a last step, s; NaN before the first step (0)."""
+    return 2.0 / last_step if last_step else float("nan")
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
