@@ -125,3 +125,21 @@ def test_a_restart_with_another_start_date_is_refused(eagre, tmp_path):
             assert words in more.err
     path.write_text(text.replace("end_time = 80.0", begun.replace("80.0", "160.0")))
     assert eagre("run", path, "--restart", tmp_path / "dated_restart.nc").code == 0
+
+
+def test_pressure_of_the_first_record_is_missing(eagre, opened, tmp_path):
+    """The plots of this record, of the run and of a slice show no value and do not fail."""
+    path = write(tmp_path, "run", 40.0)
+    text = path.read_text().replace('"w_max"]', '"w_max", "pressure"]')
+    path.write_text(text + '[[slices]]\nfile = "cut.nc"\ninterval = 40.0\nz = 250.0\nvariables = ["pressure", "w"]\n')
+    told = eagre("run", path)
+    assert told.code == 0, told.err
+    for name in ("run.nc", "cut.nc"):
+        pressure = opened(tmp_path / name)["pressure"]
+        assert np.isnan(pressure.encoding["_FillValue"])
+        assert np.isnan(pressure.values[0]).all() and np.isfinite(pressure.values[1]).all()
+        for more in ((), ("--time", "0")):
+            drawn = eagre("plot", tmp_path / name, "-v", "pressure", *more)
+            assert drawn.code == 0, drawn.err
+    assert eagre("animate", tmp_path / "run.nc", "-v", "pressure").code == 0
+    assert eagre("info", tmp_path / "run.nc").code == 0

@@ -63,6 +63,23 @@ def test_planes_of_points(hill, place, axis, n):
         np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_pressure_is_missing_before_the_first_step():
+    """In fields, snapshots, slices and probes; a step makes it finite."""
+    model = flow(steps=0)
+    plane = model.slice(["u", "pressure"], z=125.0)
+    probe = model.probes({"mast": {"x": 150.0, "y": 200.0, "z": [50.0]}}, ["u", "pressure"])
+
+    def known():
+        values = [model.field("pressure"), model.snapshot(["pressure"])()["pressure"]]
+        values += [one.sample()["pressure"] for one in (plane, probe)]
+        return [bool(np.isfinite(one).all()) for one in values], [bool(np.isnan(one).any()) for one in values]
+
+    assert known() == ([False] * 4, [True] * 4)
+    assert np.isfinite(plane.sample()["u"]).all() and np.isfinite(probe.sample()["u"]).all()
+    model.advance(1e9, max_steps=1)
+    assert known() == ([True] * 4, [False] * 4)
+
+
 def test_planes_between_points():
     model = flow()
     w = model.field("w")

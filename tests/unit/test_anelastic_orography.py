@@ -121,3 +121,51 @@ def test_a_layer_too_thin_behind_a_high_hill_is_told(hill, thickness, told):
     if told:
         assert "N h / U = 0.4" in words[0] and "1.1 waves of 6.28 km (2 pi U / N) thick" in words[0]
         assert words[0].endswith('thickness = "18.8 km" in [absorber]')
+
+
+@pytest.mark.parametrize(("frequency", "wind", "absorber", "noted"), [
+    (0.01, 10.0, None, True), (0.01, 10.0, (8e3, 3e-3), False), (0.0, 10.0, None, False), (0.01, 0.0, None, False),
+])  # fmt: skip
+def test_hill_without_absorber_is_noted(frequency, wind, absorber, noted):
+    """Waves reflect from the top only if the air is stable and moves; their vertical wavelength is 6.28 km."""
+    grid = Grid.of_points(12, 1, 24e3, 1.0, periodic=(True, True))
+    ground = 50.0 * np.exp(-(((grid.x - 12e3) / 4e3) ** 2))[None]
+    air = boussinesq(buoyancy_frequency=frequency, wind=(wind, 0.0))
+    found = AnelasticFlow(
+        grid, 31, height=30e3, atmosphere=air, ground=ground - ground.min(), time_step=10.0, absorber=absorber,
+        device="cpu",
+    ).remarks  # fmt: skip
+    notes = [one for one in found if "reflect from the top" in one]
+    assert len(notes) == noted
+    if noted:
+        assert notes[0].endswith('thickness = "6.28 km" in [absorber]')
+
+
+def notes_of_walls(sides, wind=(0.0, 0.0), velocity=None):
+    """Notes on winds that walls block."""
+    grid = Grid.of_points(8, 6, 800.0, 600.0)
+    found = AnelasticFlow(
+        grid, 5, height=400.0, atmosphere=boussinesq(wind=wind), velocity=velocity, sides=sides, time_step=1.0,
+        device="cpu",
+    )  # fmt: skip
+    return [one for one in found.remarks if "between walls" in one]
+
+
+@pytest.mark.parametrize(("sides", "wind", "axes"), [
+    ({"x": "wall", "y": "wall"}, (8.0, 5.0), "xy"), ({"x": "wall", "y": "periodic"}, (8.0, 5.0), "x"),
+    ({"x": "open", "y": "wall"}, (8.0, 5.0), "y"), ({"x": "wall"}, (0.0, 5.0), ""), ({}, (8.0, 5.0), ""),
+])  # fmt: skip
+def test_ambient_wind_between_walls_is_noted(sides, wind, axes):
+    notes = notes_of_walls(sides, wind)
+    assert [one.split(" along ")[1][0] for one in notes] == list(axes)
+    assert all(one.startswith("ambient wind") for one in notes)
+
+
+def test_velocity_between_walls_is_noted():
+    """Only the mean through a section is removed: a wind that changes sign with height is not noted."""
+    [note] = notes_of_walls({"x": "wall"}, velocity=(-3.0, 2.0, 0.0))
+    assert note.startswith("velocity at the start: the mean of -3 m/s along x has no effect")
+    [note] = notes_of_walls({}, velocity=(2.0, 2.0, 1.0))
+    assert "1 m/s along z" in note
+    shear = np.linspace(-3.0, 3.0, 5)[:, None, None]
+    assert notes_of_walls({"x": "wall"}, velocity=(shear, 0.0, 0.0)) == []

@@ -345,7 +345,7 @@ def test_at_fixed_points(wave, close):
     ("wave", "words"),
     [
         (lambda: StreamFunctionWave(0.6, 1.0, length=4.0, eulerian_current=0.0), ["H/L = 0.15", "limit", "H/h = 0.6"]),
-        (lambda: StreamFunctionWave(0.5, 1.0, period=1.2, eulerian_current=0.0), ["H/L", "solutions were found up to"]),
+        (lambda: StreamFunctionWave(0.5, 1.0, period=1.2, eulerian_current=0.0), ["H/L", "height = 0.35"]),
         (lambda: StreamFunctionWave(0.2, DEEP, length=1.0, eulerian_current=0.0), ["limit 0.14106"]),
         (lambda: StreamFunctionWave(0.1, 1.0, length=4.0), ["eulerian_current = 0.0", "stokes_current = 0.0"]),
         (lambda: StreamFunctionWave(0.1, 1.0, length=4.0, eulerian_current=0, stokes_current=0), ["exactly one"]),
@@ -367,3 +367,30 @@ def test_errors_say_what_to_write(wave, words):
         wave()
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("current", [{"eulerian_current": 0.0}, {"eulerian_current": -0.8}, {"stokes_current": 0.0}])
+@pytest.mark.parametrize(("height", "depth", "period"), [(9.5, 10.0, 12.0), (3.5, 10.0, 3.5), (3.5, 1000.0, 3.5)])
+def test_waves_of_a_period_above_the_highest_are_rejected_at_once(monkeypatch, height, depth, period, current):
+    """No continuation and no secant iteration: the longest wave of the period bounds the height."""
+
+    def fail(*_):
+        raise AssertionError("the iteration began")
+
+    monkeypatch.setattr("eagre.waves.stream_function.solve", fail)
+    monkeypatch.setattr("eagre.waves.stokes.stokes_series", fail)
+    for theory in (StreamFunctionWave, StokesWave):
+        with pytest.raises(InputError, match="waves below the highest one"):
+            theory(height, depth, period=period, **current)
+
+
+@pytest.mark.parametrize(
+    ("length", "current"),
+    [(5.0, {"eulerian_current": 0.0}), (30.0, {"stokes_current": 0.0}), (60.0, {"eulerian_current": -0.5})],
+)
+def test_steep_waves_of_a_period_are_not_rejected(length, current):
+    """The bound of the length exceeds that of the solution at 97 % of the highest wave."""
+    height = 0.97 * highest_wave(length, 10.0)
+    wave = StreamFunctionWave(height, 10.0, length=length, **current)
+    again = StreamFunctionWave(height, 10.0, period=wave.period, **current)
+    assert again.length == pytest.approx(length, rel=1e-6)

@@ -36,9 +36,10 @@ class ProfilePicture:
         self.figure = new_figure(9.0, 4.2)
         self.axes = self.figure.add_subplot()
         self.with_bed = name in ("depth", "surface_elevation") and fields.bed() is not None
-        lows, highs = zip(*(self._range(record) for record in few(records)), strict=True)
-        margin = 0.06 * (max(highs) - min(lows)) or 1.0
-        self.limits = (min(lows) - margin, max(highs) + margin)
+        known = np.concatenate([self._known(record) for record in few(records)])
+        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+        margin = 0.06 * (high - low) or 1.0
+        self.limits = (low - margin, high + margin)
         self.xlabel = f"{fields.axes[0 if self.along_x else 1]} ({unit})"
 
     def draw(self, record: int) -> None:
@@ -66,9 +67,10 @@ class ProfilePicture:
         assert values is not None
         return values[values.shape[0] // 2] if self.along_x else values[:, values.shape[1] // 2]
 
-    def _range(self, record: int) -> tuple[float, float]:
+    def _known(self, record: int) -> np.ndarray:
+        """Return the finite values of a record along the line."""
         values = self._line(self.fields.shown(self.name, record))
         if self.with_bed:
             bed = self._line(self.fields.bed())
             values = np.concatenate([bed, bed + values if self.name == "depth" else values])
-        return float(np.nanmin(values)), float(np.nanmax(values))
+        return values[np.isfinite(values)]

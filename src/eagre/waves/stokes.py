@@ -9,7 +9,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.waves.breaking import check_height, too_high
 from eagre.waves.checked import exactly_one, positive, whole
-from eagre.waves.currents import checked_current, eulerian_from, small_wave_number
+from eagre.waves.currents import checked_current, eulerian_from, longest_wave, small_wave_number
 from eagre.waves.steady import Profile, RegularWave
 from eagre.waves.stokes_series import stokes_series
 
@@ -86,6 +86,7 @@ def _of_period(
         return k * (found.mean_speed * math.sqrt(gravity / k) + eulerian) * period / (2.0 * math.pi) - 1.0
 
     a = small_wave_number(period, depth, gravity, current)
+    check_height(height, longest_wave(period, depth, gravity, current), depth)
     b, f_a = 0.98 * a, excess(a)
     for _ in range(40):
         f_b = excess(b)

@@ -8,7 +8,7 @@ from eagre.constants import GRAVITY
 from eagre.waves.breaking import check_height, check_steepness, too_high
 from eagre.waves.checked import exactly_one, positive, whole
 from eagre.waves.continuation import solve
-from eagre.waves.currents import checked_current, eulerian_from, small_wave_number
+from eagre.waves.currents import checked_current, eulerian_from, longest_wave, small_wave_number
 from eagre.waves.newton import Problem, profile_of
 from eagre.waves.steady import RegularWave
 
@@ -108,6 +108,7 @@ def _of_period(
     """The equations of a wave of given period, s, their unit, m, and ln(k unit) of a small wave."""
     k = small_wave_number(period, depth, gravity, current)
     check_steepness(height, 2.0 * math.pi / k)
+    check_height(height, longest_wave(period, depth, gravity, current), depth)
     unit = gravity * (period / (2.0 * math.pi)) ** 2
     problem = Problem(height / unit, depth / unit, current / math.sqrt(gravity * unit), kind)
     return problem, unit, math.log(unit * k)

@@ -32,6 +32,7 @@ from eagre.models.anelastic.inputs import (
 from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.mean_profiles import EVERY, MeanProfiles
 from eagre.models.anelastic.outputs import (
+    blocked_wind,
     facts_of,
     field_of,
     fields_of,
@@ -189,21 +190,17 @@ class AnelasticFlow(BaseModel):
         bears = drives.longest_step(metric_of(found, grid, kinds), found, air)
         longest, self._courant = checked_steps(time_step, courant, bears, shape)
         self.setup = Setup(
-            grid=grid,
-            levels=found,
-            sides=kinds,
-            air=air,
-            time_step=longest,
-            adaptive=self._courant is not None,
+            grid=grid, levels=found, sides=kinds, air=air, time_step=longest, adaptive=self._courant is not None,
             coriolis=plausible_number("coriolis", coriolis, "coriolis"),
             absorber=checked_absorber(absorber, found.height),
             **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            scalars=names,
-            averages=asked,
+            scalars=names, averages=asked,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
-        )
+        )  # fmt: skip
         fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
+        start = {} if velocity is None else {axis: fields[name] for axis, name in zip("xyz", "uvw", strict=True)}
+        self._start_notes = blocked_wind(self.setup, start, "velocity at the start")
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.start(fields)
         self._stepper = Stepper(self._engine, float(start_time), self._courant, self._engine.first_step(self._courant))
@@ -390,7 +387,7 @@ class AnelasticFlow(BaseModel):
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run."""
-        return [*remarks_of(self.setup), *self._taken_up]
+        return [*remarks_of(self.setup), *self._start_notes, *self._taken_up]
 
     @property
     def facts(self) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from eagre.series import Series
 
 HIGH_HILL = 0.1  # N h / U above which the layer that absorbs has to be thick
 LAYERS = 3  # wave lengths of it
+MIN_BLOCKED_FRACTION = 0.1  # mean wind between walls that is reported, as a fraction of the largest wind
 STRONG_HEAT = 2.0  # K m/s, some 2400 W/m2: above it W/m2 may be meant
 WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
@@ -28,7 +29,7 @@ WIND = (
     Variable(
         "pressure",
         "m2 s-2",
-        "pressure perturbation over the reference density, up to a constant; 0 at the start",
+        "pressure perturbation divided by the reference density, up to a constant; missing before the first step",
         levels=True,
     ),
 )
@@ -84,12 +85,17 @@ def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: fl
     if name == "theta":
         return rest.theta * full + raw["theta"]
     if name == "pressure":
-        return raw["phi"] * (2.0 / before if before else 0.0)
+        return raw["phi"] * pressure_factor(before)
     if name == "vorticity":
         wind = Velocity(*(raw[one].astype(np.float64) for one in COMPONENTS))
         return np.sqrt(sum(one**2 for one in vorticity(engine, wind)))
     static = {"ambient_theta": rest.theta, "density": rest.density, "height": engine.setup.levels.z}
     return static[name] * full
+
+
+def pressure_factor(last_step: float) -> float:
+    """Return the ratio of pressure to potential for a last step, s; NaN before the first step (0)."""
+    return 2.0 / last_step if last_step else float("nan")
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
@@ -173,6 +179,9 @@ def remarks_of(setup: Setup) -> list[str]:
     found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
     if setup.levels.ground is not None:
         found += [_ground_of(setup, setup.levels.ground), *_thin_absorber(setup, setup.levels.ground)]
+    z = setup.levels.z
+    ambient = {axis: profile(z) for axis, profile in zip("xy", setup.air.wind, strict=True)}
+    found += blocked_wind(setup, ambient, "ambient wind")
     ends = zip("yx", setup.sides[1:], strict=True)
     if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(
@@ -189,6 +198,39 @@ def remarks_of(setup: Setup) -> list[str]:
     return found
 
 
+def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str) -> list[str]:
+    """Return a note for each axis between walls along which a wind has a mean: the pressure removes this mean.
+
+    The mass flux through every section between two walls is 0.
+
+    Parameters
+    ----------
+    wind : mapping of "x", "y", "z" to arrays that broadcast to (nz, ny, nx), m/s
+    name : str
+        Name of the wind in the note.
+    """
+    depth = np.ones(setup.shape[0])  # of the levels, with half cells on walls
+    if setup.shape[0] > 1 and setup.sides[0] == "wall":
+        depth = np.gradient(setup.levels.height)
+        depth[[0, -1]] *= 0.5
+    mass = setup.air.density(setup.levels.z) * depth[:, None, None] + np.zeros(setup.shape)
+    notes = []
+    for axis, values in wind.items():
+        along = "zyx".index(axis)
+        if setup.sides[along] != "wall" or setup.shape[along] == 1:
+            continue
+        others = tuple(one for one in range(3) if one != along)
+        mean = (values * mass).sum(axis=others) / mass.sum(axis=others)
+        max_mean = float(mean.flat[np.abs(mean).argmax()])
+        if abs(max_mean) > MIN_BLOCKED_FRACTION * float(np.abs(values).max()):
+            also = "" if axis == "z" else f'; use sides_{axis} = "open" or "periodic" for a wind through the domain'
+            notes.append(
+                f"{name}: the mean of {max_mean:.3g} m/s along {axis} has no effect between walls, because the "
+                f"pressure removes it{also}"
+            )
+    return notes
+
+
 def _ground_of(setup: Setup, ground: np.ndarray) -> str:
     """How high and how steep the ground is, and whether it falls off a cliff where a periodic axis ends."""
     grid = setup.grid
@@ -203,23 +245,26 @@ def _ground_of(setup: Setup, ground: np.ndarray) -> str:
 
 
 def _thin_absorber(setup: Setup, ground: np.ndarray) -> list[str]:
-    """That a layer under the top changes the drag of a high hill: what its air takes up from the waves comes back."""
-    height, taken = setup.levels.height, setup.absorber > 0.0
-    below = height[~taken]
-    if not taken.any() or below.size < 2:
+    """Return a note if waves of the hill reflect from the top, or if a thin sponge layer changes the drag."""
+    height, absorbed = setup.levels.height, setup.absorber > 0.0
+    below = height[~absorbed]
+    if below.size < 2:
         return []
     squared = float(setup.air.stability(below, setup.spacing[0]).mean())
     speed = float(np.hypot(setup.air.wind[0](below), setup.air.wind[1](below)).mean())
     if squared <= 0.0 or speed <= 0.0:
         return []
     length, steep = 2.0 * np.pi * speed / squared**0.5, squared**0.5 * float(np.ptp(ground)) / speed
+    needed = LAYERS if steep > HIGH_HILL else 1
     layers = float(height[-1] - below[-1]) / length
-    if steep <= HIGH_HILL or layers >= 0.9 * LAYERS:  # a level less than was asked for
+    fix = f'thickness = "{1e-3 * needed * length:.3g} km" in [absorber]'
+    told = f"N h / U = {steep:.2g}"
+    if not absorbed.any():
+        return [f"{told}: gravity waves of the hill reflect from the top, because there is no sponge layer: {fix}"]
+    if needed == 1 or layers >= 0.9 * LAYERS:  # one level less than required
         return []
     thick = f"{layers:.2g} waves of {1e-3 * length:.3g} km (2 pi U / N) thick"
-    told = f"N h / U = {steep:.2g}: the layer under the top is {thick}"
-    fix = f'thickness = "{1e-3 * LAYERS * length:.3g} km"'
-    return [f"{told} and changes the drag; {LAYERS} do not: {fix} in [absorber]"]
+    return [f"{told}: the layer under the top is {thick} and changes the drag; {LAYERS} do not: {fix}"]
 
 
 def strongest_heat(surface: Surface) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.outputs import variables_of
+from eagre.models.anelastic.outputs import pressure_factor, variables_of
 from eagre.models.anelastic.setup import Setup
 from eagre.names import field_names
 
@@ -237,8 +237,7 @@ class Fetching:
         engine = self.engine()
         own = engine.steps.fields
         if name == "pressure":
-            dt = engine.steps.before
-            return (2.0 / dt if dt else 0.0) * self.pick.values(engine, engine.steps.projection.phi)
+            return pressure_factor(engine.steps.before) * self.pick.values(engine, engine.steps.projection.phi)
         if name in ("theta", "theta_perturbation"):
             found = self.pick.values(engine, own.theta)
             return found if name == "theta_perturbation" else found + engine.setup.air.ambient(self.pick.z)
