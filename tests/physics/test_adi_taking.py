@@ -58,9 +58,8 @@ def test_in_a_corner_in_plain_python():
 
 @pytest.mark.parametrize("time_step", [0.1, 0.4, 1.0])
 @pytest.mark.parametrize(
-    "condition", [lambda length: eagre.Discharge(-5.0 * length), lambda _: eagre.Absorbing(level=-50.0),
-                  lambda _: eagre.NormalDepth(1.0, 0.02)]
-)  # fmt: skip
+    "condition", [lambda length: eagre.Discharge(-5.0 * length), lambda _: eagre.NormalDepth(1.0, 0.02)]
+)
 def test_what_no_water_could_follow_takes_what_falls_freely(condition, time_step):
     """At most Ritter's 8/27 h sqrt(g h), as over an edge. A discharge ended the run, or water left at 57 m/s."""
     model = pool({"west": condition}, time_step, cells=(40, 3))

@@ -118,7 +118,7 @@ def test_rounding_of_another_processor_is_no_other_ground():
 
 @DEVICES
 def test_heating_that_begins_with_a_restart_acts_in_full_from_its_first_step(device):
-    known = {"theta": 0.0, "atmosphere": boussinesq(), "device": device}
+    known = {"theta_perturbation": 0.0, "atmosphere": boussinesq(), "device": device}
     model = noisy(**known, forcing=Forcing(heating=1e-3))
     model.restore(after_steps(**known))
     for count in (1, 2, 3):

@@ -193,7 +193,7 @@ def test_an_inflow_is_faster_than_its_waves():
 
 
 def test_a_normal_depth_needs_a_slope_and_a_roughness():
-    NormalDepth(1e-6, 1e-3).check("west", 3.0, 9.81)
+    NormalDepth(1e-6, 3e-3).check("west", 3.0, 9.81)
     for slope, manning in ((0.0, 0.03), (-1e-3, 0.03), (math.inf, 0.03), (1e-3, 0.0), (1e-3, math.nan)):
         with pytest.raises(InputError, match=f"{'slope' if slope != 1e-3 else 'manning'} = "):
             NormalDepth(slope, manning).check("west", 3.0, 9.81)

@@ -82,7 +82,7 @@ def test_good_case():
     ("section", "line", "key", "words"),
     [
         ("run", 'devise = "cpu"', "run.devise", ["line 3", 'did you mean "device"', 'device = "cpu"', "precision"]),
-        ("run", 'end_time = "2 hous"', "run.end_time", ['"hours"', 'end_time = "2 hours"']),
+        ("run", 'end_time = "2 hous"', "run.end_time", ['"hous", which is not known', 'end_time = "2 h"']),
         ("run", "end_time = -5", "run.end_time", ["-5", "greater than 0"]),
         ("run", "end_time = nan", "run.end_time", ["nan", "finite"]),
         ("run", 'device = "gpu"', "run.device", ['"gpu"', "auto, cpu, cuda"]),

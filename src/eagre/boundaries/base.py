@@ -104,6 +104,8 @@ class Condition:
         if value is None and getattr(type(self), name, 0.0) is None:
             return
         if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            if not isinstance(value, Series) and not math.isfinite(float(value)):
+                raise InputError(f"{name} = {value} of {type(self).__name__}", allowed="a finite number")
             if key.quantity:
                 values, source = (value.values, value.name) if isinstance(value, Series) else (value, "")
                 check_plausible(key.quantity, values, name, source)
