@@ -254,14 +254,21 @@ class End(NamedTuple):
         return self.known + self.into * self.dt / (4 * self.dx) * (flux - inner)
 
 
-def stage_row(level, end, flux, inner):
+def stage_row(given, end, flux, inner):
     """P_t + (F_inside - F) / (dx/2) = -g H (Z - level) / (dx/2) - friction, x into the domain; or 0 = P where dry."""
-    here = max(end.surface - end.bed, 0.0)
+    here, level = max(end.surface - end.bed, 0.0), given
     if max(end.surface, level) - end.bed <= end.dry:
         return flux
     leaves, critical = end.into * end.flux < 0, cbrt(end.flux**2 / G)
-    level = max(level, end.bed + (min(critical, here) if leaves else 0.0))
-    depth = (here + level - end.bed) / 2
+    power = 7 / 3 if end.manning else 2
+    level, outside = max(level, end.bed), max(level - end.bed, 0.0)
+    if leaves:  # the bed falls from the centre to the face as uniform flow of this depth needs
+        flowing = max(here, end.dry)
+        friction_slope = end.drag * abs(end.flux) / flowing**power * abs(end.flux) / (G * flowing)
+        bed_at_face = end.bed - friction_slope * end.dx / 2
+        level = max(given, bed_at_face + min(critical, here))
+        outside = min(max(here, level - end.bed), level - bed_at_face)
+    depth = (here + outside) / 2
     rate = G * depth * (end.new_surface(flux, inner) - level) / (end.dx / 2)
     if end.convection:
         u = end.flux / max(here if leaves else max(level - end.bed, critical), end.dry)
@@ -269,7 +276,7 @@ def stage_row(level, end, flux, inner):
             u = clipped(u, end.dx / end.dt)
         if leaves or end.into * sum(end.passed) > end.into * u:  # what enters brings no more than the cell passes on
             rate += (end.passed[0] * flux + end.passed[1] * inner - u * flux) / (end.dx / 2)
-    divisor = max(depth, end.dry) ** (7 / 3 if end.manning else 2)
+    divisor = max(depth, end.dry) ** power
     return (1 + end.held) * flux - end.flux + end.dt * (end.into * rate + end.drag * abs(end.flux) / divisor * flux)
 
 
