@@ -126,7 +126,7 @@ class Absorbing(Condition):
             )
         return self
 
-    def initial_remark(self, water: InitialWater) -> str:
+    def initial_note(self, water: InitialWater) -> str:
         wet = water.depth > 0.0
         if not wet.any():
             return ""

@@ -127,8 +127,8 @@ class Condition:
         """The condition with its defaults taken from the initial water; raise `InputError` if they contradict."""
         return self
 
-    def initial_remark(self, water: InitialWater) -> str:
-        """What a user should know before the run about this condition and the initial water, or an empty string."""
+    def initial_note(self, water: InitialWater) -> str:
+        """Return a note for the user on this condition and the initial water, or an empty string."""
         return ""
 
     def remark(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:

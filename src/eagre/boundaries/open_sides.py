@@ -15,7 +15,7 @@ from eagre.grid import Grid
 def with_initial_water(
     segments: Sequence[Segment], grid: Grid, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
 ) -> tuple[list[Segment], list[str]]:
-    """Segments whose conditions know the initial water (`Condition.settled`), and remarks for the user.
+    """Segments whose conditions know the initial water (`Condition.settled`), and notes for the user.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def with_initial_water(
         return segment.initial_water(surface, depth, bed, time)
 
     settled = [replace(one, condition=one.condition.settled(water(one))) for one in segments]
-    return settled, OpenSides(settled, grid).initial_remarks(water)
+    return settled, OpenSides(settled, grid).initial_notes(water)
 
 
 class OpenSides:
@@ -99,10 +99,10 @@ class OpenSides:
             found += [(self._name(segment), text)] if text else []
         return found
 
-    def initial_remarks(self, water: Callable[[Segment], InitialWater]) -> list[str]:
-        """What conditions report about the initial water along them, each with the name of its part."""
-        remarks = [(self._name(one), one.condition.initial_remark(water(one))) for one in self.segments]
-        return [f"{name}: {text}" for name, text in remarks if text]
+    def initial_notes(self, water: Callable[[Segment], InitialWater]) -> list[str]:
+        """Return the notes of the conditions on the initial water along them, each with the name of its part."""
+        notes = [(self._name(one), one.condition.initial_note(water(one))) for one in self.segments]
+        return [f"{name}: {text}" for name, text in notes if text]
 
     def _line(self, segment: Segment) -> tuple[int, float, float]:
         """Cells of the whole side, their size and where the first one begins, m."""

@@ -39,8 +39,8 @@ class Segment:
     def initial_water(self, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float) -> InitialWater:
         """The initial water along the segment; surface, depth : (ny, nx), m; bed : corners, (ny + 1, nx + 1), m."""
         row = {"west": 0, "south": 0, "east": -1, "north": -1}[self.side]
-        turned = (one.T if self.side in ("west", "east") else one for one in (surface, depth, bed))
-        surface, depth, bed = turned
+        if self.side in ("west", "east"):
+            surface, depth, bed = surface.T, depth.T, bed.T
         outer = bed[row : row + 2] if row == 0 else bed[-2:]
         corners = outer[:, self.first : self.last + 1]
         cells = slice(self.first, self.last)

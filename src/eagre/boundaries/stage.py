@@ -122,7 +122,7 @@ class Stage(Condition):
     line_end = stage_end
     gives_level = True
 
-    def initial_remark(self, water: InitialWater) -> str:
+    def initial_note(self, water: InitialWater) -> str:
         series, initial = Series.of(self.level), water.level
         if initial is None or not (series.is_constant or series.times[0] <= water.time <= series.times[-1]):
             return ""
@@ -130,8 +130,8 @@ class Stage(Condition):
         if abs(level - initial) <= SUDDEN_PART * depth:
             return ""
         return (
-            f"The stage is {level:.6g} m at the start of the run, and the initial water along this side stands at "
-            f"{initial:.6g} m in a median depth of {depth:.3g} m. A sudden step makes a bore; check the datum of both."
+            f"The stage is {level:.6g} m at the start of the run, and the initial water level along this side is "
+            f"{initial:.6g} m, with a median depth of {depth:.3g} m. Check both; a sudden step causes a bore."
         )
 
     def value(self, width: float) -> Series:

@@ -223,7 +223,7 @@ def _with_crests(
 
 
 def _wider(window: slice, count: int) -> slice:
-    """A window with the cells around it that decide whether a crest or a gully is beside it."""
+    """A window with the cells around it that decide whether a crest or a gully is next to it."""
     return slice(max(window.start - MARGIN - 1, 0), min(window.stop + MARGIN + 1, count))
 
 

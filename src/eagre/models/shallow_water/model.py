@@ -167,7 +167,7 @@ class ShallowWater(BaseModel):
         gravity, cfl = checked_number("gravity", gravity, 1e-6, 1e3), checked_number("cfl", cfl, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
         segments = self.boundaries.checked_segments(grid, gravity)
-        segments, self._initial_remarks = with_initial_water(segments, grid, surface, thickness, bed, start_time)
+        segments, self._initial_notes = with_initial_water(segments, grid, surface, thickness, bed, start_time)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
         falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)
@@ -355,8 +355,8 @@ class ShallowWater(BaseModel):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What a user should know before the run."""
-        return self._initial_remarks
+        """Notes for the user before the run."""
+        return self._initial_notes
 
     @property
     def facts(self) -> list[tuple[str, str]]:

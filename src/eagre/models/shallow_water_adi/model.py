@@ -172,7 +172,7 @@ class ShallowWaterADI(Fields, BaseModel):
         check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
-        segments, self._initial_remarks = with_initial_water(segments, grid, surface, water, corners, time)
+        segments, self._initial_notes = with_initial_water(segments, grid, surface, water, corners, time)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
@@ -330,8 +330,8 @@ class ShallowWaterADI(Fields, BaseModel):
     def remarks(self) -> Sequence[str]:
         """What a user should know before the run."""
         if self._why_precision:
-            return [*self._initial_remarks, self._why_precision]
-        return [*self._initial_remarks, *(fine_rain(self.setup) if self.precision == "single" else ())]
+            return [*self._initial_notes, self._why_precision]
+        return [*self._initial_notes, *(fine_rain(self.setup) if self.precision == "single" else ())]
 
     @property
     def bytes_per_step(self) -> int:
