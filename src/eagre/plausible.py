@@ -215,7 +215,7 @@ def check_plausible(quantity: str, values: Any, name: str, source: str = "", key
     raise InputError(
         got, allowed=f"{known.what} from {known.minimum:g} to {known.maximum:g} {known.unit}",
         fix=f"{key or name} = {known.usual if likely is None else likely.write(worst)}",
-        problem=likely.problem if likely else f"The {known.what} is implausible.",
+        problem=likely.problem if likely else f"The value is not a plausible {known.what}.",
     )  # fmt: skip
 
 

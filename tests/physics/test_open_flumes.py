@@ -144,7 +144,7 @@ def test_what_a_normal_depth_refuses(name):
     given = {"slope": 1e-3, "manning": 0.03} | {name: 0.0}
     grid = eagre.Grid(6, 2, 1.0, 1.0)
     for make in (eagre.ShallowWater, lambda *a, **k: eagre.ShallowWaterADI(*a, 1.0, **k)):
-        with pytest.raises(InputError, match=f"{name} = 0 of the normal depth on the east side"):
+        with pytest.raises(InputError, match=f"{name} = 0 "):
             make(grid, 0.0, depth=0.3, boundaries=eagre.Boundaries(east=eagre.NormalDepth(**given)))
 
 
