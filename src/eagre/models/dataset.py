@@ -65,8 +65,8 @@ def run_to_dataset(
     gauges = of_type("gauges", gauges or {}, Mapping, 'gauges={"harbour": (1200.0, 300.0)}')
     times: list[float] = []
     kept: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    places = {name: _point(name, point) for name, point in gauges.items()}
-    points = dict(zip(places, gauge_cells(model, places), strict=True))
+    positions = {name: _point(name, point) for name, point in gauges.items()}
+    points = dict(zip(positions, gauge_cells(model, positions), strict=True))
     gauge_times: list[float] = []
     shown = gauged(model)
     gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in shown}

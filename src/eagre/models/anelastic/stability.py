@@ -103,8 +103,8 @@ def forcing_rate(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> 
 
 def forcing_rows(forcing: Forcing, sides: np.ndarray | None, levels: Levels, rows: tuple[int, int]) -> np.ndarray:
     """Return the sum of `forcing_rates` in each row of points along x, the largest of each, (nz, ny), s-1."""
-    largest = [one.max(axis=2) for one in forcing_rates(forcing, sides, levels)]
-    return sum(largest, np.zeros(rows))
+    max_rates = [one.max(axis=2) for one in forcing_rates(forcing, sides, levels)]
+    return sum(max_rates, np.zeros(rows))
 
 
 def checked_steps(

@@ -95,7 +95,7 @@ class TopographySection(Section):
         Raises
         ------
         InputError
-            For a height that is not below the depth, and a bed elevation in place of the height.
+            For a height that is not below the depth, and a bed elevation instead of the height.
         """
         height = np.broadcast_to(self.height.at_centres(grid), grid.shape)
         low, high = float(height.min()), float(height.max())

@@ -29,10 +29,10 @@ def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[
     InputError
         For relative and potential vorticity together, a lower layer without layers, and shapes that do not match.
     """
-    given: dict[str, Any] = dict(
+    inputs: dict[str, Any] = dict(
         zip((RELATIVE, RELATIVE + LOWER, POTENTIAL, POTENTIAL + LOWER), (*relative, *potential), strict=True)
     )
-    names = [name for name, value in given.items() if value is not None]
+    names = [name for name, value in inputs.items() if value is not None]
     if setup.layers is None and (lower := [name for name in names if name.endswith(LOWER)]):
         raise InputError(
             f"{lower[0]} without layers", allowed=f"{lower[0].removesuffix(LOWER)}, or two layers",
@@ -50,7 +50,7 @@ def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[
     kind, suffixes = kinds[0], ("",) if setup.layers is None else ("", LOWER)
     fields = []
     for name in (kind + suffix for suffix in suffixes):
-        value = given[name]
+        value = inputs[name]
         fields.append(field_at_points(name, 0.0 if value is None else value, setup.grid))
     if kind == POTENTIAL or (setup.layers is None and setup.screening == 0.0):
         return fields
@@ -65,10 +65,10 @@ def _without_mean(setup: Setup, name: str, zeta: np.ndarray) -> np.ndarray:
     """Return a relative vorticity; in a periodic basin without its mean, which is an error if it is not small."""
     if not all(setup.periodic):
         return zeta
-    mean, largest = float(zeta.mean()), float(np.abs(zeta).max())
-    if abs(mean) > MAX_MEAN * largest:
+    mean, max_value = float(zeta.mean()), float(np.abs(zeta).max())
+    if abs(mean) > MAX_MEAN * max_value:
         raise InputError(
-            f"{name} with a mean of {mean:.3g} 1/s, at most {largest:.3g} 1/s", allowed="a mean of 0",
+            f"{name} with a mean of {mean:.3g} 1/s, at most {max_value:.3g} 1/s", allowed="a mean of 0",
             fix=f"{name} = zeta - zeta.mean()",
             problem="The mean relative vorticity of a periodic basin is 0, because it is the curl of the velocity.",
         )  # fmt: skip

@@ -142,7 +142,7 @@ def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int
 
 
 def check_together(setup: Setup, precision: str) -> None:
-    """Refuse options that exclude one another, and a deformation radius far below the grid spacing."""
+    """Raise `InputError` for options that exclude one another, and for a deformation radius far too small."""
     check_deformation_radius(setup)
     if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
         raise InputError(

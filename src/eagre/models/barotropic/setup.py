@@ -47,7 +47,7 @@ class Setup:
 
     @property
     def deformation_radius(self) -> float:
-        """Deformation radius, of layers that of their baroclinic mode, m; infinite for a rigid lid."""
+        """Deformation radius, m; with two layers, of the baroclinic mode; infinite for a rigid lid."""
         screening = self.screening if self.layers is None else self.layers.screening(1)
         return screening**-0.5 if screening > 0.0 else np.inf
 
