@@ -45,14 +45,14 @@ def model_on(
             "topography": 5.0 * curl[::-1],
             "biharmonic_viscosity": biharmonic,
             "layers": Layers(3.0, 1.0),
-            "vorticity_lower": zeta[::-1],
+            "potential_vorticity_lower": zeta[::-1],
             "tracer": np.abs(curl),
             "particles": [[0.5, 0.5], [1.0, 2.0]],
         }
     wind = curl if factor is None else varying_curl(curl, factor)
     return BarotropicVorticity(
-        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=wind, vorticity=zeta, bottom_friction=0.1,
-        device=device, precision=precision, **options,
+        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=wind, potential_vorticity=zeta,
+        bottom_friction=0.1, device=device, precision=precision, **options,
     )  # fmt: skip
 
 

@@ -104,10 +104,11 @@ def gyre(device: Any, *, nx: int, ny: int, given: dict[str, Any], all_terms: boo
     if all_terms:
         given = {
             "topography": 5.0 * curl[::-1], "biharmonic_viscosity": 1e-7, "layers": eagre.Layers(3.0, 1.0),
-            "vorticity_lower": zeta[::-1], "tracer": np.abs(curl), "particles": [[0.5, 0.5], [1.0, 2.0]], **given,
+            "potential_vorticity_lower": zeta[::-1], "tracer": np.abs(curl),
+            "particles": [[0.5, 0.5], [1.0, 2.0]], **given,
         }  # fmt: skip
     return eagre.BarotropicVorticity(
-        grid, time_step=1e-4 if nx < 500 else 1e-5, beta=3.0, viscosity=0.02, wind_curl=curl, vorticity=zeta,
+        grid, time_step=1e-4 if nx < 500 else 1e-5, beta=3.0, viscosity=0.02, wind_curl=curl, potential_vorticity=zeta,
         bottom_friction=0.1, device=device, **given,
     )  # fmt: skip
 

@@ -136,6 +136,11 @@ class Model(Protocol):
         ...
 
     @property
+    def wall_points(self) -> np.ndarray | None:
+        """Mask (ny, nx) of points on walls where the flow does not change; None if the model has none."""
+        ...
+
+    @property
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles that it carries, (n, 2), m; n is 0 in most models."""
         ...

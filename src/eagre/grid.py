@@ -154,10 +154,12 @@ class Grid:
         west, east, south, north = self.extent
         if not (west <= x <= east and south <= y <= north):
             swapped = west <= y <= east and south <= x <= north
+            kilometres = west <= 1e3 * x <= east and south <= 1e3 * y <= north
+            fix = f"{1e3 * x:.10g}, {1e3 * y:.10g}  # metres, not kilometres" if kilometres else ""
             raise InputError(
                 f"the point ({x:.10g}, {y:.10g})",
                 allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain, metres)",
-                fix=f"x first, then y: {y:.10g}, {x:.10g}" if swapped else "",
+                fix=f"x first, then y: {y:.10g}, {x:.10g}" if swapped else fix,
             )
         i = min(int((x - self.x0) / self.dx), self.nx - 1)
         j = min(int((y - self.y0) / self.dy), self.ny - 1)
@@ -192,3 +194,34 @@ class Levels:
 def centre_bed(bed: np.ndarray) -> np.ndarray:
     """Bed at centres, (ny, nx), from the corners (ny + 1, nx + 1), m."""
     return 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
+
+
+def on_walls(points: np.ndarray, grid: Grid, walls: np.ndarray | None) -> np.ndarray:
+    """Return whether each point x, y of (n, 2), m, lies in a cell of the mask `walls`, (ny, nx)."""
+    if walls is None:
+        return np.zeros(len(points), bool)
+    inside, j, i = _cells_of(points, grid)
+    return inside & walls[j, i]
+
+
+def check_metres(what: str, points: np.ndarray, grid: Grid, walls: np.ndarray | None, key: str = "") -> None:
+    """Raise `InputError` if points x, y of (n, 2) on walls are coordinates in kilometres.
+
+    That is so if all of them, times 1000, lie in the domain and off the walls.
+    """
+    metres, near = 1e3 * points, on_walls(points, grid, walls)
+    if not near.any() or not _cells_of(metres, grid)[0].all() or on_walls(metres, grid, walls).any():
+        return
+    (x, y), (far_x, far_y) = points[near][0], metres[near][0]
+    raise InputError(
+        f"{what} at ({x:.10g}, {y:.10g}) m, on a wall", allowed="points between the walls, in metres",
+        fix=f"{key and key + ' = '}[{far_x:.10g}, {far_y:.10g}]",
+        problem="The coordinates are in kilometres, but metres are needed.",
+    )  # fmt: skip
+
+
+def _cells_of(points: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return whether points lie in the domain, and j and i of their cells, 0 outside."""
+    i, j = np.floor((points - (grid.x0, grid.y0)) / (grid.dx, grid.dy)).T
+    inside = (i >= 0) & (i < grid.nx) & (j >= 0) & (j < grid.ny)
+    return inside, np.where(inside, j, 0).astype(int), np.where(inside, i, 0).astype(int)

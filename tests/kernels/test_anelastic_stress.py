@@ -136,13 +136,15 @@ def test_the_closure(hill):
     out = case.zeros()
     v, theta = case.fields[:3], case.fields[3]
     rate, cap = RNG.random((nz, *plane)) + 0.5, 3.0
-    layers = Layers(*map(case.on, (length2, stability, buoyancy, rate, np.array([cap]))), case.real(0.1))
+    forcing = RNG.random((nz, 3))
+    given = (length2, stability, buoyancy, rate, np.array([cap]), np.array(0.1), forcing.ravel())
+    layers = Layers(*map(case.on, given))._replace(base=case.real(0.1))
     arguments = (Vector(*map(case.on, v)), case.on(theta), case.medium, case.grid, layers, out)
     case.run(stress.eddy_viscosity, *arguments)
     theta_z = np.gradient(theta, case.metric.spacing[0], axis=0) * case.space.g33
     wanted = oracle.eddy_viscosity(v, case.space, length2, stability + buoyancy * theta_z)
     np.testing.assert_allclose(case.device.host(out), wanted, rtol=1e-10, atol=1e-12)
     case.run(stress.eddy_viscosity, *arguments, CAPPED=True)
-    most = np.maximum(cap / rate - 0.1, 0.0) * np.ones(case.shape)
+    most = np.maximum((cap - forcing[..., None]) / rate - 0.1, 0.0) * np.ones(case.shape)
     assert (wanted > most).any() and (wanted < most).any()
     np.testing.assert_allclose(case.device.host(out), np.minimum(wanted, most), rtol=1e-10, atol=1e-12)

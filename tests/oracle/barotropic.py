@@ -101,7 +101,7 @@ class BarotropicOracle:
         self.history = []
 
     def start(self, zeta):
-        """Begin with this vorticity at all points."""
+        """Begin with this potential vorticity q at all points."""
         self.zeta[1:-1, 1:-1] = zeta[1:-1, 1:-1]
         self.psi = invert(self.zeta, self.dx, self.dy, self.screening)
 

@@ -56,10 +56,9 @@ def expected_of(model, heights):
     weights = np.broadcast_to(plane_weights(model), air["u"].shape)
 
     def mean(field):
-        inside = np.isfinite(field)
-        return np.array([
-            np.sum((weights[k] * field[k])[inside[k]]) / np.sum(weights[k][inside[k]]) for k in range(len(heights))
-        ])  # fmt: skip
+        counted = np.where(np.isfinite(field), weights, 0.0)
+        area = counted.sum((1, 2))  # 0 for the pressure before the first step, which is missing
+        return np.where(counted > 0.0, counted * field, 0.0).sum((1, 2)) / np.where(area > 0.0, area, np.nan)
 
     means = {name: mean(field) for name, field in air.items()}
     u, v, w, p, theta, dye = (air[name] - means[name][:, None, None] for name in air)

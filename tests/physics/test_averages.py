@@ -18,7 +18,12 @@ GYRE = eagre.Averages(
     maximum=["speed"], minimum=["streamfunction"],
 )  # fmt: skip
 FROM_THE_START = eagre.Averages(maximum=["speed", "vorticity"], minimum=["speed"], time_of_maximum=["vorticity"])
-TWO_LAYERS = eagre.Averages(["streamfunction_lower", "vorticity", "vorticity_lower", "tracer", "velocity"])
+TWO_LAYERS = eagre.Averages(
+    [
+        "streamfunction_lower", "vorticity", "vorticity_lower", "potential_vorticity", "potential_vorticity_lower",
+        "tracer", "velocity",
+    ]
+)  # fmt: skip
 
 WATER = eagre.Averages(
     ["surface_elevation", "depth", "velocity", "discharge"], ["surface_elevation", "speed"], [("depth", "velocity_x")],
@@ -115,7 +120,8 @@ def test_extremes_of_a_gyre_include_the_first_instant():
 @pytest.mark.parametrize("basin", ["box", "channel"])
 def test_averages_of_layers_and_a_tracer(basin):
     model = gyre(averages=TWO_LAYERS, all_terms=True, basin=basin)
-    names = ["streamfunction_lower", "vorticity", "vorticity_lower", "tracer", "velocity_x", "velocity_y"]
+    names = ["streamfunction_lower", "tracer", "velocity_x", "velocity_y"]
+    names += ["vorticity", "vorticity_lower", "potential_vorticity", "potential_vorticity_lower"]
     assert_right(model, TWO_LAYERS, *followed(model, names, 4), 1e-12)
 
 

@@ -34,7 +34,7 @@ def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
     physics = {"beta": 3.0, "viscosity": 0.02}
     model = BarotropicVorticity(
         grid, time_step=1e-3, wind_curl=curl, bottom_friction=0.3, deformation_radius=radius, walls=walls,
-        jacobian=jacobian, scheme=scheme, vorticity=zeta, device="cpu", precision=precision, **physics,
+        jacobian=jacobian, scheme=scheme, potential_vorticity=zeta, device="cpu", precision=precision, **physics,
     )  # fmt: skip
     screening = 0.0 if radius is None else radius**-2
     oracle = BarotropicOracle(
@@ -98,8 +98,15 @@ def model_of(name, **more):
     options = {**OPTIONS.get(name, {}), **more}
     options = {k: (curl if isinstance(v, str) and v == "noise" else v) for k, v in options.items()}
     if name == "layers":
-        options |= {"layers": Layers(3.0, 1.0), "vorticity_lower": 0.3 * zeta[::-1], "bottom_friction": 0.2}
-    base = {"time_step": 1e-3, "beta": 3.0, "viscosity": 0.02, "wind_curl": curl, "vorticity": zeta, "device": "cpu"}
+        options |= {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 0.3 * zeta[::-1], "bottom_friction": 0.2}
+    base = {
+        "time_step": 1e-3,
+        "beta": 3.0,
+        "viscosity": 0.02,
+        "wind_curl": curl,
+        "potential_vorticity": zeta,
+        "device": "cpu",
+    }
     return BarotropicVorticity(grid, **{**base, **options})
 
 

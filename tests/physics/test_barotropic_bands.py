@@ -29,7 +29,7 @@ def on_bands(count, bed=False, dye=False, **options):
     """A run on `count` bands of the CPU; one if it is 1."""
     if dye:
         tracer = np.random.default_rng(5).uniform(size=(SIZE["ny"], SIZE["nx"]))
-        options |= {"tracer": tracer, "tracer_diffusivity": 0.01, "vorticity_lower": 10.0 * tracer}
+        options |= {"tracer": tracer, "tracer_diffusivity": 0.01, "potential_vorticity_lower": 10.0 * tracer}
     if bed:
         options["topography"] = 5.0 * np.random.default_rng(4).standard_normal((SIZE["ny"], SIZE["nx"]))
     return model_on(["cpu"] * count if count > 1 else "cpu", **{**SIZE, **options})

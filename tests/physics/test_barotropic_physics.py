@@ -145,7 +145,7 @@ def test_reduced_gravity_slows_the_rossby_wave():
         speed = beta / (1.0 + screening)
         model = BarotropicVorticity(
             grid, time_step=5e-3, beta=beta, basin="periodic", deformation_radius=radius,
-            vorticity=-(1 + screening) * 1e-6 * np.sin(x), device="cpu", precision="double",
+            potential_vorticity=-(1 + screening) * 1e-6 * np.sin(x), device="cpu", precision="double",
         )  # fmt: skip
         model.advance(1.0)
         psi = 1e-6 * np.sin(x + speed)
@@ -160,14 +160,22 @@ def test_layers_are_their_modes():
     layers = Layers(3.0, 1.0)
     common = {"time_step": 5e-3, "beta": beta, "basin": "periodic", "layers": layers, "device": "cpu"}
     deep = BarotropicVorticity(
-        grid, vorticity=-1e-6 * np.sin(x), vorticity_lower=-1e-6 * np.sin(x), precision="double", **common
+        grid,
+        potential_vorticity=-1e-6 * np.sin(x),
+        potential_vorticity_lower=-1e-6 * np.sin(x),
+        precision="double",
+        **common,
     )
     deep.advance(1.0)
     for name in ("streamfunction", "streamfunction_lower"):
         assert np.abs(deep.field(name) - 1e-6 * np.sin(x + beta)).max() < 5e-3 * 1e-6
     # psi1 : psi2 = H2 : -H1 = 3 : -1, q1 - q2 = (Lap - 4)(psi1 - psi2)
     shear = BarotropicVorticity(
-        grid, vorticity=-5e-6 * 0.75 * np.sin(x), vorticity_lower=5e-6 * 0.25 * np.sin(x), precision="double", **common
+        grid,
+        potential_vorticity=-5e-6 * 0.75 * np.sin(x),
+        potential_vorticity_lower=5e-6 * 0.25 * np.sin(x),
+        precision="double",
+        **common,
     )
     shear.advance(1.0)
     travelled = np.sin(x + beta / 5.0)
@@ -182,7 +190,7 @@ def test_friction_of_layers_acts_on_their_vorticity():
     x, _ = grid.mesh()
     common = {"time_step": 2e-3, "basin": "periodic", "layers": Layers(3.0, 1.0), "device": "cpu"}
     q = (-5e-6 * 0.75 * np.sin(x), 5e-6 * 0.25 * np.sin(x))
-    start = {"vorticity": q[0], "vorticity_lower": q[1], "precision": "double"}
+    start = {"potential_vorticity": q[0], "potential_vorticity_lower": q[1], "precision": "double"}
     shear = BarotropicVorticity(grid, viscosity=0.5, **start, **common)
     shear.advance(1.0)
     expected = 0.75e-6 * math.exp(-0.5 / 5.0) * np.sin(x)
@@ -286,10 +294,10 @@ def test_energy_budget_holds_every_term(basin, extra, jacobian):
     grid = Grid.of_points(21, 17, 2.0, 3.0)
     noise = np.random.default_rng(0).standard_normal((3, 17, 21))
     if "layers" in extra:
-        extra = {**extra, "vorticity_lower": noise[1]}
+        extra = {**extra, "potential_vorticity_lower": noise[1]}
     model = BarotropicVorticity(
         grid, time_step=1e-6, beta=2.0, viscosity=0.1, bottom_friction=0.3, biharmonic_viscosity=1e-3, basin=basin,
-        wind_curl=noise[2], topography=noise[2][::-1], vorticity=noise[0], device="cpu", precision="double",
+        wind_curl=noise[2], topography=noise[2][::-1], potential_vorticity=noise[0], device="cpu", precision="double",
         jacobian=jacobian, **extra,
     )  # fmt: skip
     engine, budget = model._engine, model.energy_budget()
@@ -316,8 +324,8 @@ def test_energy_of_layers_is_kinetic_and_potential():
     grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
     x, _ = grid.mesh()
     model = BarotropicVorticity(
-        grid, time_step=1e-3, basin="periodic", layers=Layers(3.0, 1.0), vorticity=-5.0 * 0.75 * np.sin(x),
-        vorticity_lower=5.0 * 0.25 * np.sin(x), device="cpu", precision="double",
+        grid, time_step=1e-3, basin="periodic", layers=Layers(3.0, 1.0), potential_vorticity=-5.0 * 0.75 * np.sin(x),
+        potential_vorticity_lower=5.0 * 0.25 * np.sin(x), device="cpu", precision="double",
     )  # fmt: skip
     found = model.diagnostics()
     kinetic = 0.5 * (0.25 * 0.75**2 + 0.75 * 0.25**2) * 2 * math.pi**2

@@ -58,7 +58,7 @@ def test_rossby_waves(options, monkeypatch):
         **options,
         **COMMON,
         "beta": 5.0,
-        "vorticity": 1e-9 * np.random.default_rng(0).standard_normal(grid.shape),
+        "potential_vorticity": 1e-9 * np.random.default_rng(0).standard_normal(grid.shape),
     }
     limit = wave_limit(BarotropicVorticity(grid, time_step=1e-9, **options).setup)
     with pytest.raises(InputError, match=rf"fastest Rossby wave[^~]*up to {limit:.4g}"):

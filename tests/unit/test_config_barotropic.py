@@ -65,7 +65,7 @@ def test_every_key_arrives(arguments):
         'walls = "no-slip-thom"}\n'
         'physics = {beta = 2.0, viscosity = "3 m2/s", biharmonic_viscosity = 4.0, bottom_friction = 5.0}\n'
         'wind = {stress = 0.1, density = 500.0, depth = 20.0}\nlayers = {upper = 6.0, lower = 7.0}\n'
-        'topography = {height = "x", coriolis = 8.0, depth = 4.0}\n'
+        'topography = {height = "x", coriolis = 80.0, depth = 40.0}\n'
         'initial = {vorticity = "y", vorticity_lower = "2 * y"}\ntracer = {initial = "x + y", diffusivity = 9.0}\n'
         "particles = {positions = [[11.0, 21.0]], file = 'a.nc', interval = 1}\n"
         'numerics = {time_step = 0.5, jacobian = "advective", scheme = "ab2", compensated = true}\n',

@@ -20,6 +20,8 @@ class FakeModel:
     kind = "shallow-water"
     device = "cpu (2 threads)"
     precision = "single"
+    levels = None
+    wall_points: np.ndarray | None = None
 
     def __init__(self, crs=None):
         self.grid = Grid(10, 5, 10.0, 10.0, crs=crs)

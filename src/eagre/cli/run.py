@@ -193,6 +193,7 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     """What will be run and written."""
     from eagre.cli.console import duration, size, whole
     from eagre.cli.outputs import field_bytes, records
+    from eagre.io.gauges import gauge_notes
 
     grid, end = model.grid, case.run.end_time
     cells = f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"
@@ -212,6 +213,8 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
+        with case.at("gauges", "points"):
+            rows += [("note", note) for note in gauge_notes(model, case.gauges.on(model.grid))]
     for key, section in case.measured:
         rows.append((str(key[0]), f"{section.file}: {section.note}"))
     if plan.particles is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.contract import Batch, Instants, Model, Recording, gauged
 from eagre.errors import InputError
-from eagre.grid import Grid
+from eagre.grid import check_metres, on_walls
 from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes
 from eagre.io.opening import Manner
@@ -18,6 +18,8 @@ from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.stations import Stations, open_stations
 from eagre.names import field_names
+
+MAX_NAMES = 5  # in a note
 
 
 class GaugeWriter:
@@ -60,7 +62,7 @@ class GaugeWriter:
     ) -> None:
         self._behind = beside
         self._names: list[str] = []
-        self._cells = _cells(model.grid, points)
+        self._cells = gauge_cells(model, points)
         self._file: RecordFile | RowFile | None = None
         if not points:
             return
@@ -120,8 +122,14 @@ class GaugeWriter:
         self.close()
 
 
-def _cells(grid: Grid, points: Mapping[str, tuple[float, float]]) -> list[tuple[int, int]]:
-    """Cells (j, i) of the points."""
+def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list[tuple[int, int]]:
+    """Return the cells (j, i) of gauges.
+
+    Raises
+    ------
+    InputError
+        For points outside the domain, and for points on walls whose coordinates are in kilometres.
+    """
     cells = []
     for name, point in points.items():
         if len(point) != 2:
@@ -129,12 +137,43 @@ def _cells(grid: Grid, points: Mapping[str, tuple[float, float]]) -> list[tuple[
                 f"gauge {name!r} at {point!r}", allowed="two numbers, x and y in m", fix=f"{name} = [x, y]"
             )
         try:
-            cells.append(grid.cell_of(float(point[0]), float(point[1])))
+            cells.append(model.grid.cell_of(float(point[0]), float(point[1])))
+            check_metres("the point", np.array([point], np.float64), model.grid, model.wall_points, name)
         except InputError as error:
             raise InputError(
                 f"gauge {name!r}: {error.what}", allowed=error.allowed, fix=error.fix, problem=error.problem
             ) from None
     return cells
+
+
+def gauge_notes(model: Model, points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return sentences on gauges where nothing changes: on walls, and in dry cells while other cells are wet."""
+    if not points:
+        return []
+    cells, names = gauge_cells(model, points), list(points)
+    walls = on_walls(np.array(list(points.values()), np.float64), model.grid, model.wall_points)
+    notes = []
+    if walls.any():
+        listed = _listed([name for name, one in zip(names, walls, strict=True) if one])
+        notes.append(
+            f"{listed} on a wall, where the streamfunction and the velocity across the wall are 0; "
+            f"for the flow near the wall write points at least {max(model.grid.dx, model.grid.dy):g} m from it"
+        )
+    if "depth" in model.variables and model.levels is None:
+        dry = model.sample(["depth"], cells)["depth"] <= 0.0
+        if dry.any() and model.diagnostics().get("wet_fraction") != 0.0:
+            listed = _listed([name for name, one in zip(names, dry, strict=True) if one])
+            notes.append(
+                f"{listed} in a dry cell at t = {model.time:g} s, where the depth is 0 until water arrives; "
+                "for a gauge in the water write a point of a wet cell"
+            )
+    return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the subject and verb of a sentence on gauges."""
+    shown = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return f"the gauge {shown} is" if len(names) == 1 else f"the gauges {shown} are"
 
 
 def _stations(points: Mapping[str, tuple[float, float]]) -> Stations:

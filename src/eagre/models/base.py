@@ -40,6 +40,11 @@ class BaseModel:
         return ()
 
     @property
+    def wall_points(self) -> np.ndarray | None:
+        """Mask (ny, nx) of points on walls where the flow does not change: none."""
+        return None
+
+    @property
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles that it carries, (n, 2), m."""
         return np.empty((0, 2))

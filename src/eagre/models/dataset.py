@@ -11,6 +11,7 @@ from eagre.contract import Batch, Instants, Model, Recording, gauged
 from eagre.errors import InputError
 from eagre.given import all_of_type, of_type
 from eagre.io.cf import grid_mapping
+from eagre.io.gauges import gauge_cells
 from eagre.names import field_names
 from eagre.stepping.run import Event, run
 
@@ -64,7 +65,8 @@ def run_to_dataset(
     gauges = of_type("gauges", gauges or {}, Mapping, 'gauges={"harbour": (1200.0, 300.0)}')
     times: list[float] = []
     kept: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    points = {name: model.grid.cell_of(*_point(name, point)) for name, point in gauges.items()}
+    positions = {name: _point(name, point) for name, point in gauges.items()}
+    points = dict(zip(positions, gauge_cells(model, positions), strict=True))
     gauge_times: list[float] = []
     shown = gauged(model)
     gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in shown}

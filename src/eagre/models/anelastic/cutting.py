@@ -47,6 +47,7 @@ def cut_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
         sides=(kinds[0], "wall" if kinds[1] == "periodic" else kinds[1], kinds[2]),
         side_absorber=None if absorber is None else cut(absorber, rows),
         surface=surface,
+        forcing_rates=None if setup.forcing_rates is None else setup.forcing_rates.take(rows, axis=-1),
     )
 
 

@@ -64,6 +64,7 @@ class Diffusion:
         self._rows = device.zeros((rows if closed else 1,), self._real)
         self._cap = device.zeros((1,), self._real)
         self._rate = self._array(self._stiffness()) if closed else None
+        self._forcing = self._array(self._forcing_rates()) if closed else None
         self._measure = self._measuring() if closed else None
         self.square_length = self._array(self._square_length()) if closed else None
         self.space = Medium(h, *slopes), metric.grid(precision)
@@ -97,7 +98,7 @@ class Diffusion:
         return found
 
     def rates(self) -> Array:
-        """The fastest decay that the closure's K makes in each row, (nz, ny), 1/s; 0 without one."""
+        """Return the fastest decay by mixing and forcing in each row, (nz, ny), 1/s; 0 without a closure."""
         if self._measure is None:
             return np.zeros((1, 1))
         self._device.run([self._measure])
@@ -111,8 +112,20 @@ class Diffusion:
     def _measuring(self) -> Work:
         """What sets the fastest decay of each row."""
         setup = self._setup
-        arguments = (self.mixing, self._real(setup.viscosity), self._rate, self._rows)
+        arguments = (self.mixing, self._base, self._rate, self._forcing, self._rows)
         return self._over(stress.largest_mixing, (setup.shape[0] * setup.shape[1],), *arguments)
+
+    @property
+    def _base(self) -> Any:
+        """Constant K, m2/s, that decays as fast as viscosity and diffusivity do with the closure's stiffness."""
+        setup = self._setup
+        stiffness = 1.0 if setup.closure is None else setup.closure.stiffness
+        return self._real(max(setup.viscosity, setup.diffusivity / stiffness))
+
+    def _forcing_rates(self) -> Array:
+        """Explicit decay rates besides mixing, by rows k ny + j, s-1."""
+        rates = self._setup.forcing_rates
+        return np.zeros(self._setup.shape[:2]).ravel() if rates is None else rates.ravel()
 
     def _stiffness(self) -> Array:
         """The decay that a unit of K makes, m-2."""
@@ -152,7 +165,7 @@ class Diffusion:
         layers = Layers(
             self.square_length,
             self._array(over * rest.stability), self._array(over * rest.buoyancy), self._rate, self._cap,
-            self._real(setup.viscosity),
+            self._base, self._forcing,
         )  # fmt: skip
         v = Vector(fields["u"], fields["v"], fields["w"])
         theta = fields.get("theta", fields["u"])

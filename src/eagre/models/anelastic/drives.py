@@ -16,7 +16,7 @@ from eagre.models.anelastic.closure import Smagorinsky, stiffness_of
 from eagre.models.anelastic.forcing import Forcing, profile_of
 from eagre.models.anelastic.inputs import checked_side_absorber
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.stability import forcing_rate, longest_explicit_step
+from eagre.models.anelastic.stability import forcing_rate, forcing_rows, longest_explicit_step
 from eagre.models.anelastic.surface import Surface
 
 
@@ -29,6 +29,7 @@ class Drives(NamedTuple):
     forcing: Forcing
     surface: Surface | None
     closure: Smagorinsky | None
+    forcing_rates: np.ndarray  # (nz, ny)
 
     def fields(self, scalars: int) -> int:
         """Fields that have explicit tendencies."""
@@ -83,6 +84,6 @@ def checked_drives(
         raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
     drive.check(float(levels.height[-1]), stratified, scalars)
     ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
-    return Drives(
-        nu, diffusion, checked_side_absorber(side_absorber, grid), drive, ground, closure and closure.checked()
-    )
+    sides = checked_side_absorber(side_absorber, grid)
+    rates = forcing_rows(drive, sides, levels, (levels.height.size, grid.ny))
+    return Drives(nu, diffusion, sides, drive, ground, closure and closure.checked(), rates)

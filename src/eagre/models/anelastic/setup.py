@@ -36,6 +36,7 @@ class Setup:
     forcing: Forcing = field(default_factory=Forcing)
     surface: Surface | None = None
     closure: Smagorinsky | None = None
+    forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay in rows along x, besides mixing
     adaptive: bool = False  # whether steps follow the flow
     advection: Options = field(default_factory=Options)
     averages: Asked | None = None  # what is gathered at points

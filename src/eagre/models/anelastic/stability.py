@@ -73,17 +73,38 @@ def largest_mixing(shape: Sequence[int]) -> float:
     return ROOM * largest_explicit_number(min(largest_courant(shape), LARGEST[2]))
 
 
-def forcing_rate(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> float:
-    """The fastest decay that forcing and layers at sides (rates, s-1) make, s-1."""
-    z, found = levels.z, 0.0
+def forcing_rates(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> list[np.ndarray]:
+    """Return the decay rates of nudging, subsidence and layers at sides, s-1, each broadcastable to (nz, ny, nx).
+
+    The rate of subsidence is twice its largest vertical Courant number per time step, at all points.
+
+    Parameters
+    ----------
+    forcing : Forcing
+    sides : (ny, nx) array or None
+        Rates of the layers at lateral sides, s-1.
+    levels : Levels
+    """
+    z, rates = levels.z, []
     if forcing.nudging is not None:
-        found += float(rates_of(forcing.nudging, z).max())
+        rates.append(rates_of(forcing.nudging, z))
     if forcing.subsidence is not None:
         if z.shape[0] < 2:
             raise InputError("subsidence in a layer of one level", allowed="two levels or more")
         speed = np.abs(profile_of("subsidence", forcing.subsidence)(z)) + np.zeros(z.shape)
-        found += 2.0 * float(speed.max() / np.diff(z, axis=0).min())
-    return found + (0.0 if sides is None else float(sides.max()))
+        rates.append(np.full((1, 1, 1), 2.0 * float(speed.max() / np.diff(z, axis=0).min())))
+    return rates if sides is None else [*rates, sides[None]]
+
+
+def forcing_rate(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> float:
+    """Return the sum of the largest `forcing_rates`, s-1."""
+    return sum(float(one.max()) for one in forcing_rates(forcing, sides, levels))
+
+
+def forcing_rows(forcing: Forcing, sides: np.ndarray | None, levels: Levels, rows: tuple[int, int]) -> np.ndarray:
+    """Return the sum of `forcing_rates` in each row of points along x, the largest of each, (nz, ny), s-1."""
+    max_rates = [one.max(axis=2) for one in forcing_rates(forcing, sides, levels)]
+    return sum(max_rates, np.zeros(rows))
 
 
 def checked_steps(

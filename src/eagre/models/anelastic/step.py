@@ -121,7 +121,7 @@ class Steps(Stages):
         return largest(self.outflow())
 
     def mixing(self, dt: float) -> Place:
-        """The largest share of a difference that a closure took in the last step of dt, s, and its k and j."""
+        """Return dt times the fastest decay by a closure and forcing in the last step of dt, s, and its k and j."""
         fastest, row = largest(self.tendencies.diffusion.rates())
         return fastest * dt, row
 

@@ -141,7 +141,7 @@ class Stepper:
             return Failure(f"a Courant number of {found:.3g}, {most}, in row k = {k}", (j, 0))
         self._mixed = self.engine.strongest_mixing()
         what = f"a diffusion number of {found:.3g}, {most} in this wind"
-        return Failure(f"{what}: dt times the fastest decay by the closure's mixing", (j, 0))
+        return Failure(f"{what}: dt times the fastest decay by mixing and forcing", (j, 0))
 
     def _adapt(self, dt: float, found: float) -> None:
         """Choose the next time step from the Courant number of the last: every `WINDOW` steps, or where it is far off.

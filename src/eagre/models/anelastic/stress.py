@@ -263,6 +263,7 @@ class Layers(NamedTuple):
     """Profiles: square of the length, m2; N^2 / Pr, s-2; g / (theta_b Pr), m s-2 K-1; decay of a unit of K, m-2.
 
     cap : (1,), s-1, the fastest decay that the step bears; base : the constant part of K, m2/s
+    forcing : (nz ny,), s-1, decay by nudging, subsidence and layers at sides in rows k ny + j
     """
 
     length2: Any
@@ -271,13 +272,15 @@ class Layers(NamedTuple):
     rate: Any
     cap: Any
     base: Any
+    forcing: Any
 
 
 @cell
-def bounded(k, j, i, eddy, layers):
-    """K of the closure, at most what the step bears."""
+def bounded(k, j, i, ny, eddy, layers):
+    """K of the closure, limited to the decay that the step allows in addition to forcing; ny : rows of a level."""
     if CAPPED:
-        return min(eddy, max(layers.cap[0] / at(layers.rate, k, j, i) - layers.base, real(0.0)))
+        left = layers.cap[0] - layers.forcing[k * ny + j]
+        return min(eddy, max(left / at(layers.rate, k, j, i) - layers.base, real(0.0)))
     return eddy
 
 
@@ -291,7 +294,7 @@ def eddy_viscosity(k, j, i, v, theta, m, grid, layers, out):
         lapse = (theta[z.high, j, i] - theta[z.low, j, i]) * z.over * upward_at(m, k, j, i).z
         square -= at(layers.stability, k, j, i) + at(layers.buoyancy, k, j, i) * lapse
     eddy = at(layers.length2, k, j, i) * math.sqrt(max(square, real(0.0)))
-    out[k, j, i] = bounded(k, j, i, eddy, layers)
+    out[k, j, i] = bounded(k, j, i, out.shape[1], eddy, layers)
 
 
 @cell
@@ -299,16 +302,16 @@ def match_ground(k, j, i, u, v, layers, root_over, out):
     """K at the first level from the shear of the log law, u* / (kappa z1); region (1, ny, nx)."""
     speed = math.sqrt(u[k + 1, j, i] * u[k + 1, j, i] + v[k + 1, j, i] * v[k + 1, j, i])
     eddy = at(layers.length2, k + 1, j, i) * root_over[j, i] * speed
-    out[k + 1, j, i] = bounded(k + 1, j, i, eddy, layers)
+    out[k + 1, j, i] = bounded(k + 1, j, i, out.shape[1], eddy, layers)
 
 
 @cell
-def largest_mixing(i, mixing, base, rate, out):
-    """The largest K times the sum of 1/d^2 of a row, 1/s; region (nz ny), rows k ny + j."""
+def largest_mixing(i, mixing, base, rate, forcing, out):
+    """The largest K times the sum of 1/d^2 of a row, plus the forcing's rate, 1/s; region (nz ny), rows k ny + j."""
     ny, nx = mixing.shape[1], mixing.shape[2]
     k = i // ny
     j = i - k * ny
     most = real(0.0)
     for n in range(nx):
         most = max(most, (base + mixing[k, j, n]) * (rate[k, j, n] if TERRAIN else rate[k, 0, 0]))
-    out[i] = most
+    out[i] = most + forcing[i]

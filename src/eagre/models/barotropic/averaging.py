@@ -80,6 +80,18 @@ def vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
 
 
 @cell
+def potential_vorticity(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """q."""
+    return q[j + c.wrap_y, i + c.wrap_x]
+
+
+@cell
+def potential_vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """q of the lower layer."""
+    return q_lower[j + c.wrap_y, i + c.wrap_x]
+
+
+@cell
 def carried(j, i, psi, q, psi_lower, q_lower, tracer, c):
     """The concentration of the tracer."""
     return tracer[j + c.wrap_y, i + c.wrap_x]
@@ -93,10 +105,13 @@ def weigh_step(i, numbers, dt):
 
 FIELDS = "psi, q, psi_lower, q_lower, tracer, c"
 ALWAYS = {
-    "streamfunction": streamfunction, "vorticity": vorticity, "velocity_x": velocity_x, "velocity_y": velocity_y,
-    "speed": speed_of(FIELDS, velocity_x, velocity_y),
+    "streamfunction": streamfunction, "vorticity": vorticity, "potential_vorticity": potential_vorticity,
+    "velocity_x": velocity_x, "velocity_y": velocity_y, "speed": speed_of(FIELDS, velocity_x, velocity_y),
 }  # fmt: skip
-LOWER = {"streamfunction_lower": streamfunction_lower, "vorticity_lower": vorticity_lower}
+LOWER = {
+    "streamfunction_lower": streamfunction_lower, "vorticity_lower": vorticity_lower,
+    "potential_vorticity_lower": potential_vorticity_lower,
+}  # fmt: skip
 EVERYTHING = {**ALWAYS, **LOWER, "tracer": carried}
 QUANTITIES = Quantities(FIELDS, EVERYTHING)
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.fieldvalues import LengthField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.terrain import Crs
@@ -89,6 +89,31 @@ class TopographySection(Section):
     coriolis: Rate = Field(description="f0, 1/s", examples=[1e-4])
     depth: PositiveMetres = Field(description="mean depth", examples=["4000 m"])
 
+    def vorticity(self, grid: Grid) -> np.ndarray:
+        """Return f0 b / D at the points, (ny, nx), 1/s.
+
+        Raises
+        ------
+        InputError
+            For a height that is not below the depth, and a bed elevation instead of the height.
+        """
+        height = np.broadcast_to(self.height.at_centres(grid), grid.shape)
+        low, high = float(height.min()), float(height.max())
+        got, depth = f"height from {low:g} to {high:g} m with depth = {self.depth:g} m", self.depth
+        if low <= -depth:
+            raise InputError(
+                got, allowed=f"heights above the mean bed, from -{depth:g} to {depth:g} m",
+                fix=f'height = "... + {depth:g}"  # of an elevation of the bed',
+                problem="The topography is as deep as the mean depth, as an elevation of the bed from the sea surface.",
+            )  # fmt: skip
+        if high >= depth:
+            raise InputError(
+                got, allowed=f"below {depth:g} m; quasi-geostrophic flow needs far less",
+                fix=f'height = "minimum({0.1 * depth:g}, ...)"',
+                problem="The topography reaches the sea surface; this model has no islands.",
+            )  # fmt: skip
+        return self.coriolis / depth * height
+
 
 class LayersSection(Section):
     """Two layers in place of one."""
@@ -100,8 +125,20 @@ class LayersSection(Section):
 class InitialSection(Section):
     """The flow at the start."""
 
-    vorticity: NumberField = Field(default=FieldValue(0.0), description="vorticity, 1/s", examples=[0.0])
-    vorticity_lower: NumberField = Field(default=FieldValue(0.0), description="of the lower layer, 1/s", examples=[0.0])
+    vorticity: NumberField | None = Field(
+        default=None, description="relative vorticity, 1/s; at rest if not given", examples=["1e-6 * sin(x / 1e6)"]
+    )
+    vorticity_lower: NumberField | None = Field(
+        default=None, description="relative vorticity of the lower layer, 1/s", examples=[0.0]
+    )
+    potential_vorticity: NumberField | None = Field(
+        default=None, description="alternative to vorticity: potential vorticity without beta y and topography, 1/s",
+        examples=["1e-6 * sin(x / 1e6)"],
+    )  # fmt: skip
+    potential_vorticity_lower: NumberField | None = Field(
+        default=None, description="alternative to vorticity_lower: potential vorticity of the lower layer, 1/s",
+        examples=[0.0],
+    )  # fmt: skip
 
 
 class TracerSection(Section):
@@ -203,6 +240,7 @@ class BarotropicCase(Case):
         -------
         BarotropicVorticity
         """
+        from eagre.models.barotropic.inputs import places_of
         from eagre.models.barotropic.layers import Layers
         from eagre.models.barotropic.model import BarotropicVorticity
 
@@ -213,13 +251,12 @@ class BarotropicCase(Case):
             options["layers"] = Layers(self.layers.upper, self.layers.lower)
         if self.topography is not None:
             with self.at("topography", "height"):
-                height = self.topography.height.at_centres(grid)
-            options["topography"] = (
-                self.topography.coriolis / self.topography.depth * np.broadcast_to(height, grid.shape)
-            )
-        for name in ("vorticity", "vorticity_lower"):
-            with self.at("initial", name):
-                options[name] = getattr(self.initial, name).at_centres(grid)
+                options["topography"] = self.topography.vorticity(grid)
+        for name in type(self.initial).model_fields:
+            value = getattr(self.initial, name)
+            if value is not None:
+                with self.at("initial", name):
+                    options[name] = value.at_centres(grid)
         if self.tracer is not None:
             with self.at("tracer", "initial"):
                 options["tracer"] = np.broadcast_to(self.tracer.initial.at_centres(grid), grid.shape)
@@ -227,10 +264,11 @@ class BarotropicCase(Case):
         if self.particles is not None:
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)
+                places_of(options["particles"], grid, (self.basin.kind != "box", self.basin.kind == "periodic"))
         if self.maps is not None:
             self.check_begin("maps")
             options["averages"] = self.maps.averages()
-        with self.naming("numerics", "physics", "initial", "basin", "run", "maps"):
+        with self.naming("numerics", "physics", "layers", "initial", "basin", "run", "maps"):
             return BarotropicVorticity(
                 grid,
                 basin=self.basin.kind,

@@ -11,8 +11,10 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
-from eagre.grid import Grid
+from eagre.grid import Grid, check_metres
 from eagre.models.barotropic.setup import Setup
+
+MIN_RADIUS = 0.1  # grid spacings: deformation radii below are errors; below 1 a note says that it is not resolved
 
 
 def checked_number(name: str, value: Any, low: float = 0.0) -> float:
@@ -84,19 +86,52 @@ def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.nda
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
     axes = ((grid.x, grid.dx), (grid.y, grid.dy))
+    check_metres("particles", xy, grid, wall_points(grid, periodic))
     for k, (x, _) in enumerate(axes):
         if not periodic[k] and not ((xy[:, k] >= x[0]) & (xy[:, k] <= x[-1])).all():
             raise InputError(
                 f"particles with {'xy'[k]} from {xy[:, k].min():g} to {xy[:, k].max():g} m",
                 allowed=f"{x[0]:g} to {x[-1]:g} m: between the walls",
+                fix=f"[[{grid.x.mean():g}, {grid.y.mean():g}]]",
+                problem="A particle lies outside the basin.",
             )
     return np.stack([(xy[:, k] - x[0]) / h + periodic[k] for k, (x, h) in enumerate(axes)])
+
+
+def wall_points(grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+    """Return the mask (ny, nx) of the points on walls; periodic : of x and of y."""
+    mask = np.zeros(grid.shape, bool)
+    if not periodic[0]:
+        mask[:, [0, -1]] = True
+    if not periodic[1]:
+        mask[[0, -1]] = True
+    return mask
 
 
 def check_size(grid: Grid) -> None:
     """Refuse grids without room for two walls and a few points between them."""
     if min(grid.nx, grid.ny) < 5:
         raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
+
+
+def check_deformation_radius(setup: Setup) -> None:
+    """Raise `InputError` for a deformation radius far below the grid spacing."""
+    radius, spacing = setup.deformation_radius, max(setup.grid.dx, setup.grid.dy)
+    if radius >= MIN_RADIUS * spacing:
+        return
+    in_kilometres = 1e3 * radius >= MIN_RADIUS * spacing
+    resolved = 1e3 * radius if in_kilometres else 2.0 * spacing
+    got, fix = f"deformation_radius = {radius:.4g} m", f"deformation_radius = {resolved:.6g}"
+    if setup.layers is not None:
+        factor, layers = (radius / resolved) ** 2, setup.layers
+        got = f"upper = {layers.upper:g}, lower = {layers.lower:g} of layers, a deformation radius of {radius:.4g} m"
+        fix = f"upper = {factor * layers.upper:.4g}, lower = {factor * layers.lower:.4g}"
+    raise InputError(
+        f"{got}, {radius / spacing:.3g} of a grid spacing of {spacing:g} m",
+        allowed=f"{MIN_RADIUS:g} grid spacings or more; 1 or more to resolve it", fix=fix,
+        problem="The deformation radius is given in kilometres, but metres are needed." if in_kilometres else
+        "The deformation radius is far below the grid spacing.",
+    )  # fmt: skip
 
 
 def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int, more: int = 0) -> None:
@@ -107,7 +142,8 @@ def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int
 
 
 def check_together(setup: Setup, precision: str) -> None:
-    """Refuse options that exclude one another."""
+    """Raise `InputError` for options that exclude one another, and for a deformation radius far too small."""
+    check_deformation_radius(setup)
     if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
         raise InputError(
             'viscous = "implicit" with layers, a deformation radius, no-slip walls or no viscosity',

@@ -18,6 +18,7 @@ from eagre.models.barotropic import diagnostics
 from eagre.models.barotropic.averaging import possible
 from eagre.models.barotropic.bands import engine_for
 from eagre.models.barotropic.budget import energy_budget
+from eagre.models.barotropic.initial import initial_vorticity
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
@@ -26,6 +27,7 @@ from eagre.models.barotropic.inputs import (
     field_at_points,
     places_of,
     screening_of,
+    wall_points,
 )
 from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
@@ -94,7 +96,9 @@ class BarotropicVorticity(BaseModel):
     compensated : bool
         Keep what each step loses to rounding and add it to the next, for very small steps in single precision.
     vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
-        Initial (potential) vorticity q of the layers: Lap psi - psi / R^2 or as of `Layers`.
+        Initial relative vorticity Lap psi of the (upper) and the lower layer; the flow is at rest if not given.
+    potential_vorticity, potential_vorticity_lower : float or (ny, nx) array, 1 / s
+        Alternative to the relative vorticity: q = Lap psi - psi / R^2, or q of `Layers`, without beta y and topography.
     tracer : (ny, nx) array
         Initial concentration of a tracer that the (upper) flow carries.
     tracer_diffusivity : float, m2 / s
@@ -155,8 +159,10 @@ class BarotropicVorticity(BaseModel):
         scheme: str = "ab3",
         viscous: str = "explicit",
         compensated: bool = False,
-        vorticity: Any = 0.0,
-        vorticity_lower: Any = 0.0,
+        vorticity: Any = None,
+        vorticity_lower: Any = None,
+        potential_vorticity: Any = None,
+        potential_vorticity_lower: Any = None,
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
@@ -196,11 +202,11 @@ class BarotropicVorticity(BaseModel):
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
+        relative, potential = (vorticity, vorticity_lower), (potential_vorticity, potential_vorticity_lower)
+        start = initial_vorticity(self.setup, relative, potential)
         self._engine = engine_for(self.setup, self.device, precision)
-        upper, lower = field_at_points("vorticity", vorticity, grid), vorticity_lower
-        start = [upper, field_at_points("vorticity_lower", lower, grid)]
         self._engine.set_state(
-            start[: self._engine.count],
+            start,
             None if tracer is None else field_at_points("tracer", tracer, grid),
             None if particles is None else places_of(particles, grid, self.setup.periodic),
         )
@@ -303,6 +309,11 @@ class BarotropicVorticity(BaseModel):
         """Values of fields at points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         return {name: self.field(name)[j, i] for name in names}
+
+    @property
+    def wall_points(self) -> np.ndarray | None:
+        """Mask (ny, nx) of the points on walls, where the streamfunction is 0."""
+        return wall_points(self.grid, self.setup.periodic)
 
     @property
     def particle_positions(self) -> np.ndarray:

@@ -12,13 +12,14 @@ import numpy as np
 from eagre.fields import Variable
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import velocity
-from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark, radius_remark
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import step_remark
 
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
     Variable("vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
+    Variable("potential_vorticity", "s-1", "potential vorticity without beta y and topography"),
     Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
     Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
     Variable("speed", "m s-1", "speed", "sea_water_speed"),
@@ -26,6 +27,9 @@ ALWAYS = (
 LOWER = (
     Variable("streamfunction_lower", "m2 s-1", "streamfunction of the lower layer"),
     Variable("vorticity_lower", "s-1", "relative vorticity of the lower layer"),
+    Variable(
+        "potential_vorticity_lower", "s-1", "potential vorticity of the lower layer without beta y and topography"
+    ),
 )
 TRACER = Variable("tracer", "1", "concentration of a passive tracer")
 WIND = Variable("wind_curl", "s-2", "curl of the wind stress over density and depth", static=True)
@@ -46,6 +50,8 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
     layer = 1 if name.endswith("_lower") else 0
     if name.startswith("streamfunction"):
         return engine.points("psi", layer)
+    if name.startswith("potential_vorticity"):
+        return engine.points("q", layer)
     if name.startswith("vorticity"):
         psi, q = ([engine.points(field, k) for k in range(engine.count)] for field in ("psi", "q"))
         return relative_vorticity(setup, layer, psi, q)
@@ -71,7 +77,8 @@ def remarks_of(setup: Setup) -> list[str]:
     numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
     if setup.moving is not None:
         numbers = [f"the wind changes with time ({setup.moving.instants.name})", *numbers]
-    return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, step_remark(setup)]
+    radius = radius_remark(setup.deformation_radius, max(grid.dx, grid.dy))
+    return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_remark(setup)]
 
 
 def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:

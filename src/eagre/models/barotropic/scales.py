@@ -92,6 +92,16 @@ def layer_remark(viscosity: float, beta: float, dx: float) -> str:
     return f"{text} (Bleichrodt 2011 asks for 5)"
 
 
+def radius_remark(radius: float, spacing: float) -> list[str]:
+    """Return a note if the deformation radius is below the grid spacing, m."""
+    if radius >= spacing:
+        return []
+    return [
+        f"the deformation radius of {radius:.4g} m is {radius / spacing:.2f} grid spacings and not resolved; "
+        f"use a grid spacing of {0.5 * radius:.2g} m or less, or a rigid lid"
+    ]
+
+
 def numbers_remark(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
     """Bleichrodt's (2011) numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
     if curl == 0.0 or beta == 0.0:

@@ -46,6 +46,12 @@ class Setup:
         return self.basin != "box", self.basin == "periodic"
 
     @property
+    def deformation_radius(self) -> float:
+        """Deformation radius, m; with two layers, of the baroclinic mode; infinite for a rigid lid."""
+        screening = self.screening if self.layers is None else self.layers.screening(1)
+        return screening**-0.5 if screening > 0.0 else np.inf
+
+    @property
     def stood_on(self) -> dict[str, Basis]:
         """What the values of a state stand on."""
         layers = () if self.layers is None else (self.layers.upper, self.layers.lower)
