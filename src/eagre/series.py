@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre import tides
 from eagre.errors import InputError
+from eagre.fill_values import check_series_fill
 from eagre.given import own_array
 from eagre.names import nearest
 
@@ -60,13 +61,19 @@ class Series:
             )
         if not np.isfinite(times).all() or not np.isfinite(values).all():
             bad = int(np.argmin(np.isfinite(times) & np.isfinite(values)))
-            raise InputError(f"{self.name}: row {bad} is not finite", allowed="finite numbers only")
+            raise InputError(
+                f"{self.name}: row {bad} is not finite (t = {times[bad]:g} s, value {values[bad]:g})",
+                allowed="finite numbers only; values are linear in between, so rows without a value can be left out",
+                fix="keep = np.isfinite(values); Series(times[keep], values[keep])" if self.name == "series" else "",
+                problem="The series has missing values.",
+            )
         if times.size > 1 and (np.diff(times) <= 0).any():
             bad = int(np.argmax(np.diff(times) <= 0)) + 1
             raise InputError(
                 f"{self.name}: time {times[bad]:g} s in row {bad} after {times[bad - 1]:g} s",
                 allowed="strictly increasing times",
             )
+        check_series_fill(times, values, self.name)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
 

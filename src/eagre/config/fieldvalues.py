@@ -42,11 +42,14 @@ class RasterFile(Section):
     def at_centres(self, grid: Grid) -> np.ndarray:
         """Values at the centres of `grid`, (ny, nx)."""
         from eagre.io import raster_to_centres, read_raster
+        from eagre.io.dem import check_raster_fill
         from eagre.io.warp import around, onto
 
         place = around(grid) if not any(self.shift) else None
         options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
         rasters = [read_raster(file, around=place, **options).shifted(*self.shift) for file in self.file]
+        for raster in rasters:
+            check_raster_fill(raster)
         return raster_to_centres(onto(grid, rasters), grid, nodata=self.nodata)
 
 

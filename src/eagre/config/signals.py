@@ -13,9 +13,10 @@ from eagre.config.expressions import Expression
 from eagre.config.section import Section, check
 from eagre.config.tides import SeriesTides, check_samples
 from eagre.config.toml import literal
-from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity, unit_factor
+from eagre.config.units import DIMENSIONS, is_quantity, number_of, parse_quantity, unit_factor
 from eagre.config.values import InputFile, PositiveSeconds, Seconds, key_of
 from eagre.errors import InputError
+from eagre.fill_values import check_series_fill
 from eagre.series import Series
 
 _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
@@ -71,6 +72,8 @@ class SeriesTable(Section):
     def series(self, dimension: str) -> Series:
         """Values in SI units of `dimension`."""
         values = [parse_quantity(value, dimension, "values") for value in self.values]
+        written = [number_of(value) for value in self.values]
+        check_series_fill(np.array(self.times), np.array(written), "the table of times and values")
         return Series(np.array(self.times), np.array(values), "the table of times and values")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.fill_values import find_fill, is_fill
 from eagre.io.files import input_file
 from eagre.io.table import find_column, read_table, split_unit
 
@@ -146,4 +147,12 @@ def _checked(found: Sounding, path: Path) -> Sounding:
                 allowed=f"from {low:g} to {high:g} {unit}",
                 fix="theta in kelvin, qv in g/kg (or kg/kg with that unit in the header)",
             )
+    for what in ("u", "v"):
+        values = getattr(found, what)
+        if (fill := find_fill(values)) is not None and not (missing := is_fill(values, fill)).all():
+            raise InputError(
+                f"{path}: {what} = {fill:g} m/s at {found.z[np.argmax(missing)]:g} m", allowed="a wind at every level",
+                fix=f"the levels without {fill:g}",
+                problem=f"The sounding holds {fill:g}, a usual fill value of missing data.",
+            )  # fmt: skip
     return found
