@@ -14,6 +14,7 @@ from eagre.errors import InputError
 from eagre.fill_values import check_series_fill
 from eagre.given import own_array
 from eagre.names import nearest
+from eagre.sampling import check_resolved
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ class Series:
         Raises
         ------
         InputError
-            If the times make no series, or the function gives no finite number.
+            If the times make no series, the function gives no finite number, or the lines between samples miss it by
+            more than 2 % of its range (`eagre.sampling`).
 
         Examples
         --------
@@ -143,7 +145,13 @@ class Series:
         289
         """
         times = _instants(start, end, every, name, "sampled(function, ")
-        return cls(times, np.array([function(float(time)) for time in times]), name)
+
+        def at(moments: np.ndarray) -> np.ndarray:
+            return np.array([function(float(moment)) for moment in moments])
+
+        series = cls(times, at(times), name)
+        check_resolved(at, series.times, series.values, name)
+        return series
 
     @classmethod
     def of_tides(
@@ -175,14 +183,16 @@ class Series:
         mean : float
             Added to the sum.
         every, start : float
-            s. A line through samples a minute apart misses an M2 of 1 m by 0.01 mm, an M8 by 0.14 mm.
+            s, up to 1/20 of the shortest period. A line through samples a minute apart misses an M2 of 1 m by 0.01 mm,
+            an M8 by 0.14 mm.
         name : str
             For error messages.
 
         Raises
         ------
         InputError
-            If a constituent is not known, numbers are none, or the date of model time 0 is needed and not given.
+            If a constituent is not known, numbers are none, the date of model time 0 is needed and not given, or
+            `every` is too long for a constituent.
 
         Examples
         --------
@@ -192,6 +202,7 @@ class Series:
         """
         times = _instants(start, end, every, name, "of_tides(constituents, phases='start', ")
         wanted = tides.checked(constituents)
+        tides.check_step(wanted, every, name)
         zero, later = _phases(phases, start_date, name)
         return cls(times, mean + tides.heights(wanted, times + later, zero), name)
 
