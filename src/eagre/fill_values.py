@@ -13,12 +13,12 @@ FILL_VALUES = (
 """Usual fill values. The last one is the default of the NetCDF library for real numbers."""
 NEAR = 0.9
 """A value beyond this part of a fill value, on the same side of 0, is as large as the fill value."""
-LEAST_GAP = 3.0
+MIN_GAP_FACTOR = 3.0
 """A fill value is farther from all other values than this multiple of the largest gap between those."""
 
 
 def find_fill(values: np.ndarray) -> float | None:
-    """Return a usual fill value among finite `values` of another size; None if there is none.
+    """Return a usual fill value among finite `values` of another size, or None.
 
     A value that belongs to the data has others near or beyond it, or is reached by steps as large as others. Numbers
     are compared in single precision, as many files store them.
@@ -49,13 +49,13 @@ def _stands_out(values: np.ndarray, fill: np.float32) -> bool:
     if (np.sign(fill) * others > NEAR * abs(float(fill))).any():
         return False
     gap = np.abs(others - float(fill)).min()
-    return bool(gap > LEAST_GAP * np.diff(others).max(initial=0.0))
+    return bool(gap > MIN_GAP_FACTOR * np.diff(others).max(initial=0.0))
 
 
 def check_series_fill(times: np.ndarray, values: np.ndarray, name: str) -> None:
     """Raise `InputError` for fill values in a time series: lines would lead to them and back.
 
-    A series of one value alone is taken as it is.
+    A series of one value alone is accepted.
 
     Parameters
     ----------
@@ -72,12 +72,14 @@ def check_series_fill(times: np.ndarray, values: np.ndarray, name: str) -> None:
     if missing.all():
         return
     row = int(np.argmax(missing))
-    own = name == "series"  # made in Python
-    keep = f"keep = values != {fill:g}; Series(times[keep], values[keep])" if own else f"the rows without {fill:g}"
+    fix = f"the same rows without those of {fill:g}"
+    if name == "series":  # made in Python
+        fix = f"keep = values != {fill:g}; Series(times[keep], values[keep])"
     raise InputError(
         f"{name}: the value {fill:g} in {int(missing.sum())} of {values.size} rows, the first at "
         f"t = {times[row]:g} s (row {row}), as if it meant no data",
-        allowed="a true value in every row; values are linear in between, so rows without a value can be left out",
-        fix=f"{keep} (a true value of this size: {fill * 1.00001:.8g})",
+        allowed="true values; rows without a value can be left out, since values are linear in between (a measured "
+        f"value of this size can be written as {fill * 1.00001:.8g})",
+        fix=fix,
         problem=f"The series holds {fill:g}, a usual fill value of missing data, among values of another size.",
     )

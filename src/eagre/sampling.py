@@ -10,15 +10,15 @@ import numpy as np
 from eagre.errors import InputError
 
 MAX_ERROR = 0.02
-"""Largest error of the lines between samples, part of the range of the function."""
+"""Largest error of the lines between samples, fraction of the range of the function."""
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 FRACTIONS = tuple(sorted(k * GOLDEN % 1.0 for k in range(1, 6)))
 """Points of an interval at which function and line are compared: irrational, so that no period hides between them."""
 JUMP = 0.5
-"""A discontinuity: the other changes in an interval sum up to less than this part of the largest one."""
+"""A discontinuity: the other changes in an interval sum up to less than this fraction of the largest one."""
 ROUNDING = 1e-9  # of the largest value: errors below are rounding
-MOST_INTERVALS = 1000  # of those with the largest errors, which are searched for discontinuities
-MOST_TRIED = 100_000  # samples of a trial of a smaller step
+MAX_INTERVALS = 1000  # of those with the largest errors, which are searched for discontinuities
+MAX_TRIED = 100_000  # samples of a trial of a smaller step
 
 Function = Callable[[np.ndarray], np.ndarray]
 """Values, (n,), at times, (n,)."""
@@ -41,31 +41,33 @@ def check_resolved(function: Function, times: np.ndarray, values: np.ndarray, na
     """
     if times.size < 2:
         return
-    errors, limit, reach = _errors(function, times, values)
+    errors, limit, value_range = _errors(function, times, values)
     k = _unresolved(function, times, errors, limit)
     if k is None:
         return
     every = float(times[1] - times[0])
     first, last = float(times[max(k - 20, 0)]), float(times[min(k + 21, times.size - 1)])
-    smaller = largest_step(function, first, last, 0.5 * every, limit)
+    smaller = resolving_step(function, first, last, 0.5 * every, limit)
     raise InputError(
         f"{name} sampled with every = {every:g} s: between t = {times[k]:g} and {times[k + 1]:g} s the line is off by "
-        f"{errors[k]:.3g}, {100.0 * errors[k] / reach:.3g} % of the range of the function",
+        f"{errors[k]:.3g}, {100.0 * errors[k] / value_range:.3g} % of the range of the function",
         allowed=f"an error of {100.0 * MAX_ERROR:g} % of the range at most",
         fix="" if smaller is None else f"every = {smaller:g}",
         problem="The samples are too far apart for the function.",
     )
 
 
-def largest_step(function: Function, start: float, end: float, step: float, limit: float | None = None) -> float | None:
+def resolving_step(
+    function: Function, start: float, end: float, step: float, limit: float | None = None
+) -> float | None:
     """Return a step up to `step` that resolves a function from `start` to `end`, s, rounded down; None if none does.
 
     limit : the largest error; without it `MAX_ERROR` of the range there.
     """
-    while (end - start) / step < MOST_TRIED:
+    while (end - start) / step < MAX_TRIED:
         times = start + rounded_down(step) * np.arange(math.ceil((end - start) / rounded_down(step)) + 1)
-        errors, own, _ = _errors(function, times, function(times))
-        if _unresolved(function, times, errors, own if limit is None else limit) is None:
+        errors, default, _ = _errors(function, times, function(times))
+        if _unresolved(function, times, errors, default if limit is None else limit) is None:
             return rounded_down(step)
         step *= 0.5
     return None
@@ -81,23 +83,23 @@ def rounded_down(number: float) -> float:
 def _errors(function: Function, times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Largest error of the line in each interval, the limit of errors, and the range of the function."""
     errors, low, high = np.zeros(times.size - 1), float(values.min()), float(values.max())
-    for part in FRACTIONS:
-        between = function(times[:-1] + part * np.diff(times))
-        errors = np.fmax(errors, np.abs(between - ((1.0 - part) * values[:-1] + part * values[1:])))
+    for fraction in FRACTIONS:
+        between = function(times[:-1] + fraction * np.diff(times))
+        errors = np.fmax(errors, np.abs(between - ((1.0 - fraction) * values[:-1] + fraction * values[1:])))
         low, high = float(np.fmin.reduce(between, initial=low)), float(np.fmax.reduce(between, initial=high))
     return errors, max(MAX_ERROR * (high - low), ROUNDING * max(abs(low), abs(high))), high - low
 
 
 def _unresolved(function: Function, times: np.ndarray, errors: np.ndarray, limit: float) -> int | None:
-    """Number of the interval with the largest error above the limit that is no discontinuity; None if there is none."""
+    """Number of the interval with the largest error above the limit that is no discontinuity, or None."""
     worst = np.flatnonzero(errors > limit)
-    worst = worst[np.argsort(errors[worst])[::-1][:MOST_INTERVALS]]
+    worst = worst[np.argsort(errors[worst])[::-1][:MAX_INTERVALS]]
     if not worst.size:
         return None
-    parts = np.array([0.0, *FRACTIONS, 1.0])
-    points = times[worst, None] + parts * np.diff(times)[worst, None]
+    fractions = np.array([0.0, *FRACTIONS, 1.0])
+    points = times[worst, None] + fractions * np.diff(times)[worst, None]
     points[:, -1] = times[worst + 1]
     changes = np.abs(np.diff(function(points.ravel()).reshape(points.shape), axis=1))
-    largest = changes.max(axis=1)
-    smooth = changes.sum(axis=1) - largest >= JUMP * largest
+    jump = changes.max(axis=1)
+    smooth = changes.sum(axis=1) - jump >= JUMP * jump
     return int(worst[np.argmax(smooth)]) if smooth.any() else None

@@ -146,11 +146,11 @@ class Series:
         """
         times = _instants(start, end, every, name, "sampled(function, ")
 
-        def at(moments: np.ndarray) -> np.ndarray:
+        def function_at(moments: np.ndarray) -> np.ndarray:
             return np.array([function(float(moment)) for moment in moments])
 
-        series = cls(times, at(times), name)
-        check_resolved(at, series.times, series.values, name)
+        series = cls(times, function_at(times), name)
+        check_resolved(function_at, series.times, series.values, name)
         return series
 
     @classmethod
@@ -183,7 +183,7 @@ class Series:
         mean : float
             Added to the sum.
         every, start : float
-            s, up to 1/20 of the shortest period. A line through samples a minute apart misses an M2 of 1 m by 0.01 mm,
+            s, up to 1/20 of the shortest period. Lines between samples 60 s apart miss an M2 of 1 m by 0.01 mm,
             an M8 by 0.14 mm.
         name : str
             For error messages.

@@ -261,7 +261,8 @@ way("gyre, coriolis", "coriolis", gyre, TOPOGRAPHY.format(0.0, "VALUE", 4000.0))
 way("gyre, topography", "elevation", gyre, TOPOGRAPHY.format("VALUE", 1e-4, 4000.0))
 
 POINTS = "[basin]\nnx = 9\nlength_x = 60000.0\n"
-forms("flume, depth", "depth", some(FIELDS, "number", "expression"), flume, POINTS + "depth = FORM")
+way("flume, depth", "depth", flume, POINTS + "depth = VALUE", only="high")
+way("flume, depth by an expression", "depth", flume, POINTS + 'depth = "VALUE + 0 * x"', only="high")
 way("flume, bed", "elevation", flume, POINTS + "bed = VALUE", only="low")
 way("flume, level", "elevation", flume, POINTS + "depth = 12000.0\n[initial]\nsurface_elevation = VALUE")
 

@@ -75,7 +75,13 @@ def test_fill_values_in_series(tmp_path, way, fill):
     values[[2, 4]] = fill
     with pytest.raises((InputError, ConfigError)) as caught:
         SERIES[way](tmp_path, values)
-    for word in (f"{fill:g}", "2 of 6 rows", "t = 1200 s", "row 2", "rows without" if way != "python" else "keep = "):
+    for word in (
+        f"{fill:g}",
+        "2 of 6 rows",
+        "t = 1200 s",
+        "row 2",
+        "same rows without" if way != "python" else "keep = ",
+    ):
         assert word in str(caught.value)
 
 

@@ -90,7 +90,7 @@ class FieldValue:
     ----------
     source : float, Expression, RasterFile, ClassRaster or ZoneValues
     quantity : str
-        Key of `eagre.plausible.QUANTITIES` for the range of the values; empty if there is none.
+        Key of `eagre.plausible.QUANTITIES` for the range of the values; empty if it has no range.
     name : str
         The key, for errors.
     """
@@ -140,7 +140,7 @@ def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None
 
 
 def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> PlainValidator:
-    def made(source: Any, info: ValidationInfo) -> FieldValue:
+    def field_value(source: Any, info: ValidationInfo) -> FieldValue:
         return FieldValue(source, quantity, key_of(info))
 
     def outside_of(zones: Zones, info: ValidationInfo) -> FieldValue | None:
@@ -156,13 +156,13 @@ def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> 
             return value
         if isinstance(value, dict) and "zones" in value:
             zones = check(Zones, value, info.context)
-            return made(ZoneValues(zones, dimension or "number", outside_of(zones, info)), info)
+            return field_value(ZoneValues(zones, dimension or "number", outside_of(zones, info)), info)
         if isinstance(value, dict):
             section = ClassRaster if classes and "classes" in value else RasterFile
-            return made(check(section, value, info.context), info)
+            return field_value(check(section, value, info.context), info)
         found = number_or_expression(value, info, dimension, NAMES)
         if found is not None:
-            return made(found, info)
+            return field_value(found, info)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         tables = f"file, zones{' or classes' * classes}"
         raise InputError(

@@ -17,7 +17,7 @@ from eagre.config.units import DIMENSIONS, is_quantity, number_of, parse_quantit
 from eagre.config.values import InputFile, PositiveSeconds, Seconds, key_of
 from eagre.errors import InputError
 from eagre.fill_values import check_series_fill
-from eagre.sampling import check_resolved, largest_step
+from eagre.sampling import check_resolved, resolving_step
 from eagre.series import Series
 
 _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
@@ -201,7 +201,7 @@ def _step_of(text: str) -> float:
     """Return a time between samples, s, that resolves an expression in t over 100 minutes, a minute at most."""
     expression = Expression(text, ("t",))
     try:
-        return largest_step(lambda moments: expression(t=moments), 0.0, 6000.0, 60.0) or 60.0
+        return resolving_step(lambda moments: expression(t=moments), 0.0, 6000.0, 60.0) or 60.0
     except InputError:  # not finite somewhere
         return 60.0
 

@@ -101,8 +101,8 @@ def read_dem(
     path : path-like
         GeoTIFF (``.tif``, ``.tiff``), ESRI ASCII (``.asc``) or NetCDF (``.nc``), in projected metres.
     positive : str, optional
-        ``"up"`` for elevations, ``"down"`` for depths. Without it values count upwards, unless they are those of a
-        NetCDF variable of a name such as ``depth`` that are all positive: then `positive` is needed.
+        ``"up"`` for elevations, ``"down"`` for depths. The default is "up". It must be given for a
+        NetCDF variable of a name such as ``depth`` that has positive values only and no attribute ``positive``.
     band : int, optional
         Band of a GeoTIFF that holds several, from 1.
     vertical_offset : float
@@ -177,7 +177,7 @@ def check_raster_fill(raw: Dem, allowed: str = "values of one size, and a declar
 
 
 def _refuse_likely_depths(raw: Dem) -> None:
-    """Refuse a NetCDF variable called a depth whose values are all positive, and that does not say how they count."""
+    """Raise `InputError` for positive values of a NetCDF variable called a depth without the attribute ``positive``."""
     values = raw.elevation[np.isfinite(raw.elevation)]
     named = raw.variable is not None and raw.variable.lower() in _DEPTHS
     if raw.positive is None and named and values.size and values.min() >= 0.0 and values.max() > 0.0:
@@ -186,7 +186,7 @@ def _refuse_likely_depths(raw: Dem) -> None:
             "positive",
             allowed='positive = "down" (depths below the datum) or positive = "up" (elevations)',
             fix='positive = "down"',
-            problem="The file does not say whether its values are depths or elevations.",
+            problem="The values may be depths or elevations; the file does not declare which.",
         )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class Lattice:
         return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
 
     def at_nodes(
-        self, array: Any, missing: float | None = None, read: Callable[[Any], np.ndarray] = lambda part: part.values
+        self, array: Any, missing: float | None = None, read: Callable[[Any], np.ndarray] = lambda subset: subset.values
     ) -> np.ndarray:
         """Values at the nodes from a two-dimensional xarray array, of which only what is needed is read.
 

@@ -138,11 +138,11 @@ def _date_of_zero(name: str, path: Path) -> float | None:
     _, since, text = split_unit(name)[1].partition(" since ")
     if not since:
         return None
-    found = read_reference(text)
-    if found is None:
+    reference = read_reference(text)
+    if reference is None:
         allowed = f"an ISO date, without a zone (UTC) or with {ZONES}"
         raise InputError(f"{path}: {text.strip()!r} as a date", allowed=allowed, fix="t (s since 2026-01-31)")
-    return (found.date - datetime(1970, 1, 1)).total_seconds()
+    return (reference.date - datetime(1970, 1, 1)).total_seconds()
 
 
 def _time_column(names: list[str]) -> int:

@@ -15,7 +15,7 @@ from eagre.io.table import find_column, read_table, split_unit
 from eagre.plausible import check_plausible
 
 HECTOPASCAL = 100.0
-MOST_VAPOUR = 0.1  # kg/kg
+MAX_VAPOUR = 0.1  # kg/kg
 VAPOUR = 0.61  # theta_v = theta (1 + VAPOUR q)
 _COLUMNS = {
     "z": (("z", "height", "altitude"), {"": 1.0, "m": 1.0, "km": 1000.0}),
@@ -136,12 +136,12 @@ def _checked(found: Sounding, path: Path) -> Sounding:
     if (falls := np.flatnonzero(np.diff(found.z) <= 0.0)).size:
         k = int(falls[0])
         raise InputError(f"{path}: {found.z[k + 1]:g} m after {found.z[k]:g} m", allowed="heights that rise")
-    bad = (found.humidity < 0.0) | (found.humidity > MOST_VAPOUR)
+    bad = (found.humidity < 0.0) | (found.humidity > MAX_VAPOUR)
     if bad.any():
         k = int(np.argmax(bad))
         raise InputError(
             f"{path}: a mixing ratio of {found.humidity[k]:g} kg/kg at {found.z[k]:g} m",
-            allowed=f"from 0 to {MOST_VAPOUR:g} kg/kg",
+            allowed=f"from 0 to {MAX_VAPOUR:g} kg/kg",
             fix="qv in g/kg (or kg/kg with that unit in the header)",
         )
     for what, values, quantity in (

@@ -34,21 +34,21 @@ def read_reference(text: str) -> Reference | None:
     match = _DATE.fullmatch(text)
     if match is None:
         return None
-    year, month, day, hour, minute = (int(part or 0) for part in match.groups()[:5])
+    year, month, day, hour, minute = (int(digits or 0) for digits in match.groups()[:5])
     zone = match["zone"]
-    ahead = _offset(zone)
-    if ahead is None:
+    offset = _offset(zone)
+    if offset is None:
         return None
     try:
         start = datetime(year, month, day, hour, minute)
-        date = start + timedelta(seconds=float(match[6] or 0.0)) - ahead
+        date = start + timedelta(seconds=float(match[6] or 0.0)) - offset
     except (ValueError, OverflowError):
         return None
     return Reference(date, bool(zone.strip()))
 
 
 def _offset(zone: str) -> timedelta | None:
-    """How far a time zone is ahead of UTC; None for what is no zone."""
+    """Return the offset of a time zone from UTC, positive in the east; None for an unknown zone."""
     text = zone.strip()
     if text.upper() in ("", "Z", "UTC", "GMT"):
         return timedelta(0)
@@ -63,8 +63,8 @@ def _offset(zone: str) -> timedelta | None:
         return None
     if hours > 24 or minutes > 59:
         return None
-    ahead = timedelta(hours=hours, minutes=minutes)
-    return -ahead if match[1] == "-" else ahead
+    offset = timedelta(hours=hours, minutes=minutes)
+    return -offset if match[1] == "-" else offset
 
 
 def without_zone(units: str) -> str | None:
@@ -73,7 +73,7 @@ def without_zone(units: str) -> str | None:
     match = _DATE.fullmatch(text)
     if not since or match is None or not match["zone"].strip():
         return units
-    found = read_reference(text)
-    if found is None:
+    reference = read_reference(text)
+    if reference is None:
         return None
-    return f"{unit} since {found.date.isoformat(sep=' ')}"
+    return f"{unit} since {reference.date.isoformat(sep=' ')}"

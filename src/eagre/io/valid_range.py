@@ -11,8 +11,8 @@ import numpy as np
 def valid_range(variable: Any) -> tuple[float, float]:
     """Lowest and highest valid value of a variable as it is unpacked; infinite where its file says none.
 
-    The attributes are of packed values. Following the NetCDF User Guide (attribute conventions), attributes in real
-    numbers of a variable that is packed in whole numbers are taken for unpacked ones.
+    The attributes are of packed values. Following the NetCDF User Guide (attribute conventions), attributes of real
+    type of a variable that is packed as integers refer to unpacked values.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def valid_range(variable: Any) -> tuple[float, float]:
     packed = np.dtype(variable.encoding.get("dtype", variable.dtype))
     scale = float(variable.encoding.get("scale_factor", 1.0))
     offset = float(variable.encoding.get("add_offset", 0.0))
-    given = next(one.dtype for one in (pair, *bounds, np.zeros(0, packed)) if one is not None)
-    if (scale, offset) == (1.0, 0.0) or (packed.kind in "iu" and given.kind == "f"):
+    attribute = next(one.dtype for one in (pair, *bounds, np.zeros(0, packed)) if one is not None)
+    if (scale, offset) == (1.0, 0.0) or (packed.kind in "iu" and attribute.kind == "f"):
         return low, high
     slack = 0.5 * abs(scale) if packed.kind in "iu" else 0.0  # unpacking rounds
     ends = sorted((low * scale + offset, high * scale + offset))
@@ -39,19 +39,19 @@ def valid_range(variable: Any) -> tuple[float, float]:
 
 def without_invalid(values: Any, variable: Any) -> np.ndarray:
     """Values of a variable as float64, NaN where they lie outside of its valid range."""
-    found = np.asarray(values, np.float64)
+    unpacked = np.asarray(values, np.float64)
     low, high = valid_range(variable)
     if low == -math.inf and high == math.inf:
-        return found
-    return np.where((found < low) | (found > high), np.nan, found)
+        return unpacked
+    return np.where((unpacked < low) | (unpacked > high), np.nan, unpacked)
 
 
 def _numbers(variable: Any, name: str, count: int) -> np.ndarray | None:
-    """An attribute as an array of `count` numbers of the type of the file; None if it is absent or no numbers."""
-    given = variable.attrs.get(name)
-    if given is None:
+    """An attribute as an array of `count` numbers of the type of the file; None if it is absent or not numeric."""
+    attribute = variable.attrs.get(name)
+    if attribute is None:
         return None
-    array = np.atleast_1d(np.asarray(given))
+    array = np.atleast_1d(np.asarray(attribute))
     if array.dtype.kind not in "iuf" or array.size != count or not np.isfinite(array).all():
         return None
     packed = np.dtype(variable.encoding.get("dtype", variable.dtype))

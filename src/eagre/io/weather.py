@@ -242,7 +242,7 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
 
 
 def _trusted(record: Any, variable: Any, what: str) -> np.ndarray:
-    """Values of a record, NaN outside of the valid range of its variable; refuses fill values that are not declared."""
+    """Return values of a record, NaN outside of the valid range; raise `InputError` for undeclared fill values."""
     values = without_invalid(record.values, variable)
     fill = find_fill(values[np.isfinite(values)])
     if fill is not None:

@@ -41,9 +41,9 @@ def date_of(units: str, seconds: float) -> str:
 
 
 def date_of_zero(units: str) -> datetime.datetime | None:
-    """The reference in ``"seconds since ..."`` as UTC; None where there is none."""
-    found = read_reference(units.partition("since")[2])
-    return None if found is None else found.date
+    """The reference in ``"seconds since ..."`` as UTC, or None."""
+    reference = read_reference(units.partition("since")[2])
+    return None if reference is None else reference.date
 
 
 def time_unit(span: float) -> tuple[str, float]:

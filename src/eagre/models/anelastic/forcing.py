@@ -84,7 +84,7 @@ class Forcing:
         return found
 
     def check(self, z: Array, stratified: bool, scalars: tuple[str, ...]) -> None:
-        """Refuse profiles that end below the top, implausible values at heights, m, and a field that there is not."""
+        """Raise `InputError` for profiles that end below the top, implausible values and unknown fields; z in m."""
         check_tops(list(self.profiles().items()), float(z.max()))
         self._check_values(z)
         targets = {} if self.nudging is None else self.nudging.targets()
@@ -98,7 +98,7 @@ class Forcing:
             raise InputError("nudging without a profile", allowed="a profile of u, v, theta or a scalar", fix="u = 5.0")
 
     def _check_values(self, z: Array) -> None:
-        """Refuse winds and temperatures outside of their plausible ranges at heights, m, and in tables."""
+        """Raise `InputError` for implausible winds and temperatures at heights, m, and in tables."""
         profiles = self.profiles()
         for name, (key, quantity) in RANGES.items():
             if name in profiles:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import DepthField, ElevationField, FieldValue, NumberField
+from eagre.config.fieldvalues import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.signals import Signal, signal
@@ -58,7 +58,7 @@ class BasinSection(Section):
     periodic: Annotated[str, one_of("none", "x", "y", "both")] = Field(
         default="none", description="none (walls all round), x, y or both", examples=["x"]
     )
-    depth: DepthField | None = Field(
+    depth: LengthField | None = Field(
         default=None, description="depth of still water, metres, above 0 everywhere", examples=[0.4]
     )
     bed: ElevationField | None = Field(
