@@ -11,8 +11,10 @@ import numpy as np
 
 from eagre import tides
 from eagre.errors import InputError
+from eagre.fill_values import check_series_fill
 from eagre.given import own_array
 from eagre.names import nearest
+from eagre.sampling import check_resolved
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +62,19 @@ class Series:
             )
         if not np.isfinite(times).all() or not np.isfinite(values).all():
             bad = int(np.argmin(np.isfinite(times) & np.isfinite(values)))
-            raise InputError(f"{self.name}: row {bad} is not finite", allowed="finite numbers only")
+            raise InputError(
+                f"{self.name}: row {bad} is not finite (t = {times[bad]:g} s, value {values[bad]:g})",
+                allowed="finite numbers only; values are linear in between, so rows without a value can be left out",
+                fix="keep = np.isfinite(values); Series(times[keep], values[keep])" if self.name == "series" else "",
+                problem="The series has missing values.",
+            )
         if times.size > 1 and (np.diff(times) <= 0).any():
             bad = int(np.argmax(np.diff(times) <= 0)) + 1
             raise InputError(
                 f"{self.name}: time {times[bad]:g} s in row {bad} after {times[bad - 1]:g} s",
                 allowed="strictly increasing times",
             )
+        check_series_fill(times, values, self.name)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
 
@@ -127,7 +135,8 @@ class Series:
         Raises
         ------
         InputError
-            If the times make no series, or the function gives no finite number.
+            If the times make no series, the function gives no finite number, or the lines between samples miss it by
+            more than 2 % of its range (`eagre.sampling`).
 
         Examples
         --------
@@ -136,7 +145,13 @@ class Series:
         289
         """
         times = _instants(start, end, every, name, "sampled(function, ")
-        return cls(times, np.array([function(float(time)) for time in times]), name)
+
+        def function_at(moments: np.ndarray) -> np.ndarray:
+            return np.array([function(float(moment)) for moment in moments])
+
+        series = cls(times, function_at(times), name)
+        check_resolved(function_at, series.times, series.values, name)
+        return series
 
     @classmethod
     def of_tides(
@@ -168,14 +183,16 @@ class Series:
         mean : float
             Added to the sum.
         every, start : float
-            s. A line through samples a minute apart misses an M2 of 1 m by 0.01 mm, an M8 by 0.14 mm.
+            s, up to 1/20 of the shortest period. Lines between samples 60 s apart miss an M2 of 1 m by 0.01 mm,
+            an M8 by 0.14 mm.
         name : str
             For error messages.
 
         Raises
         ------
         InputError
-            If a constituent is not known, numbers are none, or the date of model time 0 is needed and not given.
+            If a constituent is not known, numbers are none, the date of model time 0 is needed and not given, or
+            `every` is too long for a constituent.
 
         Examples
         --------
@@ -185,6 +202,7 @@ class Series:
         """
         times = _instants(start, end, every, name, "of_tides(constituents, phases='start', ")
         wanted = tides.checked(constituents)
+        tides.check_step(wanted, every, name)
         zero, later = _phases(phases, start_date, name)
         return cls(times, mean + tides.heights(wanted, times + later, zero), name)
 

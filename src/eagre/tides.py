@@ -17,7 +17,9 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.names import did_you_mean
+from eagre.sampling import rounded_down
 
+MIN_SAMPLES = 20  # per period: lines between samples are then off by up to 1.2 % of an amplitude
 NOON_2000 = np.datetime64("2000-01-01T12:00", "us")
 HOURS = 876_600.0  # in a Julian century
 LONGITUDES = {  # mean longitudes, degrees: at noon of 2000-01-01, a century, a century squared
@@ -139,6 +141,26 @@ def checked(constituents: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
     if not found:
         raise InputError("no constituents", allowed="one or more", fix='{"M2": (1.2, 143.0)}')
     return found
+
+
+def check_step(constituents: Mapping[str, tuple[float, float]], every: float, name: str) -> None:
+    """Raise `InputError` if samples `every` s apart do not resolve constituents: `MIN_SAMPLES` per period at least.
+
+    Between samples h apart a line misses a constituent of amplitude A and period T by up to A (1 - cos(pi h / T)).
+    """
+    periods = {one: 360.0 * 3600.0 / speed(one) for one, (amplitude, _) in constituents.items() if amplitude > 0.0}
+    shortest = min(periods, key=lambda one: periods[one], default=None)
+    if shortest is None or every <= periods[shortest] / MIN_SAMPLES:
+        return
+    error = sum(a * (1.0 - math.cos(math.pi * min(every / periods[n], 1.0))) for n, (a, _) in constituents.items() if a)
+    raise InputError(
+        f"{name}: every = {every:g} s for {shortest} of period {periods[shortest]:.0f} s; the lines between samples "
+        f"are off by up to {error:.3g}",
+        allowed=f"{MIN_SAMPLES} samples or more per period of the fastest constituent: every up to "
+        f"{periods[shortest] / MIN_SAMPLES:.0f} s",
+        fix=f"every = {rounded_down(periods[shortest] / MIN_SAMPLES):g}",
+        problem="The samples are too far apart for the constituents.",
+    )
 
 
 def _turned(line: Line, angles: Mapping[str, Any]) -> Any:

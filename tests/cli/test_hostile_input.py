@@ -105,7 +105,7 @@ pattern = "x < 5"
 [sources.coriolis]
 latitude = 45.0
 [sources.wind_stress]
-x = { expression = "0.1 * sin(t)", every = "1 s" }
+x = { expression = "0.1 * sin(t)", every = "0.2 s" }
 [numerics]
 cfl = 0.2
 theta = 1.3

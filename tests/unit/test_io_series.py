@@ -103,7 +103,10 @@ def test_unknown_column_names_the_nearest(tmp_path):
         ("Zeit;q\n31.01.2026 00:00;1\n31.01.2026 01:00;1\n", "'31.01.2026 00:00' as a number or a date(.|\n)*ISO 8601"),
         ("time,q\n01/31/2026 12:00 AM,1\n", "'01/31/2026 12:00 AM' as a number or a date"),
         ("time,q\n00:00,1\n06:00,2\n", "'00:00' as a number or a date"),
-        ("time,q\n0,1\n60,-999\n90,-999\n", "-999 in 2 of 3 rows, the first at t = 60 s, as if it meant no data"),
+        (
+            "time,q\n0,1\n60,-999\n90,-999\n",
+            "-999 in 2 of 3 rows, the first at t = 60 s .row 1., as if it meant",
+        ),
     ],
 )
 def test_faults_say_where(tmp_path, text, message):

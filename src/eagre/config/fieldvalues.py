@@ -17,6 +17,7 @@ from eagre.config.values import ClassTable, InputFiles, NoData, Shift, key_of
 from eagre.config.zones import Zones, ZoneValues
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.plausible import check_plausible
 
 NAMES = ("x", "y", "bed")
 """Names in expressions for fields at centres: coordinates, m, and bed elevation, m."""
@@ -39,14 +40,19 @@ class RasterFile(Section):
         default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres, as in [bed]"
     )
 
-    def at_centres(self, grid: Grid) -> np.ndarray:
-        """Values at the centres of `grid`, (ny, nx)."""
+    def at_centres(self, grid: Grid, quantity: str = "", name: str = "value") -> np.ndarray:
+        """Values at the centres of `grid`, (ny, nx); of a `quantity` with a plausible range, as in the file."""
         from eagre.io import raster_to_centres, read_raster
+        from eagre.io.dem import check_raster_fill
         from eagre.io.warp import around, onto
 
         place = around(grid) if not any(self.shift) else None
         options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
         rasters = [read_raster(file, around=place, **options).shifted(*self.shift) for file in self.file]
+        for raster in rasters:
+            check_raster_fill(raster)
+            if quantity:
+                check_plausible(quantity, raster.elevation, name, raster.name)
         return raster_to_centres(onto(grid, rasters), grid, nodata=self.nodata)
 
 
@@ -70,6 +76,7 @@ class ClassRaster(Section):
         from eagre.io.warp import around, onto
 
         table, place = read_class_table(self.table), around(grid)
+        check_plausible("manning", list(table.values()), "n", f"the table {self.table}")
         rasters = [read_raster(file, around=place, band=self.band, variable=self.variable) for file in self.classes]
         values = values_of_classes(onto(grid, rasters, nearest=True), table, f"the table {self.table}")
         return raster_to_centres(values, grid, nodata=self.nodata)
@@ -82,9 +89,15 @@ class FieldValue:
     Parameters
     ----------
     source : float, Expression, RasterFile, ClassRaster or ZoneValues
+    quantity : str
+        Key of `eagre.plausible.QUANTITIES` for the range of the values; empty if it has no range.
+    name : str
+        The key, for errors.
     """
 
     source: float | Expression | RasterFile | ClassRaster | ZoneValues
+    quantity: str = ""
+    name: str = "value"
 
     def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
         """The number, or an array of shape (ny, nx).
@@ -94,10 +107,23 @@ class FieldValue:
         grid : Grid
         bed : (ny, nx) array or float
             Bed elevation at centres, m, for expressions that use ``bed``.
+
+        Raises
+        ------
+        InputError
+            For values outside of the plausible range of the quantity.
         """
+        values = self._at_centres(grid, bed)
+        if self.quantity:
+            check_plausible(self.quantity, values, self.name)
+        return values
+
+    def _at_centres(self, grid: Grid, bed: np.ndarray | float) -> float | np.ndarray:
         if isinstance(self.source, Expression):
             return self.source(x=grid.x[None, :], y=grid.y[:, None], bed=bed)
-        if isinstance(self.source, RasterFile | ClassRaster):
+        if isinstance(self.source, RasterFile):
+            return self.source.at_centres(grid, self.quantity, self.name)
+        if isinstance(self.source, ClassRaster):
             return self.source.at_centres(grid)
         if isinstance(self.source, ZoneValues):
             return self.source.at_centres(grid, bed)
@@ -113,7 +139,10 @@ def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None
     return None
 
 
-def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
+def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> PlainValidator:
+    def field_value(source: Any, info: ValidationInfo) -> FieldValue:
+        return FieldValue(source, quantity, key_of(info))
+
     def outside_of(zones: Zones, info: ValidationInfo) -> FieldValue | None:
         try:
             return None if zones.outside == "error" else read(zones.outside, info)
@@ -127,13 +156,13 @@ def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
             return value
         if isinstance(value, dict) and "zones" in value:
             zones = check(Zones, value, info.context)
-            return FieldValue(ZoneValues(zones, dimension or "number", outside_of(zones, info)))
+            return field_value(ZoneValues(zones, dimension or "number", outside_of(zones, info)), info)
         if isinstance(value, dict):
             section = ClassRaster if classes and "classes" in value else RasterFile
-            return FieldValue(check(section, value, info.context))
+            return field_value(check(section, value, info.context), info)
         found = number_or_expression(value, info, dimension, NAMES)
         if found is not None:
-            return FieldValue(found)
+            return field_value(found, info)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         tables = f"file, zones{' or classes' * classes}"
         raise InputError(
@@ -146,8 +175,11 @@ def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
 
 
 LengthField = Annotated[FieldValue, _field("length")]
+ElevationField = Annotated[FieldValue, _field("length", quantity="elevation")]
+DepthField = Annotated[FieldValue, _field("length", quantity="depth")]
 SpeedField = Annotated[FieldValue, _field("speed")]
-StressField = Annotated[FieldValue, _field("stress")]
+StressField = Annotated[FieldValue, _field("stress", quantity="wind_stress")]
 PressureField = Annotated[FieldValue, _field("pressure")]
 NumberField = Annotated[FieldValue, _field(None)]
-ManningField = Annotated[FieldValue, _field(None, classes=True)]
+ManningField = Annotated[FieldValue, _field(None, classes=True, quantity="manning")]
+ChezyField = Annotated[FieldValue, _field(None, quantity="chezy")]

@@ -13,9 +13,11 @@ from eagre.config.expressions import Expression
 from eagre.config.section import Section, check
 from eagre.config.tides import SeriesTides, check_samples
 from eagre.config.toml import literal
-from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity, unit_factor
+from eagre.config.units import DIMENSIONS, is_quantity, number_of, parse_quantity, unit_factor
 from eagre.config.values import InputFile, PositiveSeconds, Seconds, key_of
 from eagre.errors import InputError
+from eagre.fill_values import check_series_fill
+from eagre.sampling import check_resolved, resolving_step
 from eagre.series import Series
 
 _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
@@ -71,11 +73,16 @@ class SeriesTable(Section):
     def series(self, dimension: str) -> Series:
         """Values in SI units of `dimension`."""
         values = [parse_quantity(value, dimension, "values") for value in self.values]
+        written = [number_of(value) for value in self.values]
+        check_series_fill(np.array(self.times), np.array(written), "the table of times and values")
         return Series(np.array(self.times), np.array(values), "the table of times and values")
 
 
 class SeriesExpression(Section):
-    """An expression in the time t (seconds), sampled and then linear in between."""
+    """An expression in the time t (seconds), sampled and then linear in between.
+
+    Lines that miss the expression by more than 2 % of its range between samples are an error; `every` must be shorter.
+    """
 
     expression: str = Field(description="arithmetic in t, seconds", examples=["0.5 * sin(2 * pi * t / 44712)"])
     every: PositiveSeconds = Field(description="the time between samples", examples=["60 s"])
@@ -89,8 +96,10 @@ class SeriesExpression(Section):
         """Samples from `start` to `end`, s."""
         check_samples(start, end, self.every)
         count = max(2, int(np.ceil((end - start) / self.every - 1e-9)) + 1)
-        times = start + self.every * np.arange(count)
-        return Series(times, Expression(self.expression, ("t",))(t=times), f'"{self.expression}"')
+        times, expression = start + self.every * np.arange(count), Expression(self.expression, ("t",))
+        series = Series(times, expression(t=times), f'"{self.expression}"')
+        check_resolved(lambda moments: expression(t=moments), series.times, series.values, series.name)
+        return series
 
 
 Source = SeriesFile | SeriesTable | SeriesExpression | SeriesTides
@@ -146,7 +155,7 @@ def signal(dimension: str) -> PlainValidator:
             raise InputError(
                 f'{key} = "{value}"',
                 allowed="an expression in t in a table that says how often it is sampled",
-                fix=f'{key} = {{expression = "{value}", every = "60 s"}}',
+                fix=f'{key} = {{expression = "{value}", every = {_step_of(value):g}}}',
             )
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             return Signal(parse_quantity(value, dimension, key_of(info)), dimension)
@@ -186,6 +195,15 @@ def _in_time(text: str) -> bool:
     except InputError:
         return False
     return True
+
+
+def _step_of(text: str) -> float:
+    """Return a time between samples, s, that resolves an expression in t over 100 minutes, a minute at most."""
+    expression = Expression(text, ("t",))
+    try:
+        return resolving_step(lambda moments: expression(t=moments), 0.0, 6000.0, 60.0) or 60.0
+    except InputError:  # not finite somewhere
+        return 60.0
 
 
 StressSignal = Annotated[Signal, signal("stress")]

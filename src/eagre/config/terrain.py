@@ -104,8 +104,10 @@ class BedSection(Section):
     )
     value: Metres | None = Field(default=None, description="the same elevation everywhere, metres", examples=[0.0])
     expression: str | None = Field(default=None, description="arithmetic in x and y, metres", examples=["0.01 * x"])
-    positive: Literal["up", "down"] = Field(
-        default="up", description="up (elevations) or down (depths)", examples=["up"]
+    positive: Literal["up", "down"] | None = Field(
+        default=None,
+        description="up (elevations, the default) or down (depths); needed for depths that the file does not declare",
+        examples=["up"],
     )
     nodata: NoData = Field(default="error", description='"error" or a number, metres, for cells without a value')
     crests: Literal["keep", "mean"] = Field(

@@ -47,7 +47,9 @@ class SeriesTides(Section):
         description=f"{_PHASES}: greenwich, start (of the run) or a date", examples=["greenwich"]
     )
     mean: float | str = Field(default=0.0, description="added to the sum", examples=["10 cm"])
-    every: PositiveSeconds = Field(default=60.0, description="the time between samples", examples=["60 s"])
+    every: PositiveSeconds = Field(
+        default=60.0, description="the time between samples, 1/20 of the shortest period at most", examples=["60 s"]
+    )
 
     def checked(self, dimension: str) -> dict[str, tuple[float, float]]:
         """Amplitudes in SI units of `dimension` and lags; `InputError` if one is none."""

@@ -212,6 +212,12 @@ def is_quantity(text: str) -> bool:
     )
 
 
+def number_of(value: float | str) -> float:
+    """Return the number of a quantity as it is written, without its unit."""
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return float(value if match is None else match[1])
+
+
 def decimal_point(text: str) -> str | None:
     """A number with a decimal comma, with or without a unit, with a point instead; None for any other text."""
     match = _COMMA.fullmatch(text)

@@ -13,7 +13,14 @@ from pydantic import Field, model_validator
 from eagre.config.case import Case
 from eagre.config.conditions import BoundariesSection, InsidePlace
 from eagre.config.cyclone import CycloneSection
-from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
+from eagre.config.fieldvalues import (
+    DepthField,
+    ElevationField,
+    FieldValue,
+    NumberField,
+    PressureField,
+    SpeedField,
+)
 from eagre.config.lines import LinesSection
 from eagre.config.maps import MapsSection
 from eagre.config.problems import Key
@@ -35,8 +42,10 @@ if TYPE_CHECKING:
 class InitialSection(Section):
     """The water at the start."""
 
-    surface_elevation: LengthField | None = Field(default=None, description="surface elevation, metres", examples=[0.0])
-    depth: LengthField | None = Field(default=None, description="water depth, metres", examples=[1.0])
+    surface_elevation: ElevationField | None = Field(
+        default=None, description="surface elevation, metres", examples=[0.0]
+    )
+    depth: DepthField | None = Field(default=None, description="water depth, metres", examples=[1.0])
     velocity_x: SpeedField = Field(default=FieldValue(0.0), description="velocity to the east, m/s", examples=[0.0])
     velocity_y: SpeedField = Field(default=FieldValue(0.0), description="velocity to the north, m/s", examples=[0.0])
 

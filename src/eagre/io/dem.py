@@ -12,17 +12,18 @@ from shlex import quote
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.fill_values import find_fill, is_fill
 from eagre.io.esri_ascii import is_esri_ascii, read_esri_ascii
 from eagre.io.files import input_file
 from eagre.io.geotiff import read_geotiff
 from eagre.io.netcdf_raster import read_netcdf_raster
-from eagre.io.nodata import hidden_nodata
 from eagre.io.raster import Around, Dem, refuse_degrees
 from eagre.plausible import QUANTITIES
 
 __all__ = ["Dem", "read_dem", "read_raster"]
 
 _NAMES = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
+_DEPTHS = ("depth", "depths", "bathymetry", "bathy", "water_depth", "deptho")
 _OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fathom", "fathoms", "inch")
 
 
@@ -82,7 +83,7 @@ def read_raster(
 def read_dem(
     path: str | os.PathLike[str],
     *,
-    positive: str = "up",
+    positive: str | None = None,
     band: int | None = None,
     vertical_offset: float = 0.0,
     variable: str | None = None,
@@ -99,8 +100,9 @@ def read_dem(
     ----------
     path : path-like
         GeoTIFF (``.tif``, ``.tiff``), ESRI ASCII (``.asc``) or NetCDF (``.nc``), in projected metres.
-    positive : str
-        ``"up"`` for elevations, ``"down"`` for depths.
+    positive : str, optional
+        ``"up"`` for elevations, ``"down"`` for depths. The default is "up". It must be given for a
+        NetCDF variable of a name such as ``depth`` that has positive values only and no attribute ``positive``.
     band : int, optional
         Band of a GeoTIFF that holds several, from 1.
     vertical_offset : float
@@ -124,9 +126,9 @@ def read_dem(
     ------
     InputError
         For a missing file, degrees, feet, rotated rasters, nodata numbers that the file does not declare,
-        and a `positive` that contradicts the file.
+        a `positive` that contradicts the file, and depths or elevations that the file does not tell apart.
     """
-    if positive not in ("up", "down"):
+    if positive not in (None, "up", "down"):
         raise InputError(
             f"positive = {positive!r}", allowed='"up" (elevations) or "down" (depths)', fix='positive = "up"'
         )
@@ -136,6 +138,9 @@ def read_dem(
     if not (isinstance(vertical_offset, (int, float, np.number)) and math.isfinite(vertical_offset)):
         raise InputError(f"vertical_offset = {vertical_offset!r}", allowed="a number of metres", fix="offset = 0.0")
     raw = read_raster(path, band=band, variable=variable, names=_NAMES, record=record, around=around)
+    if positive is None:
+        _refuse_likely_depths(raw)
+        positive = "up"
     if raw.positive not in (None, positive):
         raise InputError(
             f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",
@@ -158,19 +163,44 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
         raise InputError(f"{raw.name}: no data in any of its {raw.elevation.size} cells", allowed="a bed elevation")
     relief = QUANTITIES["elevation"]
     impossible = values[(sign * values < relief.minimum) | (sign * values > relief.maximum)]
+    allowed = f"elevations in metres from {relief.minimum:g} to {relief.maximum:g}, and a declared nodata value"
     if impossible.size:
-        suspect = float(impossible[np.argmax(np.abs(impossible))])
-    else:
-        found = hidden_nodata(values)
-        if found is None:
-            return
-        suspect = found
-    count = int((values == suspect).sum())
-    raise InputError(
-        f"{raw.name}: the value {suspect:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
-        allowed=f"elevations in metres from {relief.minimum:g} to {relief.maximum:g}, and a declared nodata value",
-        fix=f"gdal_translate -a_nodata {suspect:g} {quote(raw.name)} {quote(Path(raw.name).stem)}_marked.tif",
-    )
+        raise _undeclared(raw, float(impossible[np.argmax(np.abs(impossible))]), allowed)
+    check_raster_fill(raw, allowed)
+
+
+def check_raster_fill(raw: Dem, allowed: str = "values of one size, and a declared nodata value") -> None:
+    """Raise `InputError` for usual fill values that the file does not declare."""
+    fill = find_fill(raw.elevation[np.isfinite(raw.elevation)])
+    if fill is not None:
+        raise _undeclared(raw, fill, allowed)
+
+
+def _refuse_likely_depths(raw: Dem) -> None:
+    """Raise `InputError` for positive values of a NetCDF variable called a depth without the attribute ``positive``."""
+    values = raw.elevation[np.isfinite(raw.elevation)]
+    named = raw.variable is not None and raw.variable.lower() in _DEPTHS
+    if raw.positive is None and named and values.size and values.min() >= 0.0 and values.max() > 0.0:
+        raise InputError(
+            f"{raw.name}: the variable {raw.variable} from {values.min():g} to {values.max():g}, without the attribute "
+            "positive",
+            allowed='positive = "down" (depths below the datum) or positive = "up" (elevations)',
+            fix='positive = "down"',
+            problem="The values may be depths or elevations; the file does not declare which.",
+        )  # fmt: skip
+
+
+def _undeclared(raw: Dem, value: float, allowed: str) -> InputError:
+    """The error for a nodata number that a file does not declare, with the command that declares it."""
+    count = int(is_fill(raw.elevation, value).sum())
+    marked = f"{quote(Path(raw.name).stem)}_marked"
+    fix = f"gdal_translate -a_nodata {value:g} {quote(raw.name)} {marked}.tif"
+    if raw.variable is not None:
+        fix = f"ncatted -a _FillValue,{raw.variable},o,f,{value:g} {quote(raw.name)} {marked}.nc"
+    return InputError(
+        f"{raw.name}: the value {value:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
+        allowed=allowed, fix=fix,
+    )  # fmt: skip
 
 
 def _refuse_likely_degrees(raw: Dem) -> None:

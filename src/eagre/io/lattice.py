@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,9 +80,12 @@ class Lattice:
         directions = None if crs is None else _directions(grid, crs, node_x, node_y, degrees)
         return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
 
-    def at_nodes(self, array: Any, missing: float | None = None) -> np.ndarray:
+    def at_nodes(
+        self, array: Any, missing: float | None = None, read: Callable[[Any], np.ndarray] = lambda subset: subset.values
+    ) -> np.ndarray:
         """Values at the nodes from a two-dimensional xarray array, of which only what is needed is read.
 
+        read : gives the values of a part of the array.
         missing : what stands for values that the array does not have; without it the nodes around have none either.
         """
         count_y, count_x = array.shape
@@ -89,7 +93,7 @@ class Lattice:
         west, east = (0, count_x) if self.closed else (int(self.columns.min()), int(self.columns.max()) + 2)
         cut_y = slice(count_y - high, count_y - low) if self.flips[0] else slice(low, high)
         cut_x = slice(count_x - east, count_x - west) if self.flips[1] else slice(west, east)
-        values = np.asarray(array[cut_y, cut_x].values, np.float64)
+        values = np.asarray(read(array[cut_y, cut_x]), np.float64)
         values = values[:: -1 if self.flips[0] else 1, :: -1 if self.flips[1] else 1]
         if missing is not None:
             values = np.where(np.isnan(values), missing, values)

@@ -17,6 +17,8 @@ from eagre.errors import InputError
 from eagre.io.files import choose, listing
 from eagre.io.grid_mapping import LENGTHS, crs_of, true_degrees
 from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, turned
+from eagre.io.time_units import ZONES, without_zone
+from eagre.io.valid_range import without_invalid
 
 UNLOCKED = {"locking": False}
 """Of HDF5: all that have a file open have to agree."""
@@ -32,7 +34,6 @@ _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
 def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
     """An xarray.Dataset; a file that cannot be read, in parts or at all, is an `InputError`."""
     import h5py
-    import xarray
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -40,7 +41,9 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
             if not _is_classic(path):
                 with h5py.File(path, "r", **UNLOCKED) as file:  # h5netcdf leaves a half-made object where this fails
                     list(file.attrs)
-            dataset = xarray.open_dataset(path, **_engine(path), **options)
+            dataset = _with_dates(path, **options)
+        except InputError:
+            raise
         except (ValueError, OSError, RuntimeError, KeyError, TypeError, AttributeError, IndexError) as error:
             traceback.clear_frames(error.__traceback__)  # they hold what was opened, which complains when it goes
             gc.collect(1)
@@ -50,6 +53,29 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
             yield dataset
         except (OSError, RuntimeError) as error:
             raise _unreadable(path, error) from error
+
+
+def _with_dates(path: Path, decode_times: bool = True, **options: Any) -> Any:
+    """An xarray.Dataset whose dates are UTC: xarray drops time zones without a sign."""
+    import xarray
+
+    dataset = xarray.open_dataset(path, decode_times=False, **_engine(path), **options)
+    if not decode_times:
+        return dataset
+    try:
+        for name, variable in dataset.variables.items():
+            units = variable.attrs.get("units")
+            if isinstance(units, str) and (utc := without_zone(units)) != units:
+                if utc is None:
+                    raise InputError(
+                        f"{path}: {name} in {units!r}", allowed=f"a date with {ZONES}, or without a zone (UTC)",
+                        problem="The time zone is not known.",
+                    )  # fmt: skip
+                variable.attrs["units"] = utc
+        return xarray.decode_cf(dataset, mask_and_scale=False, decode_coords=False, **options)
+    except BaseException:
+        dataset.close()
+        raise
 
 
 def kept_open(path: Path) -> Any:
@@ -104,7 +130,7 @@ def read_netcdf_raster(
     Parameters
     ----------
     path : Path
-        The file. Fill values become NaN; scale and offset are applied.
+        The file. Fill values and values outside of the valid range become NaN; scale and offset are applied.
     variable : str, optional
         Name of the variable; needed only where the file holds several that could be meant.
     names : sequence of str
@@ -125,14 +151,15 @@ def read_netcdf_raster(
         If no or several variables fit, the coordinates are missing, uneven or in degrees.
     """
     with open_netcdf(path, decode_times=False) as dataset:
-        array = dataset[_choose_variable(dataset, variable, names, path, record)]
+        variable = _choose_variable(dataset, variable, names, path, record)
+        array = dataset[variable]
         array = (array if record is None else _at_record(array, record, path)).squeeze(drop=True)
         y_name, x_name = _axes(array, path)
         array = array.transpose(y_name, x_name)
         attributes = dict(array.attrs)
         crs = crs_of(dataset, array, path)
         x, y = dataset[x_name], dataset[y_name]
-        values = np.asarray(array.values, dtype=np.float64)
+        values = without_invalid(array.values, dataset[variable])
         degrees = is_degrees(x)
         if degrees and around is None:
             middle = (float(np.mean(x.values)), float(np.mean(y.values)))
@@ -148,7 +175,8 @@ def read_netcdf_raster(
         values, x0 = turned(values, x0, dx, around)
     centre = (x0 + 0.5 * values.shape[1] * dx, y0 + 0.5 * values.shape[0] * dy)
     text = metric_crs(crs, str(path), centre, dx, around)
-    return Dem(values, x0, y0, dx, dy, text, str(path), attributes.get("units") or None, _positive(attributes))
+    units, positive = attributes.get("units") or None, _positive(attributes)
+    return Dem(values, x0, y0, dx, dy, text, str(path), units, positive, variable)
 
 
 def _positive(attributes: dict[str, Any]) -> str | None:

@@ -37,6 +37,8 @@ class Dem:
         Units of the values where the file tells them.
     positive : str, optional
         ``"up"`` or ``"down"`` where it is known.
+    variable : str, optional
+        Name of the variable of a NetCDF file.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Dem:
     name: str = "DEM"
     units: str | None = None
     positive: str | None = None
+    variable: str | None = None
 
     def __post_init__(self) -> None:
         values = np.ascontiguousarray(self.elevation, dtype=np.float64)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.fill_values import check_series_fill
 from eagre.io.files import choose, input_file, listing
 from eagre.io.netcdf_raster import open_netcdf
-from eagre.io.nodata import hidden_nodata
 from eagre.io.table import Table, find_column, parse_date, read_table, split_unit
+from eagre.io.time_units import ZONES, read_reference
+from eagre.io.valid_range import without_invalid
 from eagre.series import Series
 
 _SECONDS = {
@@ -75,21 +77,9 @@ def read_series(
         times, first, values, unit = _from_table(read_table(full), time, value)
     if first is not None:
         times = times + _shift(first, float(times[0]), origin, need_start, full)
-    _refuse_hidden_nodata(times, values, full)
+    check_series_fill(times, values, str(full))
     factor = scale(unit) if callable(scale) else float(scale)
     return Series(times, values * factor, str(full))
-
-
-def _refuse_hidden_nodata(times: np.ndarray, values: np.ndarray, path: Path) -> None:
-    """Refuse numbers that gauges write where they measured nothing: a line would lead down to them and up again."""
-    found = hidden_nodata(values)
-    missing = values == found
-    if found is not None and not missing.all():
-        raise InputError(
-            f"{path}: the value {found:g} in {missing.sum()} of {values.size} rows, the first at "
-            f"t = {times[missing][0]:g} s, as if it meant no data",
-            allowed="a true value in every row (remove rows without one)",
-        )
 
 
 def _shift(zero: float, earliest: float, origin: float | None, need_start: bool, path: Path) -> float:
@@ -148,9 +138,11 @@ def _date_of_zero(name: str, path: Path) -> float | None:
     _, since, text = split_unit(name)[1].partition(" since ")
     if not since:
         return None
-    if parse_date(text.strip()) is None:
-        raise InputError(f"{path}: {text.strip()!r} as a date", allowed="an ISO date", fix="t (s since 2026-01-31)")
-    return _seconds_of(text.strip())
+    reference = read_reference(text)
+    if reference is None:
+        allowed = f"an ISO date, without a zone (UTC) or with {ZONES}"
+        raise InputError(f"{path}: {text.strip()!r} as a date", allowed=allowed, fix="t (s since 2026-01-31)")
+    return (reference.date - datetime(1970, 1, 1)).total_seconds()
 
 
 def _time_column(names: list[str]) -> int:
@@ -198,7 +190,7 @@ def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
                 f"{path}: no times {name!r} for {value}", allowed="a 1-D time coordinate", fix='time = "time"'
             )
         unit = str(array.attrs.get("units", ""))
-        return *_netcdf_times(dataset[name], path), np.asarray(array.values, dtype=np.float64), unit
+        return *_netcdf_times(dataset[name], path), without_invalid(array.values, array), unit
 
 
 def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None]:

@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.fill_values import find_fill, is_fill
 from eagre.io.files import input_file
 from eagre.io.table import find_column, read_table, split_unit
+from eagre.plausible import check_plausible
 
 HECTOPASCAL = 100.0
+MAX_VAPOUR = 0.1  # kg/kg
 VAPOUR = 0.61  # theta_v = theta (1 + VAPOUR q)
 _COLUMNS = {
     "z": (("z", "height", "altitude"), {"": 1.0, "m": 1.0, "km": 1000.0}),
@@ -95,8 +98,7 @@ def _input_sounding(path: Path, lines: list[tuple[int, list[str]]]) -> Sounding:
     if len(rows) < 2:
         raise InputError(f"{path}: one line", allowed="a line of the surface, and one a level")
     pressure, theta, humidity = rows[0]
-    if not 100.0 <= pressure <= 1200.0:
-        raise InputError(f"{path}: a surface pressure of {pressure:g}", allowed="hPa, from 100 to 1200")
+    check_plausible("surface_pressure", HECTOPASCAL * pressure, "pressure", f"{path} (its first line is in hPa)")
     levels = np.array(rows[1:])
     if levels[0, 0] > 0.0:
         levels = np.vstack([[0.0, theta, humidity, *levels[0, 3:]], levels])
@@ -134,16 +136,24 @@ def _checked(found: Sounding, path: Path) -> Sounding:
     if (falls := np.flatnonzero(np.diff(found.z) <= 0.0)).size:
         k = int(falls[0])
         raise InputError(f"{path}: {found.z[k + 1]:g} m after {found.z[k]:g} m", allowed="heights that rise")
-    for what, values, low, high, unit in (
-        ("theta", found.theta, 100.0, 2000.0, "K"),
-        ("a mixing ratio", found.humidity, 0.0, 0.1, "kg/kg"),
-    ):
-        bad = (values < low) | (values > high)
-        if bad.any():
-            k = int(np.argmax(bad))
+    bad = (found.humidity < 0.0) | (found.humidity > MAX_VAPOUR)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise InputError(
+            f"{path}: a mixing ratio of {found.humidity[k]:g} kg/kg at {found.z[k]:g} m",
+            allowed=f"from 0 to {MAX_VAPOUR:g} kg/kg",
+            fix="qv in g/kg (or kg/kg with that unit in the header)",
+        )
+    for what, values, quantity in (
+        ("theta", found.theta, "potential_temperature"), ("u", found.u, "wind"), ("v", found.v, "wind"),
+    ):  # fmt: skip
+        check_plausible(quantity, values, what, str(path))
+    for what in ("u", "v"):
+        values = getattr(found, what)
+        if (fill := find_fill(values)) is not None and not (missing := is_fill(values, fill)).all():
             raise InputError(
-                f"{path}: {what} of {values[k]:g} {unit} at {found.z[k]:g} m",
-                allowed=f"from {low:g} to {high:g} {unit}",
-                fix="theta in kelvin, qv in g/kg (or kg/kg with that unit in the header)",
-            )
+                f"{path}: {what} = {fill:g} m/s at {found.z[np.argmax(missing)]:g} m", allowed="a wind at every level",
+                fix=f"the levels without {fill:g}",
+                problem=f"The sounding holds {fill:g}, a usual fill value of missing data.",
+            )  # fmt: skip
     return found

@@ -6,12 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.fill_values import find_fill, is_fill
 from eagre.grid import Grid
 from eagre.io import weather_units as units
 from eagre.io.files import choose, input_file, listing
@@ -21,6 +23,7 @@ from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
 from eagre.io.raster import parse_crs
 from eagre.io.record_parts import LEAST_RAIN, Kind, Part, joined
 from eagre.io.record_times import bounds_of, model_bounds, model_times
+from eagre.io.valid_range import without_invalid
 from eagre.moving import MovingField
 
 VERSIONS = "expver"
@@ -231,9 +234,26 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     def record(k: int, factor: float) -> np.ndarray:
         scale = read.factor * factor
         missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
-        return lattice.at_nodes(_version(held[{other[0]: k}], f"{name}, record {k + 1}", path), missing) * scale
+        here = f"{name}, record {k + 1}"
+        trusted = partial(_trusted, variable=kept[name], what=f"{path}: {here}")
+        return lattice.at_nodes(_version(held[{other[0]: k}], here, path), missing, trusted) * scale
 
     return Part(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
+
+
+def _trusted(record: Any, variable: Any, what: str) -> np.ndarray:
+    """Return values of a record, NaN outside of the valid range; raise `InputError` for undeclared fill values."""
+    values = without_invalid(record.values, variable)
+    fill = find_fill(values[np.isfinite(values)])
+    if fill is not None:
+        count = int(is_fill(values, fill).sum())
+        raise InputError(
+            f"{what}: the value {fill:g} at {count} of {values.size} places, as if it meant no data",
+            allowed="values of one size, and a declared fill value",
+            fix=f"ncatted -a _FillValue,{variable.name},o,f,{fill:g} old.nc new.nc",
+            problem=f"The file holds {fill:g}, a usual fill value of missing data, which it does not declare.",
+        )
+    return values
 
 
 def _version(record: Any, what: str, path: Path) -> Any:

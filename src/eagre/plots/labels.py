@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eagre.io.table import parse_date
+from eagre.io.time_units import read_reference
 
 
 def label_of(attributes: Mapping[Any, Any], name: str) -> str:
@@ -41,8 +41,9 @@ def date_of(units: str, seconds: float) -> str:
 
 
 def date_of_zero(units: str) -> datetime.datetime | None:
-    """The reference in ``"seconds since ..."``, without a zone; None where there is none."""
-    return parse_date(units.partition("since")[2].strip().replace(" UTC", "Z"))
+    """The reference in ``"seconds since ..."`` as UTC, or None."""
+    reference = read_reference(units.partition("since")[2])
+    return None if reference is None else reference.date
 
 
 def time_unit(span: float) -> tuple[str, float]:

@@ -50,7 +50,7 @@ class AtmosphereSection(Section):
         default=0.0, description="N of the ambient air, 1/s; 0 is neutral", examples=[0.01]
     )
     reference_frequency: Rate = Field(
-        default=0.0, description="N of the reference of anelastic air, 1/s; 0 is isentropic", ge=0, examples=[0.01]
+        default=0.0, description="N of the reference of anelastic air, 1/s; 0 is isentropic", examples=[0.01]
     )
     surface_pressure: Pressure = Field(default=REFERENCE_PRESSURE, description="at z = 0, Pa", examples=["1000 hPa"])
     density: float = Field(default=1.0, description="of air that is not anelastic, kg/m3", gt=0, examples=[1.0])

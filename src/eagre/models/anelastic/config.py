@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import FieldValue, LengthField
+from eagre.config.fieldvalues import ElevationField, FieldValue
 from eagre.config.section import Section
 from eagre.config.terrain import Crs
 from eagre.config.values import (
@@ -82,7 +82,7 @@ class DomainSection(Section):
         description="distinct, or duplicated: nx, ny and levels of periodic axes count a last point that repeats the "
         "first, as in EULAG; a run has the distinct ones",
     )
-    ground: LengthField | None = Field(
+    ground: ElevationField | None = Field(
         default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
     )
 

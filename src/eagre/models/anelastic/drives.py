@@ -82,7 +82,7 @@ def checked_drives(
     closure = closure and of_type("closure", closure, Smagorinsky, "Smagorinsky()")
     if drive.geostrophic is not None and coriolis == 0.0:
         raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
-    drive.check(float(levels.height[-1]), stratified, scalars)
+    drive.check(levels.z, stratified, scalars)
     ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
     sides = checked_side_absorber(side_absorber, grid)
     rates = forcing_rows(drive, sides, levels, (levels.height.size, grid.ny))

@@ -10,8 +10,18 @@ import numpy as np
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.models.anelastic.profiles import Exponential, Profile, check_tops
+from eagre.plausible import check_plausible
 
 Array = np.ndarray
+RANGES = {
+    "geostrophic_wind_x": ("geostrophic_u", "wind"),
+    "geostrophic_wind_y": ("geostrophic_v", "wind"),
+    "subsidence": ("subsidence", "wind"),
+    "nudging_u": ("u of the nudging", "wind"),
+    "nudging_v": ("v of the nudging", "wind"),
+    "nudging_theta": ("theta of the nudging", "potential_temperature"),
+}
+"""Names in errors and quantities of `eagre.plausible`, by the names of profiles."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +83,10 @@ class Forcing:
             found |= {f"nudging_{name}": one for name, one in self.nudging.targets().items()}
         return found
 
-    def check(self, height: float, stratified: bool, scalars: tuple[str, ...]) -> None:
-        """Refuse profiles that end below the top, m, and what drives a field that there is not."""
-        check_tops(list(self.profiles().items()), height)
+    def check(self, z: Array, stratified: bool, scalars: tuple[str, ...]) -> None:
+        """Raise `InputError` for profiles that end below the top, implausible values and unknown fields; z in m."""
+        check_tops(list(self.profiles().items()), float(z.max()))
+        self._check_values(z)
         targets = {} if self.nudging is None else self.nudging.targets()
         if not stratified and (self.heating is not None or "theta" in targets):
             raise InputError("heating or nudging of theta in incompressible flow", allowed="air that is buoyant",
@@ -85,6 +96,14 @@ class Forcing:
             raise InputError(f"nudging of {missing[0]!r}", allowed=", ".join(known))
         if self.nudging is not None and not targets:
             raise InputError("nudging without a profile", allowed="a profile of u, v, theta or a scalar", fix="u = 5.0")
+
+    def _check_values(self, z: Array) -> None:
+        """Raise `InputError` for implausible winds and temperatures at heights, m, and in tables."""
+        profiles = self.profiles()
+        for name, (key, quantity) in RANGES.items():
+            if name in profiles:
+                check_plausible(quantity, profiles[name](z) + np.zeros(z.shape), key)
+                check_plausible(quantity, getattr(profiles[name], "values", np.zeros(0)), key)
 
 
 def profile_of(name: str, value: float | Profile) -> Profile:

@@ -17,6 +17,7 @@ from eagre.errors import InputError, MemoryNeededError
 from eagre.given import of_type, own_array
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.setup import Setup
+from eagre.plausible import check_plausible
 
 SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
 WIDEST = 14  # rows of neighbours that a band holds at most
@@ -91,6 +92,7 @@ def checked_levels(levels: Any, height: float | None, ground: Any, grid: Grid, p
     hill = np.full(grid.shape, float(hill)) if hill.ndim == 0 else hill
     if hill.shape != grid.shape or not np.isfinite(hill).all():
         raise InputError(f"ground of shape {hill.shape}", allowed=f"finite heights of shape {grid.shape}, m")
+    check_plausible("elevation", hill, "ground")
     if not hill.any():
         return Levels(heights)
     if not hill.max() < heights[-1]:
@@ -235,6 +237,8 @@ def checked_start(
     found = {
         name: checked_volume(f"velocity {name}", one, setup.shape) for name, one in zip("uvw", velocity, strict=True)
     }
+    for name, values in found.items():
+        check_plausible("wind", values, f"velocity {name}")
     heat = checked_perturbation(setup, theta, perturbation)
     if setup.stratified:
         found["theta"] = heat

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import LengthField, NumberField
+from eagre.config.fieldvalues import ElevationField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.terrain import Crs
@@ -29,6 +29,7 @@ from eagre.config.values import (
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic.wind_section import WindSection
+from eagre.plausible import check_plausible
 
 if TYPE_CHECKING:
     from eagre.models.barotropic.model import BarotropicVorticity
@@ -85,7 +86,7 @@ class NondimensionalSection(Section):
 class TopographySection(Section):
     """The bed under the flow."""
 
-    height: LengthField = Field(description="height of the bed above its mean, metres", examples=["500"])
+    height: ElevationField = Field(description="height of the bed above its mean, metres", examples=["500"])
     coriolis: Rate = Field(description="f0, 1/s", examples=[1e-4])
     depth: PositiveMetres = Field(description="mean depth", examples=["4000 m"])
 
@@ -250,6 +251,9 @@ class BarotropicCase(Case):
         if self.layers is not None:
             options["layers"] = Layers(self.layers.upper, self.layers.lower)
         if self.topography is not None:
+            for name, quantity in (("coriolis", "coriolis"), ("depth", "depth")):
+                with self.at("topography", name):
+                    check_plausible(quantity, getattr(self.topography, name), name)
             with self.at("topography", "height"):
                 options["topography"] = self.topography.vorticity(grid)
         for name in type(self.initial).model_fields:

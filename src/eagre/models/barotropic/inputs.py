@@ -13,6 +13,7 @@ from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, check_metres
 from eagre.models.barotropic.setup import Setup
+from eagre.plausible import check_plausible
 
 MIN_RADIUS = 0.1  # grid spacings: deformation radii below are errors; below 1 a note says that it is not resolved
 
@@ -68,10 +69,17 @@ def curl_of_stress(
     Raises
     ------
     InputError
-        For another shape, and for values that are not finite.
+        For another shape, and for values that are not finite or no plausible stress.
     """
-    along_x = _slope(field_at_points("stress_y", stress_y, grid), grid.dx, 1, periodic[0])
-    return along_x - _slope(field_at_points("stress_x", stress_x, grid), grid.dy, 0, periodic[1])
+    along_x, along_y = field_at_points("stress_x", stress_x, grid), field_at_points("stress_y", stress_y, grid)
+    for name, values in (("stress_x", along_x), ("stress_y", along_y)):
+        check_plausible("wind_stress", values, name)
+    return curl_at_points(along_x, along_y, grid, periodic)
+
+
+def curl_at_points(along_x: np.ndarray, along_y: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+    """Curl of a vector field at the points, (ny, nx); see `curl_of_stress`."""
+    return _slope(along_y, grid.dx, 1, periodic[0]) - _slope(along_x, grid.dy, 0, periodic[1])
 
 
 def _slope(a: np.ndarray, spacing: float, axis: int, periodic: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ from eagre.backend.cells import cell, real
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.barotropic.inputs import curl_of_stress, field_at_points
+from eagre.models.barotropic.inputs import curl_at_points, field_at_points
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
 from eagre.moving import Instants, MovingField, Nodes
@@ -160,7 +160,7 @@ def moving_curl(
 
     def read(k: int) -> np.ndarray:
         x, y = (at_points(one, one.checked(one.read(k), k), grid) for one in (stress_x, stress_y))
-        return curl_of_stress(x, y, grid, periodic) / over
+        return curl_at_points(x, y, grid, periodic) / over
 
     return MovingField(stress_x.instants, Nodes(*cells), read, "curl of the stress", np.inf, "s-2")
 

@@ -17,6 +17,7 @@ from eagre.config.values import InputFiles, NoData, PositiveMetres, quantity
 from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair, weather_of
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.plausible import check_plausible
 from eagre.series import Series
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
 
@@ -115,6 +116,9 @@ class WindSection(Section):
         """The model's `wind_curl` for a run to `end`, s: a number or map, or what changes with time."""
         from eagre.models.barotropic.wind import moving_curl, varying_curl
 
+        if self.depth is not None:
+            with at("wind", "depth"):
+                check_plausible("depth", self.depth, "depth")
         if self.weather is not None:
             assert self.depth is not None
             with at("wind", "weather", "file"):
@@ -138,6 +142,8 @@ class WindSection(Section):
         assert self.depth is not None
         over = self.density * self.depth
         if self.stress is not None:
+            with at("wind", "stress"):
+                check_plausible("wind_stress", self.stress, "stress")
             height = (grid.ny - 1) * grid.dy
             curl = -np.pi * self.stress / (over * height) * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
             return np.repeat(curl[:, None], grid.nx, axis=1)

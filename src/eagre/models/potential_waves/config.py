@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.fieldvalues import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.signals import Signal, signal
@@ -61,7 +61,7 @@ class BasinSection(Section):
     depth: LengthField | None = Field(
         default=None, description="depth of still water, metres, above 0 everywhere", examples=[0.4]
     )
-    bed: LengthField | None = Field(
+    bed: ElevationField | None = Field(
         default=None,
         description="in place of depth: elevation of the bed, metres, positive up; still water is at 0",
         examples=[-0.4],
@@ -84,7 +84,7 @@ class BasinSection(Section):
 class InitialSection(Section):
     """The surface at the start: elevation and potential, or a wave."""
 
-    surface_elevation: LengthField = Field(
+    surface_elevation: ElevationField = Field(
         default=FieldValue(0.0), description="elevation, metres", examples=["0.05 * cos(pi * x / 10)"]
     )
     surface_potential: NumberField = Field(default=FieldValue(0.0), description="potential on it, m2/s", examples=[0.0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from eagre.config.fieldvalues import ManningField, NumberField
+from eagre.config.fieldvalues import ChezyField, ManningField, NumberField
 from eagre.config.section import Section
 from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, Viscosity, one_of
 from eagre.config.water import WaterCase
@@ -27,7 +27,7 @@ class BedFrictionSection(Section):
     """Bed friction: Manning's n or Chezy's C."""
 
     manning: ManningField | None = Field(default=None, description="Manning's n, s m-1/3", examples=[0.03])
-    chezy: NumberField | None = Field(default=None, description="Chezy's C, m1/2 s-1", examples=[60.0])
+    chezy: ChezyField | None = Field(default=None, description="Chezy's C, m1/2 s-1", examples=[60.0])
 
     @model_validator(mode="after")
     def _one_law(self) -> BedFrictionSection:
