@@ -102,7 +102,7 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
     try:
         kept = merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
     try:
         path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

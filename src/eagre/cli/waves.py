@@ -156,10 +156,11 @@ def _line_of_gauges(path: Path) -> tuple[str, np.ndarray]:
     import numpy as np
 
     from eagre.errors import InputError
+    from eagre.io.files import read_values
     from eagre.plots.reading import open_dataset
 
     with open_dataset(path) as dataset:
-        x, y = (np.asarray(dataset[name].values, np.float64) for name in "xy")
+        x, y = (read_values(dataset[name], path).astype(np.float64) for name in "xy")
     if x.size < 2:
         raise InputError(
             f"{x.size} gauge in {path}", allowed="two gauges or more in a line",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.files import choose, input_file, listing
+from eagre.io.files import choose, input_file, listing, read_values
 from eagre.io.netcdf_raster import open_netcdf
 from eagre.io.nodata import hidden_nodata
 from eagre.io.table import Table, find_column, parse_date, read_table, split_unit
@@ -198,7 +198,7 @@ def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
                 f"{path}: no times {name!r} for {value}", allowed="a 1-D time coordinate", fix='time = "time"'
             )
         unit = str(array.attrs.get("units", ""))
-        return *_netcdf_times(dataset[name], path), np.asarray(array.values, dtype=np.float64), unit
+        return *_netcdf_times(dataset[name], path), read_values(array, path, "NetCDF file").astype(np.float64), unit
 
 
 def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None]:

@@ -14,7 +14,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import weather_units as units
-from eagre.io.files import choose, input_file, listing
+from eagre.io.files import choose, input_file, listing, reading
 from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
 from eagre.io.lattice import Lattice, moved
 from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
@@ -231,7 +231,8 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     def record(k: int, factor: float) -> np.ndarray:
         scale = read.factor * factor
         missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
-        return lattice.at_nodes(_version(held[{other[0]: k}], f"{name}, record {k + 1}", path), missing) * scale
+        with reading(path, "weather file", f"record {k + 1} of the variable {name}"):
+            return lattice.at_nodes(_version(held[{other[0]: k}], f"{name}, record {k + 1}", path), missing) * scale
 
     return Part(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
 
