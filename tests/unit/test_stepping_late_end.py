@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from small_models import small
 
 KINDS = ("shallow-water", "shallow-water-adi", "barotropic", "potential-waves", "anelastic")

@@ -186,7 +186,11 @@ def output_file(
     """
     full = Path(path).expanduser().absolute()
     if full.is_dir() and not (full.suffix.lower() == ".zarr" and is_store(full)):
-        raise InputError(f"{what} {full}: a folder", allowed="a file name")
+        inside = Path(path) / f"NAME{suffixes[0]}"
+        fix = f"{what} {inside}" if what.startswith("-") else f'"{inside}"'
+        problem = "The output is a folder, and a file is written."
+        allowed = f"a file name that ends in {' or '.join(suffixes)}"
+        raise InputError(f"{what} {full}: a folder", allowed=allowed, fix=fix, problem=problem)
     if full.suffix.lower() not in suffixes:
         name = full.name and Path(path).with_suffix(suffixes[0])
         fix = f"{what} {name}" if what.startswith("-") else f'"{name}"'
