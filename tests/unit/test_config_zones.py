@@ -162,7 +162,7 @@ name = "spring"
         ([], "", "without a feature"),
         ([("Polygon", [POND], {"n": 0.02})], ', layer = "a"', "layer with files that hold several"),
         ([("Polygon", [POND], {"n": 0.02})], ', outside = "2 m"', "write: +outside = 2"),
-        ([("Polygon", "here", {"n": 0.02})], "", "1, a Polygon of here"),
+        ([("Polygon", "here", {"n": 0.02})], "", "1, a Polygon of 'here'"),
         ([("MultiPolygon", [[POND], [[[None, 2.0], *POND[1:]]]], {"n": 0.02})], "", "1, a MultiPolygon of"),
         ([("Polygon", [[[1.0], *POND[1:]]], {"n": 0.02})], "", "1, a Polygon of"),
         ([("Polygon", [[[math.nan, 2.0], *POND[1:]]], {"n": 0.02})], "", "1, a Polygon of"),

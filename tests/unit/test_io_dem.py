@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
+from eagre.grid import Grid
 from eagre.io import Dem, dem_to_corners, grid_from_dem, read_dem, read_raster
 from eagre.io.raster import parse_crs, warp_line
 
@@ -557,3 +558,64 @@ def test_commands_to_write_can_be_copied_whatever_the_name(tmp_path):
     words = shlex.split(error.value.fix)
     assert words[0] == "gdalwarp" and words[-2:] == [str(path), str(tmp_path / "my bed_utm.tif")]
     assert f'crs = "{words[2]}"' in error.value.allowed
+
+
+# -- one row or one column -------------------------------------------------------------------------------
+
+
+def write_line(path, values):
+    """A raster of cells of 2 m; a NetCDF file has no cell size but the spacing of its coordinates."""
+    import rasterio
+    import xarray
+
+    ny, nx = values.shape
+    if path.suffix == ".asc":
+        rows = "\n".join(" ".join(f"{value:.3f}" for value in row) for row in values[::-1])
+        path.write_text(f"ncols {nx}\nnrows {ny}\nxllcorner 0\nyllcorner 0\ncellsize 2\n{rows}\n")
+    elif path.suffix == ".tif":
+        options = {"driver": "GTiff", "width": nx, "height": ny, "count": 1, "dtype": "float64", "crs": "EPSG:32633"}
+        with rasterio.open(path, "w", transform=rasterio.Affine(2, 0, 0, 0, -2, 2 * ny), **options) as target:
+            target.write(values[::-1], 1)
+    else:
+        axes = {"y": 2.0 * np.arange(ny) + 1.0, "x": 2.0 * np.arange(nx) + 1.0}
+        xarray.Dataset({"z": (("y", "x"), values)}, axes).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (1, 1)])
+@pytest.mark.parametrize("name", ["bed.asc", "bed.tif"])
+def test_a_raster_of_one_row_or_column(tmp_path, name, shape):
+    """Linear along it, the same across it, as far as the middles of the last cells."""
+    values = -1.0 - 0.1 * np.arange(shape[0] * shape[1], dtype=float).reshape(shape)
+    dem = read_dem(write_line(tmp_path / name, values))
+    assert np.allclose(dem.elevation, values, rtol=0.0, atol=1e-12)
+    assert dem.extent == (0.0, 2.0 * shape[1], 0.0, 2.0 * shape[0])
+    grid = Grid(2 * shape[1], 2 * shape[0], 1.0, 1.0, crs=dem.crs)
+    along = np.meshgrid(np.arange(grid.nx + 1.0), np.arange(grid.ny + 1.0))[int(shape[0] > 1)]
+    exact = -1.0 - 0.1 * np.clip(0.5 * (along - 1.0), 0.0, values.size - 1.0)
+    assert np.allclose(dem_to_corners(dem, grid, crests="mean"), exact, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((1, 6), "y"), ((6, 1), "x"), ((1, 1), "x")])
+def test_a_netcdf_raster_of_one_row_or_column_has_no_cell_size(tmp_path, shape, axis):
+    path = write_line(tmp_path / "bed.nc", -np.ones(shape))
+    for record in (None, -1):
+        with pytest.raises(InputError, match=f"The cell size along {axis} is unknown"):
+            read_dem(path if record is None else with_time(path), record=record)
+
+
+def with_time(path):
+    import xarray
+
+    other = path.with_name("over_time.nc")
+    with xarray.open_dataset(path) as dataset:
+        dataset.expand_dims(time=[0.0]).to_netcdf(other, engine="h5netcdf")
+    return other
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (6, 2), (2, 2)])
+def test_a_netcdf_raster_of_two_rows_or_columns(tmp_path, shape):
+    values = -1.0 - 0.1 * np.arange(shape[0] * shape[1], dtype=float).reshape(shape)
+    path = write_line(tmp_path / "bed.nc", values)
+    for dem in (read_dem(path), read_dem(with_time(path)), read_dem(with_time(path), record=1)):
+        assert np.array_equal(dem.elevation, values) and (dem.dx, dem.dy) == (2.0, 2.0)

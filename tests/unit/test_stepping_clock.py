@@ -9,6 +9,7 @@ import pytest
 
 from eagre.kernels.bits import to_bits
 from eagre.stepping import clock as ck
+from eagre.stepping.substeps import begin_attempt
 
 
 def plain(cell):
@@ -156,3 +157,15 @@ def test_every_word_of_the_clock_has_a_place_of_its_own():
     words = ("T DT UNTIL STEPS REDONE COURANT DT_MIN DT_MAX RUNNING ACCEPTED FAILED CFL LIMIT STEPS_LEFT TOLERANCE "
              "PARITY FREE ATTEMPTED NEXT_UNTIL NEXT_STEPS").split()  # fmt: skip
     assert sorted(getattr(ck, word) for word in words) == list(range(ck.SIZE))
+
+
+@pytest.mark.parametrize("until", [1e8, 1e15, 1e300])
+@pytest.mark.parametrize(("now", "dt", "failed"), [(0.0, 1e-6, 0.0), (1e6, 1e-6, 0.0), (1e15, 5.0, 2.0)])
+def test_a_late_end_does_not_make_a_step_collapse(now, until, dt, failed):
+    """A step has collapsed where the time cannot hold it (spacing of numbers at 1e15: 0.125), however late the end."""
+    clock = ready(until=until)
+    plain(ck.choose)(clock, 0.25 / dt, now, max(until, now), 0.25, 2.0 * dt)
+    assert clock[ck.FAILED] == failed
+    clock = ready(until=until)
+    plain(begin_attempt)(clock, dt, now, max(until, now))  # of schemes that are split into sweeps
+    assert clock[ck.FAILED] == failed

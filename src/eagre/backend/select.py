@@ -77,10 +77,12 @@ def select(device: str | Device = "auto") -> Device:
     """
     if isinstance(device, Device):
         return device
-    if not isinstance(device, str) or "," in device:
+    if (isinstance(device, str) and "," in device) or isinstance(device, (list, tuple, Group)):
         raise InputError(
             f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
         )
+    if not isinstance(device, str):
+        raise _no_device(device)
     if device == "cpu":
         return _cpu()
     match = re.fullmatch(r"cuda(?::(\d+))?", device)
@@ -91,7 +93,16 @@ def select(device: str | Device = "auto") -> Device:
         return _cuda(int(match.group(1) or 0))
     if device == "auto":
         return _cuda(0) if cuda_problem() is None else _cpu()
-    raise InputError(f"device = {device!r}", allowed='"auto", "cpu", "cuda" or "cuda:N"', fix='device = "auto"')
+    raise _no_device(device)
+
+
+def _no_device(device: object) -> InputError:
+    return InputError(
+        f"device = {device!r}",
+        allowed='"auto", "cpu", "cuda", "cuda:N" or a device of eagre',
+        fix='device = "auto"',
+        problem="This value names no device.",
+    )
 
 
 def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Device | Group:
@@ -112,7 +123,10 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
     """
     if isinstance(device, Group):
         return device
-    named = device.split(",") if isinstance(device, str) else [device] if isinstance(device, Device) else list(device)
+    several = device.split(",") if isinstance(device, str) else device
+    named = list(several) if isinstance(several, (list, tuple)) else [device]
+    if not named or (len(named) > 1 and not all(isinstance(one, (str, Device)) for one in named)):
+        raise _no_device(device)
     wanted = [name.strip() if isinstance(name, str) else name for name in named]
     if len(wanted) == 1:
         return select(wanted[0])

@@ -13,7 +13,7 @@ def animate(
     file: Annotated[Path, typer.Argument(help="Output of eagre run with fields (.nc).")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Ends in .gif, or .mp4 with ffmpeg.")] = None,
     variable: Annotated[str | None, typer.Option("--variable", "-v", help="Field to draw; else the depth.")] = None,
-    fps: Annotated[float, typer.Option("--fps", help="Frames per second.")] = 10.0,
+    fps: Annotated[float, typer.Option("--fps", help="Frames per second, 0.01 to 100.")] = 10.0,
     every: Annotated[int, typer.Option("--every", min=1, help="Draw each n-th record.")] = 1,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=600, help="Dots per inch.")] = 90,
     perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,

@@ -28,6 +28,7 @@ def bench(
     from eagre.cli.validate import print_device
 
     out = console()
+    output = None if output is None else _target(output)
     found = _records(model, device, precision, size, suite)
     print_device(device, out)
     columns = ["model", *(["case"] if suite else []), "variant", "precision", "threads", "cells", "ms/step", "best"]
@@ -40,6 +41,16 @@ def bench(
                 update(output, [record])
     if output is not None:
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
+
+
+def _target(path: Path) -> Path:
+    """The file to update, checked before anything is measured."""
+    from eagre.io.files import output_file
+
+    output_file(path, suffixes=(".json",), overwrite=True, what="--output")
+    if path.exists():
+        _kept(path, [])
+    return path
 
 
 def _records(
@@ -96,18 +107,26 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """
     import json
 
-    from eagre.bench.benchmark import merged
     from eagre.cli.exits import OutputError
-    from eagre.errors import InputError
 
-    try:
-        kept = merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
+    kept = _kept(path, records)
     try:
         path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
+
+
+def _kept(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The records of a file and new ones, which replace those of the same identity."""
+    import json
+
+    from eagre.bench.benchmark import merged
+    from eagre.errors import InputError
+
+    try:
+        return merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
 
 
 WIDTHS = (17, 14, 9, 7, 18, 9, 9, 12, 7)

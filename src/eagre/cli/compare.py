@@ -22,6 +22,7 @@ def compare(
     """Tell the norms of the difference of two runs: L1, L2, the largest, and Linf over the points as Rojek et al."""
     from eagre.cli.console import console, grid_table
     from eagre.errors import InputError
+    from eagre.io.files import read_values
     from eagre.plots.reading import open_dataset
     from eagre.validation.compare import difference, differing_axis
 
@@ -36,7 +37,7 @@ def compare(
             if (axis := differing_axis(first, one, second, other, name)) is not None:
                 problem = f"{first} and {second} differ in {axis}, so their values cannot be compared."
                 raise InputError(f"{name} of two files", allowed="the same points and times", problem=problem)
-            found = difference(one[name].values, other[name].values)
+            found = difference(read_values(one[name], first), read_values(other[name], second))
             if found.points == 0:
                 problem = f"{first} and {second} have no point where both have a value of {name}."
                 raise InputError(f"{name} of two files", allowed="a common point with values", problem=problem)

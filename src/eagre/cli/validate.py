@@ -32,6 +32,7 @@ def validate(
             for name in validations(kind):
                 out.print(f"{kind}  {name}", markup=False)
         return
+    _check_folder(output)
     print_device(device, out)
     failed = 0
     for kind in kinds:
@@ -39,6 +40,16 @@ def validate(
         failed += _validate(kind, case, folder, device, precision, out)
     if failed:
         raise typer.Exit(1)
+
+
+def _check_folder(folder: Path | None) -> None:
+    """Refuse a folder for the report that cannot be made because a file is in its way."""
+    from eagre.errors import InputError
+    from eagre.io.files import first_missing
+
+    if folder is not None and not folder.is_dir() and (there := first_missing(folder.absolute())).exists():
+        problem = f"The report needs a folder, and {there} is a file."
+        raise InputError(f"--output {folder}", allowed="a folder", fix="--output validation", problem=problem)
 
 
 def kinds_of(model: str | None) -> list[str]:

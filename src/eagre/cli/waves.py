@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eagre.plots.results import GaugeFile
 
 NEARLY = 1e-6  # of the interval: times of an even record
+LEAST_TIMES = 16  # of a record
 LARGE_RESIDUAL = 0.1  # of the variance
 DEPTH_TOLERANCE = 0.1  # of the depth
 
@@ -41,6 +42,8 @@ def waves(
     from eagre.waves.statistics import is_still
 
     target = None if spectrum is None else _target(spectrum, overwrite, file)
+    if depth is not None and not depth > 0.0:
+        raise InputError(f"--depth {depth:g}", allowed="a number > 0, metres", fix="--depth 1")
     results = open_results(file)
     if not isinstance(results, GaugeFile):
         raise InputError(f"{file}, which holds no series", allowed="a file of [gauges]")
@@ -117,8 +120,18 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > NEARLY * (times[1] - times[0]):
         times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
     steps = np.diff(times)
-    if times.size < 16 or np.ptp(steps) > NEARLY * steps[0] + 1e-9 * abs(times[-1]):
-        raise InputError(f"{times.size} times in {results.path}", allowed="16 or more at even intervals")
+    if times.size < LEAST_TIMES:
+        within = f" from {times[0]:g} s to {times[-1]:g} s" if times.size else ""
+        raise InputError(
+            f"{times.size} times in {results.path}{within}", allowed=f"{LEAST_TIMES} or more at even intervals",
+            problem="The record is too short for statistics of waves.",
+        )  # fmt: skip
+    if np.ptp(steps) > NEARLY * steps[0] + 1e-9 * abs(times[-1]):
+        raise InputError(
+            f"{times.size} times in {results.path}, {steps.min():g} to {steps.max():g} s apart",
+            allowed=f"{LEAST_TIMES} or more at even intervals",
+            problem="The times of the record are not evenly spaced.",
+        )  # fmt: skip
     return times, values
 
 
@@ -156,10 +169,11 @@ def _line_of_gauges(path: Path) -> tuple[str, np.ndarray]:
     import numpy as np
 
     from eagre.errors import InputError
+    from eagre.io.files import read_values
     from eagre.plots.reading import open_dataset
 
     with open_dataset(path) as dataset:
-        x, y = (np.asarray(dataset[name].values, np.float64) for name in "xy")
+        x, y = (read_values(dataset[name], path).astype(np.float64) for name in "xy")
     if x.size < 2:
         raise InputError(
             f"{x.size} gauge in {path}", allowed="two gauges or more in a line",

@@ -219,7 +219,7 @@ class Case(Section):
 
         precision = precision or self.run.precision
         if not isinstance(device, Device):
-            device = device or self.run.device
+            device = self.run.device if device is None else device
             with suppress(DeviceError):  # which the model raises as well
                 found = chosen(device, self.kind, cells, precision, scheme, self.run.tuning)
                 self._tuned = found.words, found.threads

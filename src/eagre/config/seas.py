@@ -139,11 +139,11 @@ class SpectrumFileSection(_Spread):
 
 
 class DirectionalFileSection(_Irregular):
-    """A sea of a spectrum by frequency and direction in a file of SWAN or WAVEWATCH III (library wavespectra)."""
+    """A sea of a spectrum by frequency and direction in a file of SWAN, or of WAVEWATCH III (library wavespectra)."""
 
     file: InputFile = Field(description="the file, relative to the case file", examples=["sea.swn"])
     time: int = Field(default=0, description="which time of the file, from 0", examples=[0])
-    site: int = Field(default=0, description="which place of the file, from 0", examples=[0])
+    site: int = Field(default=0, description="which place of the file, from 0, in the order of the file", examples=[0])
 
     @model_validator(mode="after")
     def _own_directions(self) -> DirectionalFileSection:

@@ -20,6 +20,11 @@ _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?")
 _ENTRY = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_\"'-]+)*)\s*=")
 
 
+DEEPEST = 64
+"""Levels of tables and lists in a case; a case needs fewer than ten."""
+_LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
+
+
 def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     """Read a TOML file.
 
@@ -50,6 +55,8 @@ _TWICE = ("Cannot overwrite a value", "Cannot declare", "Cannot mutate", "Cannot
 
 def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
     """Parse TOML, or raise `InputError` with the line and a mark below the column."""
+    if _LONG_KEY.search(text):  # the parser takes a time that grows with the square of the length
+        raise _too_deep(source)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -64,7 +71,7 @@ def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
             allowed=_ONCE if reason.startswith(_TWICE) else _SYNTAX,
         ) from None
     except RecursionError:
-        raise InputError(f"{source}: tables or lists that are nested too deeply", allowed="a few levels") from None
+        raise _too_deep(source) from None
     except ValueError as error:  # a whole number of thousands of digits
         raise InputError(f"{source}: {error}", allowed="numbers that fit a computer's") from None
     odd = _odd(data)
@@ -73,8 +80,15 @@ def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
     return data
 
 
+def _too_deep(source: str) -> InputError:
+    problem = f"The file nests tables or lists more than {DEEPEST} levels deep."
+    return InputError(source, allowed="a few levels", problem=problem)
+
+
 def _odd(data: Any, key: Key = ()) -> Problem | None:
-    """What TOML allows and nothing behind it: a null character, a whole number beyond 64 bits."""
+    """What TOML allows and nothing behind it: a null character, a whole number beyond 64 bits, very deep nesting."""
+    if len(key) > DEEPEST:
+        return Problem(key[:1], f"values more than {DEEPEST} levels deep", "a few levels of tables and lists")
     if isinstance(data, str) and "\0" in data:
         return Problem(key, "a text with the character \\u0000", "texts without it")
     if isinstance(data, int) and not -(2**63) <= data < 2**63:

@@ -98,7 +98,8 @@ def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
             raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=f'{key} = "{key}{suffixes[0]}"')
         path = Path(value).expanduser()
         if path.suffix.lower() not in suffixes:
-            name = path.with_suffix(suffixes[0]) if path.name else key
+            is_folder = path.name in ("", "..") or (directory_of(info) / path).is_dir()
+            name = path / f"{key}{suffixes[0]}" if is_folder else path.with_suffix(suffixes[0])
             raise InputError(f'{key} = "{value}"', allowed=allowed, fix=f'{key} = "{name}"')
         if path.suffix.lower() == SUFFIX:
             need_zarr(path)

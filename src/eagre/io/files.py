@@ -8,6 +8,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from eagre.errors import EagreError, InputError
 from eagre.names import nearest
@@ -183,7 +186,11 @@ def output_file(
     """
     full = Path(path).expanduser().absolute()
     if full.is_dir() and not (full.suffix.lower() == ".zarr" and is_store(full)):
-        raise InputError(f"{what} {full}: a folder", allowed="a file name")
+        inside = Path(path) / f"NAME{suffixes[0]}"
+        fix = f"{what} {inside}" if what.startswith("-") else f'"{inside}"'
+        problem = "The output is a folder, and a file is written."
+        allowed = f"a file name that ends in {' or '.join(suffixes)}"
+        raise InputError(f"{what} {full}: a folder", allowed=allowed, fix=fix, problem=problem)
     if full.suffix.lower() not in suffixes:
         name = full.name and Path(path).with_suffix(suffixes[0])
         fix = f"{what} {name}" if what.startswith("-") else f'"{name}"'
@@ -262,7 +269,7 @@ def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def reading(path: Path, what: str = "file") -> Iterator[None]:
+def reading(path: Path, what: str = "file", part: str = "") -> Iterator[None]:
     """Turn any error of a library that reads `path` inside the block into an `InputError`: damaged files cause many.
 
     Parameters
@@ -270,15 +277,24 @@ def reading(path: Path, what: str = "file") -> Iterator[None]:
     path : Path
     what : str
         Kind of file, for the message: ``"restart file"``.
+    part : str
+        What is read inside the block: ``"the variable depth"``; the whole file if it is empty.
     """
     try:
         yield
-    except EagreError:
+    except (EagreError, ImportError, MemoryError):
         raise
     except Exception as error:
-        lines = str(error).splitlines() or [type(error).__name__]
-        problem = f"The {what} {path} cannot be read: {lines[0]}."
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        of = f"{part[:1].upper()}{part[1:]} of the" if part else "The"
+        problem = f"{of} {what} {path} cannot be read: the file is damaged or incomplete ({lines[0].rstrip('.')})."
         raise InputError(f"{what} {path}", allowed="an undamaged file", problem=problem) from error
+
+
+def read_values(array: Any, path: Path, what: str = "file") -> np.ndarray:
+    """Return the values of a variable of an open dataset, which are read here; `InputError` names the variable."""
+    with reading(path, what, f"the variable {array.name}"):
+        return np.asarray(array.values)
 
 
 def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> None:

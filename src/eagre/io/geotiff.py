@@ -46,7 +46,7 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
                 band = _band(source, path, band)
                 _check(source, path)
                 window, transform = _window(source, around)
-                values = source.read(band, masked=True, window=window).astype(np.float64)
+                values = _read_band(source, path, band, window)
                 values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
                 dem = _oriented(values, transform, path)
                 if around is not None and source.crs and source.crs.is_geographic:
@@ -58,11 +58,38 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
         except (RasterioError, OSError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            why = error.__cause__ or error  # GDAL's own words stand behind rasterio's
+            problem = f"The file {path} cannot be read as a raster: it is damaged or incomplete ({_reason(error)})."
             raise InputError(
-                f"{path}: not a raster that can be read ({why})", allowed="a whole GeoTIFF file"
+                f"{path}: not a raster that can be read", allowed="a whole GeoTIFF file", problem=problem
             ) from error
     return Dem(dem.elevation, dem.x0, dem.y0, dem.dx, dem.dy, crs, str(path), units)
+
+
+def _read_band(source: Any, path: Path, band: int, window: Any) -> np.ndarray:
+    """Values of a band, float64, masked where there are none; an error names the first block that cannot be read."""
+    from rasterio.errors import RasterioError
+
+    try:
+        return source.read(band, masked=True, window=window).astype(np.float64)
+    except (RasterioError, OSError) as error:
+        where = ""
+        for (row, column), block in source.block_windows(band):
+            try:
+                source.read(band, window=block)
+            except (RasterioError, OSError):
+                rows = f"rows {block.row_off + 1} to {block.row_off + block.height}"
+                where = (
+                    f"block ({row}, {column}), {rows} and columns {block.col_off + 1} to {block.col_off + block.width}"
+                )
+                break
+        problem = f"Band {band} of {path} cannot be read: the file is damaged or incomplete"
+        problem += f" in {where} ({_reason(error)})." if where else f" ({_reason(error)})."
+        raise InputError(f"{path}: a damaged raster", allowed="a whole GeoTIFF file", problem=problem) from error
+
+
+def _reason(error: BaseException) -> str:
+    """GDAL's own words, which stand behind rasterio's."""
+    return str(error.__cause__ or error).rstrip(".")
 
 
 def _band(source: Any, path: Path, band: int | None) -> int:

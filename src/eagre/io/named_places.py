@@ -17,6 +17,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.lattice import moved
 from eagre.io.raster import parse_crs
+from eagre.io.table import reading_rows
 from eagre.io.vector import LONGITUDE_LATITUDE, layer_of, system_to_leave
 
 Point = tuple[float, float]
@@ -152,17 +153,19 @@ def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
         fix = f"iconv -f latin1 -t utf-8 {quote(str(path))} -o {quote(path.stem)}_utf8.csv"
         raise InputError(f"{path}: byte {error.start} is no UTF-8", allowed="text in UTF-8", fix=fix) from None
     delimiter = next((one for one in ";\t" if one in text.partition("\n")[0]), ",")
-    reader = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True, delimiter=delimiter)
-    heads = [head.strip().casefold() for head in reader.fieldnames or ()]
-    reader.fieldnames = heads
+    with reading_rows(path):
+        reader = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True, delimiter=delimiter)
+        heads = [head.strip().casefold() for head in reader.fieldnames or ()]
+        reader.fieldnames = heads
+        held = [(reader.line_num, row) for row in reader]
     pair = next((pair for pair in COLUMNS if {"name", *pair} <= set(heads)), None)
     if pair is None:
         allowed = "name, x, y, or name, lon, lat"
         raise InputError(f"{path} with the columns {', '.join(heads)}", allowed=allowed, fix="name,x,y")
     point_for = "," if delimiter != "," else "."  # a decimal comma, where no comma parts the columns
     rows = []
-    for row in reader:
-        line, name = f"line {reader.line_num}", str(row["name"] or "").strip()
+    for number, row in held:
+        line, name = f"line {number}", str(row["name"] or "").strip()
         if not name:
             raise InputError(f"{path}: {line} without a name", allowed="a name of its own for each")
         rows.append((name, [_point(path, line, [(row[key] or "").replace(point_for, ".") for key in pair])]))

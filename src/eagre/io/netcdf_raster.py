@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.files import choose, listing
+from eagre.io.files import choose, listing, read_values
 from eagre.io.grid_mapping import LENGTHS, crs_of, true_degrees
 from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, turned
 from eagre.io.time_units import ZONES, without_zone
@@ -95,7 +95,8 @@ def _unreadable(path: Path, error: BaseException) -> InputError:
     undecoded = re.match(r"unable to decode time units '(.*?)' with (?:.?calendar '(.*?)')?", text)
     if undecoded:
         return undated(path, *undecoded.groups())
-    return InputError(f"{path}: not a NetCDF file that can be read ({text})", allowed="NetCDF 3 or 4")
+    problem = f"The file {path} cannot be read as NetCDF: it is another file, damaged or incomplete ({text})."
+    return InputError(f"{path}: not a NetCDF file that can be read", allowed="NetCDF 3 or 4", problem=problem)
 
 
 def undated(path: Path, units: str, calendar: str | None) -> InputError:
@@ -153,13 +154,14 @@ def read_netcdf_raster(
     with open_netcdf(path, decode_times=False) as dataset:
         variable = _choose_variable(dataset, variable, names, path, record)
         array = dataset[variable]
-        array = (array if record is None else _at_record(array, record, path)).squeeze(drop=True)
+        array = array if record is None else _at_record(array, record, path)
+        array = array.squeeze(_lone(array), drop=True)
         y_name, x_name = _axes(array, path)
         array = array.transpose(y_name, x_name)
         attributes = dict(array.attrs)
         crs = crs_of(dataset, array, path)
         x, y = dataset[x_name], dataset[y_name]
-        values = without_invalid(array.values, dataset[variable])
+        values = without_invalid(read_values(array, path, "NetCDF file"), dataset[variable])
         degrees = is_degrees(x)
         if degrees and around is None:
             middle = (float(np.mean(x.values)), float(np.mean(y.values)))
@@ -211,7 +213,7 @@ def _choose_variable(
     fitting = [
         str(name)
         for name, array in dataset.data_vars.items()
-        if (sum(size > 1 for size in array.shape) == 2 or array.ndim == most) and array.dtype.kind in "fiu"
+        if (array.ndim - len(_lone(array)) == 2 or array.ndim == most) and array.dtype.kind in "fiu"
     ]
     if record is None and (over_time := [str(name) for name, array in dataset.data_vars.items() if array.ndim == 3]):
         name = wanted if wanted in over_time else None if wanted or fitting else over_time[0]
@@ -232,8 +234,17 @@ def _choose_variable(
     )
 
 
+def _lone(array: Any) -> list[str]:
+    """Dimensions of one value, such as a time, beside two others; an axis of one row or column is none of them."""
+    lone = [str(name) for name in array.dims if array.sizes[name] == 1]
+    return [name for name in lone if not any(_is_axis_name(array, name, axis) for axis in "xy")][: array.ndim - 2]
+
+
 def _axes(array: Any, path: Path) -> tuple[str, str]:
     """Names of the y and the x dimension of a 2-D array, in any order."""
+    if array.ndim != 2:
+        got = f"{path}: {array.name} on {', '.join(map(str, array.dims))}"
+        raise InputError(got, allowed="a variable on y and x", problem="The variable is not a map.")
     first, second = (str(name) for name in array.dims)
     for name in (first, second):
         if name not in array.coords or array.coords[name].ndim != 1:
@@ -275,7 +286,11 @@ def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> t
     choose(units, LENGTHS, f"{path}: coordinate {name} in units", "")  # no suggestion: "cm" is not "m"
     values = np.asarray(coordinate.values)
     if values.size < 2:
-        raise InputError(f"{path}: coordinate {name} of {values.size} value", allowed="2 or more, to know the spacing")
+        raise InputError(
+            f"{path}: coordinate {name} of {values.size} value",
+            allowed="2 or more values, or an ESRI ASCII grid or a GeoTIFF, whose header has the cell size",
+            problem=f"The cell size along {name} is unknown, because the coordinate does not have two values.",
+        )
     rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
     points = values.astype(np.float64) * LENGTHS[units]
     step = (points[-1] - points[0]) / (points.size - 1)

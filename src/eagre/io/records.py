@@ -18,12 +18,13 @@ import numpy as np
 from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import history_line
-from eagre.io.files import WriteError, check_space, writing
+from eagre.io.files import WriteError, check_space, reading, writing
 from eagre.io.places import Growing, GrowingFolder
 from eagre.io.store_netcdf import NetcdfStore
 from eagre.io.store_zarr import SUFFIX, ZarrStore
 
 _FIX = "free some space or take another disk, then go on from the last restart file"
+_EXISTING = "existing output file"
 
 
 class RecordFile:
@@ -89,10 +90,12 @@ class RecordFile:
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(f"{path}: cannot be opened to append ({error})", allowed="a file of eagre") from error
         try:
-            file._check(model, time)
-            file._count(float(model.time), until)
+            with reading(path, _EXISTING):
+                file._check(model, time)
+                file._count(float(model.time), until)
             file._history = history_line(f"continued at t = {model.time:.10g} s")
         except BaseException:
+            file._failed = True  # an error when it is closed is no further news
             file.close()
             raise
         return file
@@ -167,10 +170,16 @@ class RecordFile:
         places : mapping of name to array
             Variables that do not grow, and what they have to be.
         """
-        held = self.variables
-        if all(name in held for name in (*places, *names)):
-            if all(_same(held[name][...], values) for name, values in places.items()):
-                return
+        try:
+            with reading(self.path, _EXISTING):
+                held = self.variables
+                if all(name in held for name in (*places, *names)):
+                    if all(_same(held[name][...], values) for name, values in places.items()):
+                        return
+        except InputError:
+            self._failed = True
+            self.close()
+            raise
         self.close()
         raise InputError(
             f"{self.path}: it holds other {what}", allowed="those of the run that goes on", fix="another file name"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.files import writing
+from eagre.io.files import reading, writing
 from eagre.io.places import Growing
 
 _FIX = "free some space, then go on from the last restart file"
@@ -81,7 +81,8 @@ class RowFile:
             )
         if not lines[-1].endswith("\n"):
             del lines[-1]
-        times = [float(line.split(",", 1)[0]) for line in lines[1:]]
+        with reading(self.path, "existing output file"):
+            times = [float(line.split(",", 1)[0]) for line in lines[1:]]
         kept = [time for time in times if time <= now]
         if len(kept) < len(times) and times[-1] > until:
             raise InputError(

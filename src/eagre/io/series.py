@@ -13,7 +13,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.fill_values import check_series_fill
-from eagre.io.files import choose, input_file, listing
+from eagre.io.files import choose, input_file, listing, read_values
 from eagre.io.netcdf_raster import open_netcdf
 from eagre.io.table import Table, find_column, parse_date, read_table, split_unit
 from eagre.io.time_units import ZONES, read_reference
@@ -190,7 +190,8 @@ def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
                 f"{path}: no times {name!r} for {value}", allowed="a 1-D time coordinate", fix='time = "time"'
             )
         unit = str(array.attrs.get("units", ""))
-        return *_netcdf_times(dataset[name], path), without_invalid(array.values, array), unit
+        values = without_invalid(read_values(array, path, "NetCDF file"), array)
+        return *_netcdf_times(dataset[name], path), values, unit
 
 
 def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,7 +48,7 @@ class Table:
         """The words of one row."""
         if self.delimiter is None:
             return self.rows[row].split()
-        return [cell.strip() for cell in next(csv.reader([self.rows[row]], delimiter=self.delimiter))]
+        return [cell.strip() for cell in split_row(self.rows[row], self.delimiter, self.path, self.lines[row])]
 
     def numbers(self, columns: list[int]) -> np.ndarray:
         """The numbers of some columns, (rows, columns), float64.
@@ -126,13 +128,37 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
         rows = [line.replace(",", ".") for line in rows]
     table = Table(path, [], rows, [number for number, _ in kept[first:]], delimiter)
     count = len(table.cells(0))
-    names = _names(kept[first - 1][1], delimiter, count) if first else [str(k + 1) for k in range(count)]
+    names = _names(kept[first - 1], delimiter, count, path) if first else [str(k + 1) for k in range(count)]
     if names is None:
         raise InputError(
             f"{path}: the header in line {kept[first - 1][0]} does not have {count} names, as the rows have columns",
             allowed="one name a column, separated as the rows are",
         )
     return Table(path, names, rows, table.lines, delimiter)
+
+
+def split_row(row: str, delimiter: str, path: Path, line: int) -> list[str]:
+    """The cells of a row of a text table.
+
+    Raises
+    ------
+    InputError
+        If a cell is longer than the library `csv` allows.
+    """
+    with reading_rows(path, line):
+        return next(csv.reader([row], delimiter=delimiter), [])
+
+
+@contextmanager
+def reading_rows(path: Path | str, line: int | None = None) -> Iterator[None]:
+    """Turn what the library `csv` rejects inside the block into an `InputError`."""
+    try:
+        yield
+    except csv.Error as error:
+        where = str(path) if line is None else f"{path}, line {line}"
+        problem = f"A cell of the table cannot be read: {error}."
+        most = f"cells of at most {csv.field_size_limit():,} characters, with closed quotation marks"
+        raise InputError(where, allowed=most, problem=problem) from None
 
 
 def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[str, str]) -> InputError:
@@ -210,9 +236,10 @@ def _delimiter(row: str) -> str | None:
     return next((mark for mark in (";", "\t", ",") if mark in row), None)
 
 
-def _names(line: str, delimiter: str | None, count: int) -> list[str] | None:
+def _names(header: tuple[int, str], delimiter: str | None, count: int, path: Path) -> list[str] | None:
     """Column names in the header: split like the rows, or else at anything that gives `count` names."""
-    splits = [next(csv.reader([line], delimiter=delimiter))] if delimiter else [line.split()]
+    number, line = header
+    splits = [split_row(line, delimiter, path, number)] if delimiter else [line.split()]
     splits += [re.split(pattern, line) for pattern in (r"\t+", r"\s*[;,]\s*", r"\s{2,}", r"\s+")]
     for names in splits:
         if len(names) == count:

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import json
 import math
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.files import choose, listing
+from eagre.io.files import choose, listing, reading
 from eagre.io.raster import WHERE, parse_crs
 
 GEOJSON = (".geojson", ".json")
@@ -69,6 +70,9 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
             geometry = {"type": str(one["geometry"]["type"]), "coordinates": one["geometry"]["coordinates"]}
             found.append(Feature(_name_of(properties, one.get("id", number)), geometry, properties))
         crs = (data.get("crs") or {}).get("properties", {}).get("name")
+    except RecursionError:
+        problem = "The file nests lists or objects too deeply."
+        raise InputError(f"{path}: no GeoJSON", allowed="a FeatureCollection", problem=problem) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
     return found, None if crs is None else str(crs)
@@ -113,7 +117,7 @@ def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Laye
             got = f"{path}: {one.name} of the type {one.geometry['type']}"
             raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
         if not (is_valid_geom(one.geometry) and _has_numbers(one.geometry)):
-            got = f"{path}: {one.name}, a {one.geometry['type']} of {str(one.geometry['coordinates'])[:60]}"
+            got = f"{path}: {one.name}, a {one.geometry['type']} of {reprlib.repr(one.geometry['coordinates'])[:60]}"
             raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
     if not features:
         raise InputError(f"{path} without a feature", allowed="one or more")
@@ -176,18 +180,17 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
         )  # fmt: skip
     shapely, pyogrio = importlib.import_module("shapely"), importlib.import_module("pyogrio")
 
-    try:
+    with reading(path):
         layers = [str(name) for name in pyogrio.list_layers(path)[:, 0]]
         if layer is not None:
             choose(layer, layers, "layer", 'layer = "{}"')
         elif len(layers) > 1:
             raise InputError(f"{path} with the layers {listing(layers)}", allowed="one", fix=f'layer = "{layers[0]}"')
         about, ids, shapes, columns = pyogrio.raw.read(path, layer=layer, force_2d=True, return_fids=True)
-    except pyogrio.errors.DataSourceError as error:
-        raise InputError(f"{path}, which cannot be read ({error})", allowed=f"a file of {listing(SUFFIXES)}") from None
+        parsed = shapely.from_wkb(shapes)
     names = [str(name) for name in about["fields"]]
     found = []
-    for index, shape in enumerate(shapely.from_wkb(shapes)):
+    for index, shape in enumerate(parsed):
         properties = dict(zip(names, (column[index] for column in columns), strict=True))
         if shape is not None:
             found.append(Feature(_name_of(properties, ids[index]), shape.__geo_interface__, properties))

@@ -16,7 +16,7 @@ from eagre.errors import InputError
 from eagre.fill_values import find_fill, is_fill
 from eagre.grid import Grid
 from eagre.io import weather_units as units
-from eagre.io.files import choose, input_file, listing
+from eagre.io.files import choose, input_file, listing, reading
 from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
 from eagre.io.lattice import Lattice, moved
 from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
@@ -236,7 +236,8 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
         missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
         here = f"{name}, record {k + 1}"
         trusted = partial(_trusted, variable=kept[name], what=f"{path}: {here}")
-        return lattice.at_nodes(_version(held[{other[0]: k}], here, path), missing, trusted) * scale
+        with reading(path, "weather file", f"record {k + 1} of the variable {name}"):
+            return lattice.at_nodes(_version(held[{other[0]: k}], here, path), missing, trusted) * scale
 
     return Part(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
 

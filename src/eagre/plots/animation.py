@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from eagre.plots.results import FieldFile
+
+
+SLOWEST, FASTEST = 0.01, 100.0
+"""Frames per second: those of a GIF last for a whole number of hundredths of a second, at most 655 s."""
 
 
 def animate(
@@ -43,7 +48,7 @@ def animate(
     variable : str, optional
         Without it the depth.
     fps : float
-        Frames per second, > 0.
+        Frames per second, 0.01 to 100.
     every : int
         Draw each `every`-th record, >= 1.
     dpi : int
@@ -61,13 +66,18 @@ def animate(
     Raises
     ------
     InputError
-        If the ending is another one, or MP4 is asked for where there is no ffmpeg.
+        If the ending is another one, `fps` is out of range, or MP4 is asked for where there is no ffmpeg.
     """
     from matplotlib import rc_context
 
     output = Path(output)
-    if not fps > 0 or every < 1:
-        raise InputError(f"fps = {fps:g}, every = {every}", allowed="fps > 0, every >= 1", fix="--fps 10 --every 1")
+    if not (isinstance(fps, Real) and SLOWEST <= fps <= FASTEST):
+        raise InputError(
+            f"fps = {fps!r}", allowed=f"{SLOWEST:g} to {FASTEST:g}", fix="fps = 10   (on the command line: --fps 10)",
+            problem="The number of frames per second is out of range: a GIF counts in hundredths of a second.",
+        )  # fmt: skip
+    if not (isinstance(every, int) and every >= 1):
+        raise InputError(f"every = {every!r}", allowed="a whole number >= 1", fix="every = 1")
     name = chosen(fields, variable, perspective)
     records = list(range(0, fields.times.size, every))
     with rc_context(RC):

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.config.toml import existing_file
 from eagre.errors import InputError
-from eagre.io.files import is_store, reading
+from eagre.io.files import is_store, read_values, reading
 from eagre.io.store_zarr import need_zarr
 from eagre.plots.labels import label_of
 from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
@@ -91,6 +91,11 @@ def open_dataset(path: Path) -> xr.Dataset:
         return xr.open_dataset(path, decode_times=False, engine="h5netcdf")
 
 
+def _numbers_of(array: xr.DataArray, path: Path) -> np.ndarray:
+    """Values of a variable of numbers, float64."""
+    return read_values(array, path, "result file").astype(np.float64)
+
+
 def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) -> GaugeFile:
     dimension = next(iter(series.values())).dims[1]
     names = [str(index + 1) for index in range(dataset.sizes[dimension])]
@@ -100,9 +105,9 @@ def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) ->
             break
     return GaugeFile(
         path,
-        np.asarray(dataset["time"].values, dtype=np.float64),
+        _numbers_of(dataset["time"], path),
         names,
-        {name: np.asarray(item.values, dtype=np.float64) for name, item in series.items()},
+        {name: _numbers_of(item, path) for name, item in series.items()},
         {name: label_of(item.attrs, name) for name, item in series.items()},
         str(dataset.attrs.get("title") or path.stem),
     )
@@ -119,9 +124,9 @@ def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
     names = _over_height(dataset)
     return ProfileFile(
         path,
-        np.asarray(dataset["time"].values, dtype=np.float64),
-        np.asarray(dataset["z"].values, dtype=np.float64),
-        {name: np.asarray(dataset[name].values, dtype=np.float64) for name in names},
+        _numbers_of(dataset["time"], path),
+        _numbers_of(dataset["z"], path),
+        {name: _numbers_of(dataset[name], path) for name in names},
         {name: label_of(dataset[name].attrs, name) for name in names},
         str(dataset.attrs.get("title") or path.stem),
         str(dataset["time"].attrs.get("units", "")),
@@ -140,14 +145,14 @@ def _spectra(path: Path, dataset: xr.Dataset) -> SpectrumFile | None:
         return None
     return SpectrumFile(
         path,
-        np.asarray(dataset["time"].values, dtype=np.float64),
-        np.asarray(dataset["z"].values, dtype=np.float64),
-        {name: np.asarray(item.values, dtype=np.float64) for name, item in found.items()},
+        _numbers_of(dataset["time"], path),
+        _numbers_of(dataset["z"], path),
+        {name: _numbers_of(item, path) for name, item in found.items()},
         {name: label_of(item.attrs, name) for name, item in found.items()},
         str(dataset.attrs.get("title") or path.stem),
         str(dataset["time"].attrs.get("units", "")),
         {
-            name: (np.asarray(dataset[axis].values, dtype=np.float64), axes[axis])
+            name: (_numbers_of(dataset[axis], path), axes[axis])
             for name, item in found.items()
             for axis in [str(item.dims[2])]
         },
@@ -160,15 +165,15 @@ def _numbers(path: Path, dataset: xr.Dataset) -> NumberFile | None:
         return None
     return NumberFile(
         path,
-        np.asarray(dataset["time"].values, dtype=np.float64),
-        {str(name): np.asarray(item.values, dtype=np.float64) for name, item in dataset.data_vars.items()},
+        _numbers_of(dataset["time"], path),
+        {str(name): _numbers_of(item, path) for name, item in dataset.data_vars.items()},
         {str(name): label_of(item.attrs, str(name)) for name, item in dataset.data_vars.items()},
         str(dataset.attrs.get("title") or path.stem),
     )
 
 
 def _tracks(path: Path, dataset: xr.Dataset) -> TrackFile:
-    times, x, y = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("time", "x", "y"))
+    times, x, y = (_numbers_of(dataset[name], path) for name in ("time", "x", "y"))
     if times.size == 0 or x.shape != y.shape or x.shape[:1] != times.shape:
         raise InputError(f"{path} without tracks", allowed="x and y over (time, particle), at least one record")
     return TrackFile(path, times, x, y, str(dataset.attrs.get("title") or path.stem))

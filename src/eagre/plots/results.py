@@ -11,7 +11,7 @@ import numpy as np
 
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
-from eagre.io.files import reading
+from eagre.io.files import read_values
 from eagre.io.table import parse_date
 from eagre.names import components, did_you_mean, nearest
 from eagre.plots.labels import date_of, date_of_zero, label_of, time_unit
@@ -89,8 +89,8 @@ class FieldFile:
     def values(self, name: str, record: int) -> np.ndarray:
         """A field at a record, (ny, nx), float64, south in row 0."""
         item = self.dataset[name]
-        with reading(self.path, "result file"):
-            values = np.asarray((item.isel(time=record) if "time" in item.dims else item).values, dtype=np.float64)
+        item = item.isel(time=record) if "time" in item.dims else item
+        values = read_values(item, self.path, "result file").astype(np.float64)
         return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
 
     def bed(self) -> np.ndarray | None:

@@ -46,7 +46,8 @@ NEXT_STEPS = 19
 SIZE = 20
 
 INFINITE_RATE = 1e30
-COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
+COLLAPSED = 1e-14  # a time step below this times the time of the run has collapsed
+DAY = 86400.0  # s: a later end does not raise that limit, so that the end may be as late as one likes
 
 
 EITHER = 2  # `turn` is the parity for which a stage and its tail run, or this: for both
@@ -94,6 +95,12 @@ def largest_rate(rates):
 
 
 @cell
+def least_step(now, until):
+    """Return the time step, s, below which steps have collapsed: it is lost beside the time of the run."""
+    return COLLAPSED * min(until, max(abs(now), DAY))
+
+
+@cell
 def choose(clock, rate, now, until, courant, longest):
     """Set the next time step from the rate, shortened to land on `until`; flag what is not a number."""
     limit = longest
@@ -102,7 +109,7 @@ def choose(clock, rate, now, until, courant, longest):
     if rate > INFINITE_RATE:
         clock[FAILED] = 1.0
         clock[RUNNING] = 0.0
-    elif limit < COLLAPSED * until:
+    elif limit < least_step(now, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
     clock[FREE] = limit

@@ -16,7 +16,6 @@ from eagre.backend.cells import cell
 from eagre.stepping.clock import (
     ACCEPTED,
     CFL,
-    COLLAPSED,
     COURANT,
     DOUBLE,
     DT,
@@ -33,6 +32,7 @@ from eagre.stepping.clock import (
     T,
     allowed,
     largest_rate,
+    least_step,
     move,
     open_gate,
     series_value,
@@ -93,7 +93,7 @@ def begin_attempt(clock, free, now, until):
     clock[ACCEPTED] = 0.0
     clock[FREE] = free
     clock[DT] = min(free, left)
-    if free < COLLAPSED * until:
+    if free < least_step(now, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
 

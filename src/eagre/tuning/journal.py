@@ -101,7 +101,7 @@ class Journal:
     def _read(self, text: str) -> None:
         lines = text.splitlines()
         found: list[Any] = []
-        with suppress(json.JSONDecodeError):
+        with suppress(ValueError, RecursionError):
             for line in lines:
                 found.append(json.loads(line))
         if not found or found[0] != self.head:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.waves.angles import from_nautical
 from eagre.waves.spreading import DirectionalSpectrum
+from eagre.waves.swan import read_swan
 
-READERS = {"swan": "read_swan", "ww3": "read_ww3"}
-HELD = {"swan": "a file of spectra that SWAN wrote (SPECOUT)", "ww3": "point output of WAVEWATCH III in NetCDF (efth)"}
+KINDS = ("swan", "ww3")
 
 
 def read_directional_spectrum(
@@ -24,37 +25,42 @@ def read_directional_spectrum(
     Parameters
     ----------
     path : path-like
-        A SWAN spectral file (``kind="swan"``) or a WW3 point output in NetCDF (``kind="ww3"``).
+        A SWAN spectral file over frequency and direction (``kind="swan"``) or a WW3 point output in NetCDF
+        (``kind="ww3"``).
     time, site : int
-        Which one, where the file holds several; from 0, or from the end with -1.
+        Which one, where the file holds several, in the order of the file; from 0, or from the end with -1.
 
     Raises
     ------
     InputError
-        If the library `wavespectra` is not installed, or there is no such file, kind, time or site.
-
-    Notes
-    -----
-    The library says where waves come *from*, in degrees clockwise from north; the result says where they go *to*.
+        If there is no such file, kind, time or site, the file is damaged, has no data there or holds 1-D spectra; for
+        "ww3" also if the library `wavespectra` is not installed.
     """
     from eagre.io.files import input_file
 
-    if kind not in READERS:
-        raise InputError(f"kind = {kind!r}", allowed=", ".join(READERS), fix='kind = "swan"')
+    if kind not in KINDS:
+        raise InputError(f"kind = {kind!r}", allowed=", ".join(KINDS), fix='kind = "swan"')
     found = input_file(path, "spectrum")
+    return read_swan(found, time, site) if kind == "swan" else _read_ww3(found, time, site)
+
+
+def _read_ww3(found: Path, time: int, site: int) -> DirectionalSpectrum:
+    """As `read_directional_spectrum`; the library says where waves come *from*, in degrees clockwise from north."""
+    from eagre.io.files import read_values
+
     try:
         library: Any = importlib.import_module("wavespectra")
     except ImportError:
         raise InputError(
-            f"{found}, a spectrum by direction, without the library wavespectra", allowed="an installed wavespectra",
+            f"{found}, a file of WAVEWATCH III, without the library wavespectra", allowed="an installed wavespectra",
             fix="pip install 'eagre[spectra]'",
         ) from None  # fmt: skip
     try:
-        data: Any = getattr(library, READERS[kind])(str(found))["efth"]
+        data: Any = library.read_ww3(str(found))["efth"]
     except Exception as error:  # of many kinds: the library raises what its parsers meet
         raise InputError(
-            f"{found}, in which wavespectra finds no spectrum ({type(error).__name__})", allowed=HELD[kind],
-            fix=f'kind = "{next(other for other in READERS if other != kind)}", if the file is of that model',
+            f"{found}, in which wavespectra finds no spectrum ({type(error).__name__})",
+            allowed="point output of WAVEWATCH III in NetCDF (efth)", fix='kind = "swan", if the file is of that model',
         ) from error  # fmt: skip
     for name, index in (("time", time), ("site", site)):
         if name in data.dims:
@@ -63,6 +69,15 @@ def read_directional_spectrum(
                     f"{name} = {index}", allowed=f"0 to {data.sizes[name] - 1} in {found}", fix=f"{name} = 0"
                 )
             data = data.isel({name: index})
-    data = data.squeeze(drop=True).transpose("freq", "dir")
-    values = np.nan_to_num(np.asarray(data.values, np.float64))
+    others = [name for name in data.dims if name not in ("freq", "dir") and data.sizes[name] > 1]
+    if others or not {"freq", "dir"} <= set(data.dims):
+        got = f"{found}: a spectrum over {', '.join(map(str, data.dims))}"
+        raise InputError(got, allowed="spectra over time, site, frequency and direction")
+    data = data.squeeze([name for name in data.dims if name not in ("freq", "dir")], drop=True).transpose("freq", "dir")
+    values = read_values(data, found).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"{found}: {int((~np.isfinite(values)).sum())} of {values.size} densities without a value",
+            allowed="finite numbers", problem=f"The spectrum at time = {time}, site = {site} has missing values.",
+        )  # fmt: skip
     return DirectionalSpectrum(data["freq"].values, from_nautical(data["dir"].values), np.rad2deg(1.0) * values)

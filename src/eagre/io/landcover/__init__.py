@@ -14,6 +14,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.io.files import input_file, listing
 from eagre.io.raster import Dem
+from eagre.io.table import reading_rows
 
 SHIPPED = ("esa-worldcover", "nlcd")
 
@@ -40,13 +41,15 @@ def read_class_table(table: str | Path) -> dict[int, float]:
         name, text = str(path), path.read_bytes().decode("utf-8-sig", "replace")
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
     delimiter = next((one for one in ";\t" if lines and one in lines[0][1]), ",")
-    rows = csv.DictReader([line for _, line in lines], skipinitialspace=True, delimiter=delimiter)
+    with reading_rows(name):
+        rows = csv.DictReader([line for _, line in lines], skipinitialspace=True, delimiter=delimiter)
+        heads, held = rows.fieldnames or (), list(rows)
     comma = "," if delimiter != "," else "."  # of decimals, where no comma parts the columns
-    if not {"class", "n"} <= set(rows.fieldnames or ()):
-        got = listing(rows.fieldnames or ["nothing"])
+    if not {"class", "n"} <= set(heads):
+        got = listing(heads or ["nothing"])
         raise InputError(f"{name} with the columns {got}", allowed="class, n and, if wanted, name", fix="class,n,name")
     found: dict[int, float] = {}
-    for row, (number, line) in zip(rows, lines[1:], strict=False):
+    for row, (number, line) in zip(held, lines[1:], strict=False):
         try:
             code, value = int(row["class"]), float((row["n"] or "").replace(comma, "."))
         except (TypeError, ValueError):
