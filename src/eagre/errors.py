@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 
 class EagreError(Exception):
     """Base of every error that Eagre raises on purpose."""
@@ -97,3 +99,24 @@ class ConvergenceError(EagreError, ArithmeticError):
         super().__init__(
             f"a norm of {norm:.3g} after {iterations} iterations\nallowed: up to {wanted:.3g}\ntry:     {advice}"
         )
+
+
+def do_all(actions: Iterable[Callable[[], object]]) -> None:
+    """Do every action, also after one that raises an `OSError`: one lost file does not stop the others.
+
+    Raises
+    ------
+    OSError
+        The first one, with the messages of the others as notes.
+    """
+    first: OSError | None = None
+    for action in actions:
+        try:
+            action()
+        except OSError as error:
+            if first is None:
+                first = error
+            else:
+                first.add_note(str(error))
+    if first is not None:
+        raise first

@@ -17,6 +17,7 @@ from eagre.io import read_restart_header
 from eagre.io.files import WriteError
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile, header_line
+from eagre.stepping.run import _Loop
 
 OLD = b"an older result"
 
@@ -149,7 +150,7 @@ def test_a_result_is_no_restart_file(eagre, fake_case, tmp_path):
     path = fake_case()
     assert eagre("run", path).code == 0
     done = eagre("run", path, "--restart", tmp_path / "out.nc")
-    assert done.code == exits.BAD_INPUT and "out.nc: this is not a restart file" in done.err
+    assert done.code == exits.BAD_INPUT and "out.nc is damaged or not a restart file" in done.err
 
 
 def test_folders_where_files_go_and_files_where_folders_go(eagre, fake_case, tmp_path):
@@ -287,7 +288,55 @@ def test_a_change_of_an_output_during_the_run_is_noticed(eagre, fake_case, tmp_p
     assert "continue with --restart" in done.err and read_restart_header(tmp_path / "restart.nc").time >= 4.0
 
 
-@pytest.mark.parametrize(("harm", "what"), [(removed, "it was removed"), (replaced, "another file took its place")])
+@pytest.mark.parametrize("names", [["out.nc"], ["gauges.csv"], ["out.nc", "gauges.csv"]])
+@pytest.mark.parametrize("harm", [removed, replaced, cut])
+@pytest.mark.parametrize("section", [True, False], ids=["with [restart]", "without [restart]"])
+def test_a_change_after_the_last_record_is_noticed(
+    eagre, fake_case, tmp_path, monkeypatch, opened, names, harm, section
+):
+    """The error names every changed file; a restart of the end of the run is written; the other files are whole."""
+    summary = _Loop.summary
+
+    def harmed(loop, *arguments):
+        loop.events[0].action.__self__.finish()  # the last record of the fields is on disk
+        for name in names:
+            harm(tmp_path / name)
+        return summary(loop, *arguments)
+
+    path, restart = fake_case(), tmp_path / ("restart.nc" if section else "case_restart.nc")
+    if not section:
+        path.write_text(path.read_text().split("[restart]")[0])
+    monkeypatch.setattr(_Loop, "summary", harmed)
+    done = eagre("run", path)
+    assert done.code == exits.NO_OUTPUT, done.err
+    assert all(f"cannot write {tmp_path / name}: the file was" in done.err for name in names)
+    assert "lost: " in done.err and f"{restart}, to continue with --restart" in done.err
+    assert read_restart_header(restart).time == 10.0
+    if "out.nc" not in names:
+        assert opened(tmp_path / "out.nc")["time"].values.tolist() == [0, 2, 4, 6, 8, 10]
+    if "gauges.csv" not in names:
+        assert len((tmp_path / "gauges.csv").read_text().splitlines()) == 12
+
+
+def test_a_run_continues_after_an_output_was_removed(eagre, fake_case, tmp_path, monkeypatch):
+    """The gauges have every row that an unbroken run has, also the row at the time of the restart."""
+    assert eagre("run", fake_case()).code == 0
+    series, append = (tmp_path / "gauges.csv").read_text(), RecordFile.append
+
+    def harmed(file, time, values):
+        if time == 4.0:
+            removed(tmp_path / "out.nc")
+        append(file, time, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordFile, "append", harmed)
+        assert eagre("run", fake_case(), "--overwrite").code == exits.NO_OUTPUT
+    assert read_restart_header(tmp_path / "restart.nc").time == 4.0
+    assert eagre("run", fake_case(), "--restart", tmp_path / "restart.nc").code == 0
+    assert (tmp_path / "gauges.csv").read_text() == series
+
+
+@pytest.mark.parametrize(("harm", "what"), [(removed, "removed"), (replaced, "replaced")])
 def test_a_change_of_gauges_while_a_row_is_written_is_noticed(tmp_path, monkeypatch, harm, what):
     rows, path, put = RowFile(tmp_path / "gauges.csv", header_line(["h"])), tmp_path / "gauges.csv", RowFile._put
     rows.append(1.0, {"h": np.ones(1)})
@@ -298,7 +347,7 @@ def test_a_change_of_gauges_while_a_row_is_written_is_noticed(tmp_path, monkeypa
             harm(path)
 
     monkeypatch.setattr(RowFile, "_put", harmed)
-    with closing(rows), pytest.raises(WriteError, match=f"{what} during the run"):
+    with closing(rows), pytest.raises(WriteError, match=f"the file was {what} by another program during the run"):
         rows.append(2.0, {"h": np.ones(1)})
 
 

@@ -74,6 +74,7 @@ class Gate:
             assert self.open.wait(60)
             self.under_way -= 1
             if error is not None:
+                file.failed = True
                 raise error
             append(file, time, values)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eagre.cli.exits import OutputError
-from eagre.errors import InputError
+from eagre.errors import InputError, do_all
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
@@ -275,8 +275,7 @@ def _restarts(case: Case, path: Path, behind: Behind) -> Callable[[Model], None]
     from eagre.io import write_restart
 
     def save(model: Model) -> None:
-        behind.wait()
-        write_restart(path, model, start_date=case.run.start_date)
+        do_all((behind.wait, lambda: write_restart(path, model, start_date=case.run.start_date)))
 
     return save
 

@@ -163,18 +163,24 @@ def _restore(case: Case, model: Model, origin: Path) -> None:
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
-    """Open the files, run to the end, close the files."""
+    """Open the files, run to the end, close the files; an output that is lost when it is closed leaves a restart."""
     from eagre.cli.outputs import make_events, write_log
     from eagre.cli.progress import ProgressView
+    from eagre.stepping.run import restart_places, save_state
     from eagre.stepping.run import run as run_loop
 
-    with ExitStack() as stack:
-        events = make_events(case, model, plan, stack)
-        stack.callback(write_log, case, model, plan)
-        view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
-        places = {"checkpoint": plan.checkpoint, "spares": plan.spares}
-        date = case.run.start_date
-        return run_loop(model, case.run.end_time, events, on_progress=view.update, start_date=date, **places)
+    places, date, summary = {"checkpoint": plan.checkpoint, "spares": plan.spares}, case.run.start_date, None
+    try:
+        with ExitStack() as stack:
+            events = make_events(case, model, plan, stack)
+            stack.callback(write_log, case, model, plan)
+            view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
+            summary = run_loop(model, case.run.end_time, events, on_progress=view.update, start_date=date, **places)
+    except OSError as error:
+        if summary is not None:
+            save_state(error, model, restart_places(**places), date)
+        raise
+    return summary
 
 
 def _refuse_finished(case: Case, time: float) -> None:

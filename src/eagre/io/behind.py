@@ -24,9 +24,11 @@ class Behind:
             last.result()
 
     def do(self, action: Callable[..., Any], *arguments: Any) -> None:
-        """Begin ``action(*arguments)`` when what was begun before is done."""
-        self.wait()
-        self._last = self._pool.submit(action, *arguments)
+        """Begin ``action(*arguments)`` when the piece before is done, also if that piece failed."""
+        try:
+            self.wait()
+        finally:
+            self._last = self._pool.submit(action, *arguments)
 
     def close(self) -> None:
         """Wait, and end the thread."""

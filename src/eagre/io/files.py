@@ -21,7 +21,7 @@ SPARE_BYTES = 1 << 18
 _REASONS = {
     errno.ENOSPC: "no space left on the disk",
     errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file would be larger than the system allows",
+    errno.EFBIG: "the file would be larger than the system allows; check the limit of the file size, ulimit -f",
     errno.EROFS: "the disk is read-only",
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
@@ -31,7 +31,7 @@ _ELSEWHERE = "a folder that can be written"
 
 
 class WriteError(EagreError, OSError):
-    """An output file cannot be written any further: a full disk, a quota, a lost network drive.
+    """An output file cannot be written any further: a full disk, a quota, a change by another program.
 
     Parameters
     ----------
@@ -39,15 +39,21 @@ class WriteError(EagreError, OSError):
         The file.
     reason : str
         Why, in words.
+    lost : str, optional
+        Records that can no longer be read.
     safe : str, optional
         What is safely on disk.
     fix : str, optional
         What to do.
     """
 
-    def __init__(self, path: str | os.PathLike[str], reason: str, *, safe: str = "", fix: str = "") -> None:
-        self.path, self.reason, self.safe, self.fix = Path(path), reason, safe, fix
+    def __init__(
+        self, path: str | os.PathLike[str], reason: str, *, lost: str = "", safe: str = "", fix: str = ""
+    ) -> None:
+        self.path, self.reason, self.lost, self.safe, self.fix = Path(path), reason, lost, safe, fix
         lines = [f"cannot write {path}: {reason}"]
+        if lost:
+            lines.append(f"lost:    {lost}")
         if safe:
             lines.append(f"safe:    {safe}")
         if fix:
@@ -297,29 +303,55 @@ def read_values(array: Any, path: Path, what: str = "file") -> np.ndarray:
         return np.asarray(array.values)
 
 
-def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> None:
-    """Refuse a write of `needed` bytes that there is no room for, before it can damage the file.
+def check_space(path: Path, needed: int, *, at: Path | None = None, safe: str = "", fix: str = "") -> None:
+    """Reject a write of `needed` bytes that the disk or a limit has no room for, before it can damage the file.
 
-    The system is asked to reserve the room at the end of the file, which also meets quotas and limits of the
-    file's size, and gives it back at once. A file that is not there yet is checked by the disk's free space.
+    Call this before HDF5 opens a file: after a write that fails on the first kilobytes, HDF5 crashes.
+
+    The system is asked to reserve the room at the end of the file, which also meets quotas, and gives it back at once.
+    For a file that does not exist, the free space of the disk and the process's limit of the file size are checked.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    needed : int
+        Bytes to write.
+    at : Path, optional
+        The file that is written, if it takes the name `path` later.
+    safe, fix : str, optional
+        See `WriteError`.
 
     Raises
     ------
     WriteError
-        With what is needed.
+        With the number of bytes that are needed.
     """
     needed += SPARE_BYTES
+    at = path if at is None else at
     try:
-        free = shutil.disk_usage(path.parent).free
+        free = shutil.disk_usage(at.parent).free
         if free < needed:
             raise OSError(errno.ENOSPC, "")
-        if path.is_file() and hasattr(os, "posix_fallocate"):
-            _probe(path, needed)
+        if not at.is_dir():
+            _check_limit(at, needed)
+        if at.is_file() and hasattr(os, "posix_fallocate"):
+            _probe(at, needed)
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
             return
         text = f"{reason(error)} (room for {needed / 2**20:.1f} MiB needed)"
         raise WriteError(path, text, safe=safe, fix=fix) from error
+
+
+def _check_limit(path: Path, needed: int) -> None:
+    """Compare the size of a file after a write of `needed` bytes with the process's limit (``ulimit -f``)."""
+    if os.name != "nt":
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        if limit != resource.RLIM_INFINITY and needed + (path.stat().st_size if path.is_file() else 0) > limit:
+            raise OSError(errno.EFBIG, "")
 
 
 def _probe(path: Path, needed: int) -> None:

@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 
 from eagre.contract import Batch, Instants, Model, Recording, gauged
-from eagre.errors import InputError
+from eagre.errors import InputError, do_all
 from eagre.grid import check_metres, on_walls
 from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes
@@ -17,12 +17,13 @@ from eagre.io.opening import Manner
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.stations import Stations, open_stations
+from eagre.io.writer import Writer
 from eagre.names import field_names
 
 MAX_NAMES = 5  # in a note
 
 
-class GaugeWriter:
+class GaugeWriter(Writer):
     """Write variables of a model at points, one time record a call.
 
     Parameters
@@ -80,8 +81,11 @@ class GaugeWriter:
         WriteError
             If the disk is full.
         """
-        self._finish()
-        if self._file is None or self._file.last_time == model.time:
+        do_all((self._finish, lambda: self._append(model)))
+
+    def _append(self, model: Model) -> None:
+        """Append the values at `model.time`, unless the file has them or is lost."""
+        if self._file is None or self._file.failed or self._file.last_time == model.time:
             return
         sampled = model.sample(self._names, self._cells)
         self._file.append(float(model.time), {name: np.asarray(sampled[name]) for name in self._names})
@@ -111,15 +115,7 @@ class GaugeWriter:
 
     def close(self) -> None:
         """Close the file."""
-        self._finish()
-        if self._file is not None:
-            self._file.close()
-
-    def __enter__(self) -> GaugeWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+        do_all((self._finish, lambda: None if self._file is None else self._file.close()))
 
 
 def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ from eagre.io.opening import Manner, Opening
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.store_zarr import SUFFIX
+from eagre.io.writer import Writer
 
 _VALUES_A_CHUNK, _TIMES_A_CHUNK = 4096, 64  # of a chunk: records of few values share one
 
@@ -53,7 +54,7 @@ class Measured(Protocol):
         ...
 
 
-class MeasuredWriter:
+class MeasuredWriter(Writer):
     """Write what a model measures, one time record a call.
 
     Parameters
@@ -134,9 +135,3 @@ class MeasuredWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> MeasuredWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

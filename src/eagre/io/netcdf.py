@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 
 from eagre.contract import Model, field_type
-from eagre.errors import InputError
+from eagre.errors import InputError, do_all
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.io.behind import Behind
@@ -23,6 +23,7 @@ from eagre.io.opening import Manner, Opening
 from eagre.io.part import Part
 from eagre.io.records import RecordFile
 from eagre.io.store_zarr import SUFFIX
+from eagre.io.writer import Writer
 from eagre.names import field_names
 
 _DIMENSIONS = {
@@ -35,7 +36,7 @@ LARGEST_CHUNK = 1024
 _MAPPING = "crs"
 
 
-class FieldWriter:
+class FieldWriter(Writer):
     """Write fields of a model, one time record a call.
 
     Parameters
@@ -120,8 +121,11 @@ class FieldWriter:
         WriteError
             If the disk is full.
         """
-        self.finish()
-        if self._file.last_time == model.time:
+        do_all((self.finish, lambda: self._begin(model)))
+
+    def _begin(self, model: Model) -> None:
+        """Begin the record at `model.time`, unless the file has it or is lost."""
+        if self._file.failed or self._file.last_time == model.time:
             return
         time = float(model.time)
         if self._behind is None:
@@ -140,19 +144,7 @@ class FieldWriter:
 
     def close(self) -> None:
         """Finish the last record and close the file."""
-        try:
-            if self._own is not None:
-                self._own.close()
-            else:
-                self.finish()
-        finally:
-            self._file.close()
-
-    def __enter__(self) -> FieldWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+        do_all((self.finish if self._own is None else self._own.close, self._file.close))
 
 
 class _closing_on_error:

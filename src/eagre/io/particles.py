@@ -14,11 +14,12 @@ from eagre.io.netcdf import write_mapping
 from eagre.io.opening import Manner, Opening
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
+from eagre.io.writer import Writer
 
 _TIMES_A_CHUNK = 64
 
 
-class ParticleWriter:
+class ParticleWriter(Writer):
     """Write the positions of a model's particles, one time record a call.
 
     Parameters
@@ -87,9 +88,3 @@ class ParticleWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> ParticleWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from eagre.errors import InputError
 from eagre.io.files import WriteError
@@ -71,95 +73,168 @@ def _take(file: Path, path: Path) -> int:
         os.close(handle)
 
 
+def new_place(path: Path) -> Path:
+    """Return where a new file stands until it takes its name."""
+    return path.with_name(f".{path.name}.new")
+
+
 class Growing:
-    """A file that takes its name with its first record, and that nobody else may change from then on.
+    """An output file of a run, which takes its name with its first record and which no other program may change.
 
     Parameters
     ----------
     path : Path
         Its name.
     there : bool
-        Go on with the file of that name.
+        Continue the file of that name.
 
     Attributes
     ----------
     at : Path
-        Where it is now.
+        Its present path.
     """
 
     def __init__(self, path: Path, *, there: bool) -> None:
         self.path = path
-        self.at = path if there else path.with_name(f".{path.name}.new")
-        self._seen: os.stat_result | None = path.stat() if there else None
+        self.at = path if there else new_place(path)
+        self._older = None if there else _identity(path)
+        self._seen: dict[str, _Identity] = {}  # by the name below `at`: files as this run has left them
+        self._recent = [""]  # names of the last write
 
     @property
     def has_name(self) -> bool:
-        """True once it stands under its name."""
+        """True once the file has its name."""
         return self.at == self.path
 
     def take_name(self) -> None:
-        """Replace what stands under its name; the file has to be closed, as not all systems move open ones."""
-        os.replace(self.at, self.path)
-        self.at = self.path
-
-    def check(self, safe: str, *, cut: bool = False) -> None:
-        """Remember which file it is and how long; called before and after each write.
-
-        `cut` says that the caller has just cut it, or may have.
+        """Replace the older file of that name; the new one must be closed, as not all systems move open files.
 
         Raises
         ------
         WriteError
-            If somebody else removed, replaced or cut it since the last call.
+            If another program made or changed a file of that name since the start.
         """
-        if not self.has_name:
-            return
-        try:
-            now = self.path.stat()
-        except FileNotFoundError:
-            raise self._changed("it was removed", safe) from None
-        if self._seen is not None:
-            if not os.path.samestat(now, self._seen):
-                raise self._changed("another file took its place", safe)
-            if now.st_size < self._seen.st_size and not cut:
-                raise self._changed(f"it was cut from {self._seen.st_size} to {now.st_size} bytes", safe)
-        self._seen = now
+        if _identity(self.path) != self._older:
+            raise WriteError(
+                self.path,
+                "another program wrote this file after the start of the run",
+                lost="every record of this run in this file",
+                safe=f"the file of the other program, {self.path}",
+                fix="another file name",
+            )
+        self._move()
+        self.at = self.path
+        self._seen.clear()
 
-    def _changed(self, what: str, safe: str) -> WriteError:
-        return WriteError(self.path, f"{what} during the run", safe=safe)
+    def _move(self) -> None:
+        os.replace(self.at, self.path)
+
+    def check(self, lost: str, *, whole: bool = False) -> None:
+        """Compare the file with what this run has left; call this before each write and before the file is closed.
+
+        Parameters
+        ----------
+        lost : str
+            The records in the file, for the message.
+        whole : bool
+            Compare every file of a folder, not those of the last write only.
+
+        Raises
+        ------
+        WriteError
+            If another program removed or replaced the file, or changed its length.
+        """
+        for name in self._seen if whole else self._recent:
+            self._compare(name, lost)
+
+    def remember(self, lost: str, names: Iterable[str] | None = None, *, cut: bool = False) -> None:
+        """Note what this run leaves; call this after each write.
+
+        Parameters
+        ----------
+        lost : str
+            The records in the file, for the message.
+        names : iterable of str, optional
+            Files of a folder that were written; all of them if not given.
+        cut : bool
+            This run may have shortened the file.
+
+        Raises
+        ------
+        WriteError
+            If another program removed, replaced or shortened the file during the write.
+        """
+        self._seen[""] = self._compare("", lost, grown=True, cut=cut)
+
+    def _compare(self, name: str, lost: str, *, grown: bool = False, cut: bool = False) -> _Identity:
+        """Return the identity of a file; `grown` says that this run has written to it."""
+        now, before = _identity(self.at / name), self._seen.get(name)
+        if now is None:
+            raise self._changed("removed", name, lost)
+        if before is not None:
+            if now[:2] != before[:2]:
+                raise self._changed("replaced", name, lost)
+            if now.size < before.size and not cut if grown else now.size != before.size:
+                what = f"changed from {before.size} to {now.size} bytes"
+                raise self._changed(what, name, f"some or all of {lost}")
+        return now
+
+    def _changed(self, what: str, name: str, lost: str) -> WriteError:
+        part = f"its part {name}" if name else "the file"
+        text = f"{part} was {what} by another program during the run"
+        fix = "move what is left of the file away, and continue from the restart file"
+        return WriteError(self.path, text, lost=lost, fix=fix)
 
     def discard(self) -> None:
-        """Remove it if it never took its name."""
+        """Remove the file if it never took its name."""
         if not self.has_name:
-            self.at.unlink(missing_ok=True)
+            _remove(self.at)
 
 
 class GrowingFolder(Growing):
-    """As `Growing`, of a folder that is one output."""
+    """As `Growing`, for a folder that is one output."""
 
     def __init__(self, path: Path, *, there: bool) -> None:
         super().__init__(path, there=there)
         if not there:
             _remove(self.at)
 
-    def take_name(self) -> None:
-        """Replace what stands under its name; no system does that to a folder at once."""
+    def _move(self) -> None:
+        """Replace the older folder; no system does that in one operation."""
         old = self.path.with_name(f".{self.path.name}.old")
         _remove(old)
         if self.path.exists():
             os.rename(self.path, old)
         os.rename(self.at, self.path)
         _remove(old)
-        self.at = self.path
 
-    def check(self, safe: str, *, cut: bool = False) -> None:
-        """As for a file, whose length a folder has none of."""
-        super().check(safe, cut=True)
+    def remember(self, lost: str, names: Iterable[str] | None = None, *, cut: bool = False) -> None:
+        """As for a file; chunks without any value have no file."""
+        if names is None:
+            own = self._seen.get("")
+            self._seen = {} if own is None else {"": own}
+            names = [str(path.relative_to(self.at)) for path in self.at.rglob("[!.]*") if path.is_file()]
+        super().remember(lost, cut=cut)
+        found = {name: one for name in names if (one := _identity(self.at / name)) is not None}
+        self._seen |= found
+        self._recent = ["", *found]
 
-    def discard(self) -> None:
-        """Remove it if it never took its name."""
-        if not self.has_name:
-            _remove(self.at)
+
+class _Identity(NamedTuple):
+    """Which file a path names, and its length."""
+
+    device: int
+    inode: int
+    size: int  # 0 for folders
+
+
+def _identity(path: Path) -> _Identity | None:
+    """Return the identity of a file or folder, through links; None if there is none."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return _Identity(status.st_dev, status.st_ino, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
 
 
 def _remove(path: Path) -> None:

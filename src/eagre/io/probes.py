@@ -12,6 +12,7 @@ from eagre.contract import Model
 from eagre.fields import Variable
 from eagre.io.opening import Manner
 from eagre.io.stations import Stations, open_stations
+from eagre.io.writer import Writer
 
 
 class Measuring(Protocol):
@@ -30,7 +31,7 @@ class Measuring(Protocol):
         ...
 
 
-class ProbeWriter:
+class ProbeWriter(Writer):
     """Write what probes measure, one time record a call.
 
     Parameters
@@ -72,9 +73,3 @@ class ProbeWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> ProbeWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -12,6 +12,7 @@ from eagre.contract import Model
 from eagre.fields import Variable
 from eagre.io.cf import level_attributes, variable_attributes
 from eagre.io.opening import Manner, Opening
+from eagre.io.writer import Writer
 
 _TIMES_A_CHUNK = 64
 
@@ -34,7 +35,7 @@ class Averaging(Protocol):
         ...
 
 
-class ProfileWriter:
+class ProfileWriter(Writer):
     """Write profiles of a model, one record an interval.
 
     Parameters
@@ -95,9 +96,3 @@ class ProfileWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> ProfileWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eagre.contract import Model
-from eagre.errors import InputError
+from eagre.errors import InputError, do_all
 from eagre.io.cf import history_line
 from eagre.io.files import WriteError, check_space, reading, writing
-from eagre.io.places import Growing, GrowingFolder
+from eagre.io.places import Growing, GrowingFolder, new_place
 from eagre.io.store_netcdf import NetcdfStore
 from eagre.io.store_zarr import SUFFIX, ZarrStore
 
+_NOTHING = "nothing was written yet"
 _FIX = "free some space or take another disk, then go on from the last restart file"
 _EXISTING = "existing output file"
 
@@ -41,6 +43,8 @@ class RecordFile:
         Records that are safely in it.
     last_time : float or None
         Time of the last of them, s.
+    failed : bool
+        True once a record could not be written.
     """
 
     def __init__(self, path: Path, *, there: bool) -> None:
@@ -50,13 +54,15 @@ class RecordFile:
         self._kind = ZarrStore if folder else NetcdfStore
         self.count = 0
         self.last_time: float | None = None
-        self._failed = False
+        self.failed = False
         self._history = ""  # of a run that goes on, written with its first record
         self._open(new=not there)
 
     def _open(self, *, new: bool) -> None:
         self._store = self._kind(self._place.at, new=new)
         self._finalizer = weakref.finalize(self, self._store.close)
+        if not new:
+            self._place.remember(self._held)
 
     @classmethod
     def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
@@ -66,7 +72,7 @@ class RecordFile:
         """
         safe = f"the older {path} is untouched" if path.exists() else "nothing was written yet"
         with writing(path, safe=safe, fix=_FIX):
-            check_space(path, 0, safe=safe, fix=_FIX)
+            check_space(path, 0, at=new_place(path), safe=safe, fix=_FIX)
             file = cls(path, there=False)
         file.dimension("time", None)
         file.variable("time", ("time",), np.dtype(np.float64), time, chunks=(1024,))
@@ -85,6 +91,7 @@ class RecordFile:
             If the file was not written by the same kind of model, counts its time from another date, or holds
             records later than `model.time` and `until`.
         """
+        check_space(path, 0, safe=f"{path} is unchanged", fix=_FIX)
         try:
             file = cls(path, there=True)
         except (OSError, ValueError, RuntimeError) as error:
@@ -150,7 +157,9 @@ class RecordFile:
         fill : bool
             Mark what was never written as NaN.
         """
-        with writing(self.path, safe="nothing was written yet", fix=_FIX):
+        with self._declaring():
+            if data is not None:
+                check_space(self.path, np.asarray(data).nbytes, at=self._place.at, safe=_NOTHING, fix=_FIX)
             self._store.variable(
                 name, dimensions, dtype, attributes, data=data, chunks=chunks, compression=compression, fill=fill
             )
@@ -187,8 +196,21 @@ class RecordFile:
 
     def ready(self) -> None:
         """Put everything declared so far on disk."""
-        with writing(self.path, safe="nothing was written yet", fix=_FIX):
+        with self._declaring():
             self._store.flush()
+            self._place.remember(self._held)
+
+    @contextmanager
+    def _declaring(self) -> Iterator[None]:
+        """Word the errors of a file without records, which are not followed by those of closing it."""
+        try:
+            with writing(self.path, safe=_NOTHING, fix=_FIX):
+                yield
+        except BaseException:
+            self.failed = True
+            self._store.abandon()
+            self._close()
+            raise
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Add one record and put it on disk; values : one array a variable, without the time axis (see `extend`)."""
@@ -219,8 +241,8 @@ class RecordFile:
         needed = 8 * len(times) + sum(value.nbytes for value in values.values())
         try:
             perhaps = f"the last restart file; perhaps {self.safe}"
-            self._place.check(perhaps)
-            check_space(self._place.at, needed, safe=self.safe, fix=_FIX)
+            self._check_place(f"{self._held}, and the record at t = {times[0]:.10g} s")
+            check_space(self.path, needed, at=self._place.at, safe=self.safe, fix=_FIX)
             with writing(self.path, safe=perhaps, fix=_FIX):
                 first = bool(self._history)
                 self._write(times, values)
@@ -228,9 +250,12 @@ class RecordFile:
                     self._finalizer()
                     self._place.take_name()
                     self._open(new=False)
-                self._place.check(perhaps, cut=first)
+                else:
+                    new = slice(self.count, self.count + len(times))
+                    written = None if first else self._store.files(new, ["time", *values])
+                    self._place.remember(self._held, written, cut=first)
         except BaseException:
-            self._failed = True
+            self.failed = True
             raise
         self.count += len(times)
         self.last_time = float(times[-1])
@@ -250,14 +275,44 @@ class RecordFile:
             return "no record was written yet"
         return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
 
+    @property
+    def _held(self) -> str:
+        """The records in the file, for messages about their loss."""
+        if self.last_time is None:
+            return f"every record in {self.path}"
+        return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
+
+    def _check_place(self, lost: str, *, whole: bool = False) -> None:
+        """Raise a `WriteError`, and write nothing more to the file, if another program changed it."""
+        try:
+            self._place.check(lost, whole=whole)
+        except WriteError:
+            self._store.abandon()
+            raise
+
     def close(self) -> None:
-        """Close the file; a second call does nothing. Without a record it is removed."""
+        """Close the file; a second call does nothing. Without a record it is removed.
+
+        Raises
+        ------
+        WriteError
+            If another program changed the file since the last record.
+        """
+        if self._place.has_name and not self.failed and self._finalizer.alive:
+            do_all((lambda: self._check_place(self._held, whole=True), self._close))
+        else:
+            self._close()
+
+    def _close(self) -> None:
+        """Close the file without a comparison."""
         try:
             with writing(self.path, safe=self.safe, fix=_FIX):
-                self._finalizer()
-                self._place.discard()
+                try:
+                    self._finalizer()
+                finally:
+                    self._place.discard()
         except WriteError:
-            if not self._failed:
+            if not self.failed:
                 raise
 
 

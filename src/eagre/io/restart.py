@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, reading, sync, writing
+from eagre.io.sink import LIBVER, Sink
 from eagre.temporary import beside
 
 FORMAT = 1
@@ -104,8 +105,8 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     state = {name: _array(name, value) for name, value in model.state().items()}
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
     fix = "free some space, or another folder for the restart file"
-    check_space(full, sum(value.nbytes for value in state.values()), safe=safe, fix=fix)
     with beside(full) as temporary, writing(full, safe=safe, fix=fix):
+        check_space(full, sum(value.nbytes for value in state.values()), at=temporary, safe=safe, fix=fix)
         _write(temporary, model, state, start_date)
         _seal(temporary)
         sync(temporary)
@@ -189,25 +190,32 @@ def _write(path: Path, model: Model, state: Mapping[str, np.ndarray], start_date
     """Write a whole restart file."""
     import h5py
 
-    with h5py.File(path, "w", libver=("earliest", "v110"), locking=False, userblock_size=_BLOCK) as file:
-        file.attrs.update(
-            {
-                _FORMAT_NAME: FORMAT,
-                "source": f"eagre {eagre_version()}",
-                "history": history_line("restart"),
-                "versions": versions(),
-                "kind": model.kind,
-                "precision": model.precision,
-                "time": float(model.time),
-                "steps": int(model.steps),
-            }
-        )
-        if start_date is not None:
-            file.attrs["start_date"] = start_date.isoformat()
-        file.attrs.update({f"grid_{name}": getattr(model.grid, name) for name in _GRID})
-        group = file.create_group("state")
-        for name, value in state.items():
-            group.create_dataset(name, data=value).attrs["crc32"] = _checksum(value)
+    with closing(Sink(path, new=True)) as sink:
+        with h5py.File(sink, "w", libver=LIBVER, locking=False, userblock_size=_BLOCK) as file:
+            _fill(file, model, state, start_date)
+        sink.check()
+
+
+def _fill(file: Any, model: Model, state: Mapping[str, np.ndarray], start_date: datetime | None) -> None:
+    """Write the attributes and the state."""
+    file.attrs.update(
+        {
+            _FORMAT_NAME: FORMAT,
+            "source": f"eagre {eagre_version()}",
+            "history": history_line("restart"),
+            "versions": versions(),
+            "kind": model.kind,
+            "precision": model.precision,
+            "time": float(model.time),
+            "steps": int(model.steps),
+        }
+    )
+    if start_date is not None:
+        file.attrs["start_date"] = start_date.isoformat()
+    file.attrs.update({f"grid_{name}": getattr(model.grid, name) for name in _GRID})
+    group = file.create_group("state")
+    for name, value in state.items():
+        group.create_dataset(name, data=value).attrs["crc32"] = _checksum(value)
 
 
 def _seal(path: Path) -> None:
@@ -253,11 +261,7 @@ def _opened(path: Path) -> Iterator[Any]:
     with reading(path, "restart file"), h5py.File(path, "r", locking=False) as opened:
         file: Any = opened
         if _FORMAT_NAME not in file.attrs or "state" not in file:
-            raise InputError(
-                f"restart file {path}: this is not a restart file",
-                allowed="a file written by a run's [restart] section",
-                fix='from = "restart.nc"',
-            )
+            raise _not_a_restart(path)
         if int(file.attrs[_FORMAT_NAME]) > FORMAT:
             source = file.attrs.get("source")
             raise InputError(
@@ -279,11 +283,7 @@ def _check_bytes(path: Path) -> None:
         if head[:_BLOCK] != _block(path):
             raise _damaged(path, "its bytes do not match its checksum")
     elif _FORMAT_NAME.encode() not in head:
-        raise InputError(
-            f"restart file {path}: this is not a restart file, or it is damaged",
-            allowed="a file written by a run's [restart] section",
-            fix='from = "restart.nc"',
-        )
+        raise _not_a_restart(path)
     elif subprocess.run([sys.executable, "-c", _TRIAL, str(path)], capture_output=True, check=False).returncode:
         raise _damaged(path, "HDF5 cannot read it")
 
@@ -315,6 +315,16 @@ def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
                 allowed="the grid of the restart file",
                 fix=f"{name} = {theirs!r}",
             )
+
+
+def _not_a_restart(path: Path) -> InputError:
+    """Return the error for a file that does not name the format of restart files."""
+    return InputError(
+        f"restart file {path}",
+        allowed="a file written by a run's [restart] section",
+        fix='from = "restart.nc"',
+        problem=f"The file {path} is damaged or not a restart file.",
+    )
 
 
 def _damaged(path: Path, why: str) -> InputError:

@@ -6,7 +6,6 @@ A new file takes its name with its first row: what stood there is safe until the
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import math
 from collections.abc import Mapping, Sequence
@@ -61,14 +60,21 @@ class RowFile:
         self.path = path
         self.last_time: float | None = None
         self.count = 0
+        self.failed = False
         self._kept: int | None = None  # bytes of the rows that stay, until the first row of a run that goes on
         self._place = Growing(path, there=resume_at is not None)
         if resume_at is not None:
             self._resume(header, resume_at, until)
         with writing(path, safe="nothing was written yet", fix=_FIX):
             self._file = self._place.at.open("wb" if resume_at is None else "ab", buffering=0)
-            if resume_at is None:
-                self._put(header)
+            try:
+                if resume_at is None:
+                    self._put(header)
+                self._place.remember(self._held)
+            except BaseException:
+                self._file.close()
+                self._place.discard()
+                raise
 
     def _resume(self, header: str, now: float, until: float) -> None:
         """Check the file that goes on, and find the rows that stay."""
@@ -124,19 +130,23 @@ class RowFile:
         for time, *arrays in zip(times, *values.values(), strict=True):
             cells = [str(one) for each in zip(*arrays, strict=True) for one in each]
             lines.append(",".join([repr(float(time)), *cells]) + "\n")
-        self._place.check(self.safe)
-        with writing(self.path, safe=self.safe, fix=_FIX):
-            if self._kept is not None:
-                self._file.truncate(self._kept)
-                self._file.seek(self._kept)
-                self._kept = None
-                self._place.check(self.safe, cut=True)
-            self._put("".join(lines))
-            if not self._place.has_name:
-                self._file.close()
-                self._place.take_name()
-                self._file = self.path.open("ab", buffering=0)
-            self._place.check(self.safe)
+        try:
+            self._place.check(f"{self._held}, and the row at t = {times[0]:.10g} s")
+            with writing(self.path, safe=self.safe, fix=_FIX):
+                if self._kept is not None:
+                    self._file.truncate(self._kept)
+                    self._file.seek(self._kept)
+                    self._kept = None
+                    self._place.remember(self._held, cut=True)
+                self._put("".join(lines))
+                if not self._place.has_name:
+                    self._file.close()
+                    self._place.take_name()
+                    self._file = self.path.open("ab", buffering=0)
+                self._place.remember(self._held)
+        except BaseException:
+            self.failed = True
+            raise
         self.count += len(times)
         self.last_time = float(times[-1])
 
@@ -145,8 +155,8 @@ class RowFile:
         data = line.encode("utf-8")
         size = self._file.tell()
         try:
-            if self._file.write(data) != len(data):
-                raise OSError(errno.ENOSPC, "")
+            while data:  # a part is written before the system says why there is no room
+                data = data[self._file.write(data) :]
         except OSError:
             self._file.truncate(size)
             self._file.seek(size)
@@ -159,11 +169,27 @@ class RowFile:
             return "no row was written yet"
         return f"the {self.count} rows up to t = {self.last_time:.10g} s in {self.path}"
 
+    @property
+    def _held(self) -> str:
+        """The rows in the file, for messages about their loss."""
+        if self.last_time is None:
+            return f"every row in {self.path}"
+        return f"the {self.count} rows up to t = {self.last_time:.10g} s in {self.path}"
+
     def close(self) -> None:
-        """Close the file; a second call does nothing. Without a row it is removed."""
+        """Close the file; a second call does nothing. Without a row it is removed.
+
+        Raises
+        ------
+        WriteError
+            If another program changed the file since the last row.
+        """
+        opened = not self._file.closed
         with writing(self.path, safe=self.safe):
             self._file.close()
             self._place.discard()
+        if opened and self._place.has_name and not self.failed:
+            self._place.check(self._held)
 
 
 def write_rows(path: Path, names: Sequence[str], rows: Sequence[Sequence[float]]) -> None:

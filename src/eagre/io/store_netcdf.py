@@ -1,17 +1,19 @@
 """What grows in a NetCDF-4 file.
 
 Every write ends with a flush of HDF5's own tables. HDF5 does not lock the file: people look at the output of a run
-that is still going on. HDF5 reports a failed write only where data are flushed, and h5py cannot raise while it closes
-a handle: so the handles of all growing variables stay open between records.
+that is still going on. HDF5 writes through a `Sink`, which reports every write that fails. The handles of all growing
+variables stay open between records, because HDF5 reads their tables again when it opens them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from eagre.io.sink import LIBVER, Sink
 
 
 class NetcdfStore:
@@ -22,11 +24,17 @@ class NetcdfStore:
         import h5py
 
         mode = "w" if new else "r+"
-        self._h5: Any = h5py.File(path, mode, libver=("earliest", "v110"), locking=False, track_order=True)
-        self._nc: Any = h5netcdf.File(self._h5, mode)
+        self._sink = Sink(path, new=new)
+        try:
+            self._h5: Any = h5py.File(self._sink, mode, libver=LIBVER, locking=False, track_order=True)
+            self._nc: Any = h5netcdf.File(self._h5, mode)
+            self._sink.check()
+        except BaseException:
+            self._sink.close()
+            raise
         self._growing: dict[str, Any] = {}
         # a close that needs no `self`: this object may be gone before its file
-        self.close = _Closing(self._nc, self._h5, self._growing)
+        self.close = _Closing(self._nc, self._h5, self._sink, self._growing)
 
     @property
     def attributes(self) -> MutableMapping[str, Any]:
@@ -65,6 +73,7 @@ class NetcdfStore:
         if data is not None:
             created[...] = data
             self._h5.flush()
+        self._sink.check()
 
     def write(self, new: slice, values: Mapping[str, np.ndarray]) -> None:
         """Put records `new` of each growing variable on disk, and drop later ones."""
@@ -75,21 +84,35 @@ class NetcdfStore:
         for name, value in values.items():
             self._growing[name][new] = value
         self._h5.flush()
+        self._sink.check()
+
+    @staticmethod
+    def files(new: slice, names: Iterable[str]) -> None:
+        """Everything is in one file."""
+
+    def abandon(self) -> None:
+        """Write nothing more to the file."""
+        self._sink.abandon()
 
     def flush(self) -> None:
         """Put everything declared so far on disk."""
         self._nc.flush()
         self._h5.flush()
+        self._sink.check()
 
 
 class _Closing:
     """Close both views of a file in the right order, the handles of its variables first."""
 
-    def __init__(self, netcdf: Any, h5: Any, growing: dict[str, Any]) -> None:
-        self._parts = netcdf, h5, growing
+    def __init__(self, netcdf: Any, h5: Any, sink: Sink, growing: dict[str, Any]) -> None:
+        self._parts = netcdf, h5, sink, growing
 
     def __call__(self) -> None:
-        netcdf, h5, growing = self._parts
-        growing.clear()
-        netcdf.close()
-        h5.close()
+        netcdf, h5, sink, growing = self._parts
+        try:
+            growing.clear()
+            netcdf.close()
+            h5.close()
+            sink.check()
+        finally:
+            sink.close()

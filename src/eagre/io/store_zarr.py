@@ -7,9 +7,10 @@ every chunk of a record is on disk. So a run that is killed leaves a store of wh
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import warnings
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,22 @@ class ZarrStore:
             array.resize((new.stop, *array.shape[1:]))
             array[new] = value
         self.flush()
+
+    def files(self, new: slice, names: Iterable[str]) -> list[str]:
+        """Return the names of all files that a write of records `new` of some variables may change."""
+        found = ["zarr.json"]
+        for name in names:
+            array = self.variables[name].array
+            chunks = [math.ceil(size / chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
+            deep = array.chunks[0]
+            along = [range(new.start // deep, (new.stop - 1) // deep + 1), *map(range, chunks[1:])]
+            found.append(f"{name}/zarr.json")
+            found += ["/".join(map(str, (name, "c", *index))) for index in itertools.product(*along)]
+        return found
+
+    @staticmethod
+    def abandon() -> None:
+        """Nothing stays open."""
 
     def flush(self) -> None:
         """Have readers see everything that was written."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from time import perf_counter
 
 from eagre.contract import Instants, Model
-from eagre.errors import BlowUpError, InputError
+from eagre.errors import BlowUpError, InputError, do_all
 from eagre.stepping.interrupts import Interrupts, interrupts
 
 LOOK_SECONDS = 0.5  # wall time between two looks at the model
@@ -131,7 +132,7 @@ def run(
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
         raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the model's present)")
     loop = _Loop(model, until, list(events), on_progress)
-    places = [] if checkpoint is None else [checkpoint, *(path for path in spares if not Path(path).exists())]
+    places = restart_places(checkpoint, spares)
     with interrupts() as interrupted:
         try:
             try:
@@ -148,14 +149,16 @@ def run(
                 raise error from failed
             raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
         except OSError as error:
-            if places:
-                with suppress(OSError, InputError):
-                    path = _write_restart(model, places, start_date)
-                    error.add_note(f"safe:    the state at t = {model.time:g} s in {path}, to continue with --restart")
+            save_state(error, model, places, start_date)
             raise
         stopped = interrupted.number if model.time < until else 0
         restart = _write_restart(model, places, start_date) if stopped and places else None
     return loop.summary(stopped, restart)
+
+
+def restart_places(checkpoint: str | Path | None, spares: Sequence[str | Path]) -> list[str | Path]:
+    """Return where a restart may be written, the best place first; no file of `spares` is replaced."""
+    return [] if checkpoint is None else [checkpoint, *(path for path in spares if not Path(path).exists())]
 
 
 class _Loop:
@@ -218,8 +221,7 @@ class _Loop:
         return [event for event, at in each if at <= last or (at_end and event.at_end)]
 
     def _do(self, due: Sequence[Event]) -> None:
-        for event in due:
-            event.action(self.model)
+        do_all(partial(event.action, self.model) for event in due)
 
     def _report(self) -> None:
         seconds = perf_counter() - self.began
@@ -250,6 +252,14 @@ class _Loop:
             restart=restart,
             signal=stopped,
         )
+
+
+def save_state(error: OSError, model: Model, places: Sequence[str | Path], start_date: datetime | None = None) -> None:
+    """Write a restart to the first of `places` that takes it, and note that on the error that ends the run."""
+    if places:
+        with suppress(OSError, InputError):
+            path = _write_restart(model, places, start_date)
+            error.add_note(f"safe:    the state at t = {model.time:g} s in {path}, to continue with --restart")
 
 
 def _write_restart(model: Model, places: Sequence[str | Path], start_date: datetime | None) -> Path:

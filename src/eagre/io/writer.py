@@ -1,0 +1,30 @@
+"""The base of the writers of a run's results: context managers that close their file."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+
+class Writer:
+    """A writer of results, closed at the end of a ``with`` block.
+
+    If the block fails, an error of closing the file becomes a note of the first error.
+    """
+
+    def close(self) -> None:
+        """Close the file."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except OSError as failed:
+            if error is None:
+                raise
+            error.add_note(str(failed))
