@@ -251,11 +251,7 @@ class BarotropicCase(Case):
         if self.layers is not None:
             options["layers"] = Layers(self.layers.upper, self.layers.lower)
         if self.topography is not None:
-            for name, quantity in (("coriolis", "coriolis"), ("depth", "depth")):
-                with self.at("topography", name):
-                    check_plausible(quantity, getattr(self.topography, name), name)
-            with self.at("topography", "height"):
-                options["topography"] = self.topography.vorticity(grid)
+            options["topography"] = self._topography(self.topography, grid)
         for name in type(self.initial).model_fields:
             value = getattr(self.initial, name)
             if value is not None:
@@ -294,6 +290,14 @@ class BarotropicCase(Case):
         if basin.kind == "periodic":
             length_y *= (ny - 1) / ny
         return replace(Grid.of_points(nx, ny, length_x, length_y, basin.x0, basin.y0), crs=basin.crs)
+
+    def _topography(self, section: TopographySection, grid: Grid) -> np.ndarray:
+        """Return f0 b / D at the points, (ny, nx), 1/s."""
+        for name in ("coriolis", "depth"):
+            with self.at("topography", name):
+                check_plausible(name, getattr(section, name), name)
+        with self.at("topography", "height"):
+            return section.vorticity(grid)
 
     def _physics(self, grid: Grid) -> dict[str, Any]:
         """Options of the model that [nondimensional], or [physics] and [wind], describe."""
