@@ -90,6 +90,7 @@ def test_implausible_air_is_refused_with_the_likely_mistake():
         (lambda: anelastic(surface_pressure=1000.0), "hPa"),
         (lambda: anelastic(buoyancy_frequency=-0.01), "below 0"),
         (lambda: boussinesq(buoyancy_frequency=-0.01), "below 0"),
+        (lambda: anelastic(reference_frequency=-0.01), "below 0(.|\n)*reference_frequency"),
         (lambda: boussinesq(theta=27.0), "degrees Celsius"),
     ):
         with pytest.raises(InputError, match=what):

@@ -211,6 +211,8 @@ BED = {
     "expression": (nothing, '{ expression = "VALUE + 0 * x" }'),
 } | some(FIELDS, "netcdf", "geotiff", "esri ascii")
 forms("bed", "elevation", BED, water, STILL, bed="bed = FORM")
+LEVEE = "[bed]\nvalue = -5.0\n[[bed.levees]]\npoints = [[0.0, 5.0], [40.0, 5.0]]\ncrest = VALUE"
+way("levee", "elevation", water, LEVEE, only="high", bed="")  # a low crest is below the ground
 forms("initial level", "elevation", FIELDS, water, "initial = { surface_elevation = FORM }")
 forms("initial depth", "depth", FIELDS, water, "initial = { depth = FORM }")
 forms("stage", "elevation", SERIES, water, SIDE.format("stage") + "level = FORM", bed=DEEP)
@@ -336,6 +338,18 @@ def test_bounds(tmp_path, name):
             with pytest.raises((InputError, ConfigError)) as caught:
                 build(folder, value)
             assert f"from {known.minimum:g} to {known.maximum:g}" in str(caught.value), value
+
+
+def test_one_point_of_a_fine_raster_is_not_hidden_by_means(tmp_path):
+    """Manning's n of 33 (Strickler) at 1 of 10,000 points: 0.035 to 0.1 as means over cells of 30 x 30 points."""
+    n = np.full((100, 100), 0.03)
+    n[50, 50] = 33.0
+    axis = np.arange(100.0) + 0.5 - 20.0
+    data = xr.Dataset({"n": (("y", "x"), n)}, {"y": axis, "x": axis})
+    data.to_netcdf(tmp_path / "n.nc", engine="h5netcdf")
+    with pytest.raises(ConfigError, match="Strickler") as caught:
+        water(tmp_path, STILL + 'friction = { manning = { file = "n.nc" } }', 0.0)
+    assert "n.nc" in str(caught.value) and "(50, 50)" in str(caught.value)
 
 
 def test_every_quantity_has_a_way_in():

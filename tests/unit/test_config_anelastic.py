@@ -227,6 +227,16 @@ def test_the_initial_temperature_is_the_field_of_the_same_name(tmp_path, key):
     np.testing.assert_allclose(model.field(key), known, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("key", "value"), [("", 0.0), ("theta = 305", 5.0), ("theta_perturbation = 2", 2.0)])
+def test_noise_is_added_to_the_initial_temperature(tmp_path, key, value):
+    more = f'[atmosphere]\nequations = "boussinesq"\n[initial]\n{key}\nnoise = {{amplitude = 0.5, seed = 4}}'
+    read = case(tmp_path, more=more)
+    model = read.build("cpu", "double")
+    noise = read.initial.noise.make(model.levels, model.grid)
+    assert np.abs(noise).max() > 0.1
+    np.testing.assert_allclose(model.field("theta_perturbation"), value + noise, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
