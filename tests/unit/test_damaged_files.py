@@ -19,7 +19,7 @@ from eagre.errors import EagreError
 from eagre.grid import Grid
 
 COUNT = 200  # damages per format
-FEWER = {"old_restart.nc": 10, "fields.nc": 40, "fields.zarr": 60, "bed.nc": 60, "classic.nc": 60}  # slow to read
+FEWER = {"old_restart.nc": 5, "fields.nc": 30, "fields.zarr": 40, "bed.nc": 30, "classic.nc": 30}  # slow to read
 HEADER = "ncols 12\nnrows 9\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n"
 BED = 0.1 * np.arange(12.0)[None, :] * np.ones((9, 1)) - 1.0
 AXES = {"x": np.arange(12) + 0.5, "y": np.arange(9) + 0.5}
