@@ -9,6 +9,7 @@ import ctypes
 import os
 import signal
 import traceback
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,12 +42,14 @@ class Model(FakeModel):
 
 
 def fields(path):
-    return FieldWriter(path, Model(), ["speed"], compression=0)
+    model: Any = Model()
+    return FieldWriter(path, model, ["speed"], compression=0)
 
 
 def gauges(path):
     points = {f"p{k}": (1005.0 + 10 * k, 2005.0) for k in range(150)}
-    return GaugeWriter(path, Model(), points, ["speed", "froude"])
+    model: Any = Model()
+    return GaugeWriter(path, model, points, ["speed", "froude"])
 
 
 def records(path):
@@ -63,7 +66,8 @@ GROWING = {"fields.nc": fields, "fields.zarr": fields, "gauges.nc": gauges, "gau
 
 
 def restart(path):
-    write_restart(path, Model())
+    model: Any = Model()
+    write_restart(path, model)
 
 
 def picture(path):
@@ -116,8 +120,9 @@ def set_limit(size):
 
 def check_growing(path, limit, before):
     """`before` is the number of records that are written without a limit."""
-    open_writer, model, error = GROWING[path.name], Model(), None
-    writer = open_writer(path) if before else None
+    open_writer, error = GROWING[path.name], None
+    model: Any = Model()
+    writer: Any = open_writer(path) if before else None
     written = 0
     for _ in range(before):
         model.time = float(written)
