@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,7 +153,8 @@ def test_a_continued_file_takes_further_records(path):
         write(writer, model, 2.5, 3.5, 4.0)
     model.time = 5.0
     with opened(path, model, append=True) as writer:
-        assert writer._file.count == 5 and writer._file.last_time == 4.0
+        file: Any = writer._file
+        assert file.count == 5 and file.last_time == 4.0
 
 
 @pytest.mark.parametrize("name", ["speed/c/0/0/0", "speed/zarr.json", "time/c/0", "x/c/0"])

@@ -17,9 +17,10 @@ import pytest
 
 from eagre.errors import EagreError
 from eagre.grid import Grid
+from eagre.io import restart
 
 COUNT = 200  # damages per format
-FEWER = {"old_restart.nc": 10, "fields.nc": 40, "fields.zarr": 60, "bed.nc": 60, "classic.nc": 60}  # slow to read
+FEWER = {"old_restart.nc": 5, "fields.nc": 30, "fields.zarr": 40, "bed.nc": 30, "classic.nc": 30}  # slow to read
 HEADER = "ncols 12\nnrows 9\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n"
 BED = 0.1 * np.arange(12.0)[None, :] * np.ones((9, 1)) - 1.0
 AXES = {"x": np.arange(12) + 0.5, "y": np.arange(9) + 0.5}
@@ -227,6 +228,14 @@ def test_a_renamed_or_copied_restart_is_read(tmp_path):
     (tmp_path / "restart.nc").rename(tmp_path / "other.nc")
     for name in ("copy.nc", "other.nc"):
         read_restart(tmp_path / name)
+
+
+def test_a_restart_without_a_checksum_that_hdf5_never_reads_is_rejected(tmp_path, monkeypatch):
+    write_old_restart(tmp_path / "old.nc")
+    monkeypatch.setattr(restart, "_TRIAL", "import time; time.sleep(60)")
+    monkeypatch.setattr(restart, "_TRIAL_SECONDS", 0.2)
+    with pytest.raises(EagreError, match="is damaged: HDF5 cannot read it"):
+        read_old_restart(tmp_path / "old.nc")
 
 
 def test_a_restart_without_a_checksum_is_read(tmp_path):

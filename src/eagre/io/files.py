@@ -304,11 +304,11 @@ def read_values(array: Any, path: Path, what: str = "file") -> np.ndarray:
 
 
 def check_space(path: Path, needed: int, *, at: Path | None = None, safe: str = "", fix: str = "") -> None:
-    """Reject a write of `needed` bytes that the disk or a limit has no room for, before it can damage the file.
+    """Reject a write of `needed` bytes that exceeds the free space or a limit, before it can damage the file.
 
-    Call this before HDF5 opens a file: after a write that fails on the first kilobytes, HDF5 crashes.
+    Call this before HDF5 opens a file.
 
-    The system is asked to reserve the room at the end of the file, which also meets quotas, and gives it back at once.
+    The space at the end of the file is reserved and released at once, which also detects quotas.
     For a file that does not exist, the free space of the disk and the process's limit of the file size are checked.
 
     Parameters

@@ -74,7 +74,7 @@ def _take(file: Path, path: Path) -> int:
 
 
 def new_place(path: Path) -> Path:
-    """Return where a new file stands until it takes its name."""
+    """Return the path of a new file until it takes its name."""
     return path.with_name(f".{path.name}.new")
 
 
@@ -130,7 +130,7 @@ class Growing:
         os.replace(self.at, self.path)
 
     def check(self, lost: str, *, whole: bool = False) -> None:
-        """Compare the file with what this run has left; call this before each write and before the file is closed.
+        """Compare the file with the last write of this run; call this before each write and before the file is closed.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Growing:
             self._compare(name, lost)
 
     def remember(self, lost: str, names: Iterable[str] | None = None, *, cut: bool = False) -> None:
-        """Note what this run leaves; call this after each write.
+        """Note the identity of the written files; call this after each write.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Growing:
     def _changed(self, what: str, name: str, lost: str) -> WriteError:
         part = f"its part {name}" if name else "the file"
         text = f"{part} was {what} by another program during the run"
-        fix = "move what is left of the file away, and continue from the restart file"
+        fix = "move the rest of the file away, and continue from the restart file"
         return WriteError(self.path, text, lost=lost, fix=fix)
 
     def discard(self) -> None:
@@ -192,7 +192,7 @@ class Growing:
 
 
 class GrowingFolder(Growing):
-    """As `Growing`, for a folder that is one output."""
+    """An output that is a folder; see `Growing`."""
 
     def __init__(self, path: Path, *, there: bool) -> None:
         super().__init__(path, there=there)
@@ -209,7 +209,7 @@ class GrowingFolder(Growing):
         _remove(old)
 
     def remember(self, lost: str, names: Iterable[str] | None = None, *, cut: bool = False) -> None:
-        """As for a file; chunks without any value have no file."""
+        """Note every file of a write; chunks without any value have no file."""
         if names is None:
             own = self._seen.get("")
             self._seen = {} if own is None else {"": own}
@@ -221,7 +221,7 @@ class GrowingFolder(Growing):
 
 
 class _Identity(NamedTuple):
-    """Which file a path names, and its length."""
+    """Device, inode and length of a file."""
 
     device: int
     inode: int
@@ -229,7 +229,7 @@ class _Identity(NamedTuple):
 
 
 def _identity(path: Path) -> _Identity | None:
-    """Return the identity of a file or folder, through links; None if there is none."""
+    """Return the identity of a file or folder, through links; None if it does not exist."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):

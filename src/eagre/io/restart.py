@@ -33,6 +33,7 @@ _BLOCK = 512  # bytes of the user block
 _MARK = b"eagre restart "
 _HEAD = 1 << 16  # bytes within which a file without a user block, of an older version, names its format
 _FORMAT_NAME = "eagre_restart_format"
+_TRIAL_SECONDS, _TRIAL_SPEED = 60.0, 1e7  # of a trial: seconds for its start, bytes per second for reading
 _TRIAL = """
 import sys, h5py
 with h5py.File(sys.argv[1], "r", locking=False) as file:
@@ -284,8 +285,18 @@ def _check_bytes(path: Path) -> None:
             raise _damaged(path, "its bytes do not match its checksum")
     elif _FORMAT_NAME.encode() not in head:
         raise _not_a_restart(path)
-    elif subprocess.run([sys.executable, "-c", _TRIAL, str(path)], capture_output=True, check=False).returncode:
+    elif not _can_be_read(path):
         raise _damaged(path, "HDF5 cannot read it")
+
+
+def _can_be_read(path: Path) -> bool:
+    """Return whether another process reads the whole file; on some damaged files HDF5 crashes or never returns."""
+    command = [sys.executable, "-c", _TRIAL, str(path)]
+    try:
+        limit = _TRIAL_SECONDS + path.stat().st_size / _TRIAL_SPEED
+        return subprocess.run(command, capture_output=True, check=False, timeout=limit).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def _header(file: Any) -> RestartHeader:

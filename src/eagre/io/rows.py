@@ -208,7 +208,10 @@ def write_rows(path: Path, names: Sequence[str], rows: Sequence[Sequence[float]]
         If the disk is full; what stood there is safe.
     """
     lines = [header_line(names), *(",".join(repr(float(value)) for value in row) + "\n" for row in rows)]
-    with writing(path, safe="what stood there before", fix="free some space"):
-        place = Growing(path, there=False)
-        place.at.write_text("".join(lines), encoding="utf-8")
-        place.take_name()
+    place = Growing(path, there=False)
+    try:
+        with writing(path, safe="the older file, if any", fix="free some space"):
+            place.at.write_text("".join(lines), encoding="utf-8")
+            place.take_name()
+    finally:
+        place.discard()

@@ -24,7 +24,7 @@ class Sink(io.RawIOBase):
     ----------
     path : Path
     new : bool
-        Make the file, in place of an older one.
+        Make the file; an older one is replaced.
     """
 
     def __init__(self, path: Path, *, new: bool) -> None:

@@ -1,7 +1,7 @@
 """What grows in a NetCDF-4 file.
 
 Every write ends with a flush of HDF5's own tables. HDF5 does not lock the file: people look at the output of a run
-that is still going on. HDF5 writes through a `Sink`, which reports every write that fails. The handles of all growing
+that continues. HDF5 writes through a `Sink`, which reports every write that fails. The handles of all growing
 variables stay open between records, because HDF5 reads their tables again when it opens them.
 """
 
