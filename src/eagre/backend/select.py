@@ -123,8 +123,8 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
     """
     if isinstance(device, Group):
         return device
-    several = device.split(",") if isinstance(device, str) else device
-    named = list(several) if isinstance(several, (list, tuple)) else [device]
+    parts = device.split(",") if isinstance(device, str) else device
+    named: list[Any] = list(parts) if isinstance(parts, (list, tuple)) else [device]
     if not named or (len(named) > 1 and not all(isinstance(one, (str, Device)) for one in named)):
         raise _no_device(device)
     wanted = [name.strip() if isinstance(name, str) else name for name in named]
