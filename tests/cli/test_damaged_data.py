@@ -132,6 +132,22 @@ def test_a_geotiff_that_is_cut_off(tmp_path):
         read_dem(path)
 
 
+def test_names_of_dimensions_that_are_damaged(eagre, tmp_path):
+    """HDF5 reads a heap collection without end if an object of it is empty free space."""
+    data = {"surface_elevation": (("time", "station"), RANDOM.normal(size=(200, 2)))}
+    data |= {name: ("station", RANDOM.random(2)) for name in "xy"}
+    path = tmp_path / "g.nc"
+    xr.Dataset(data, {"time": np.arange(200.0)}).to_netcdf(path, engine="h5netcdf")
+    content = path.read_bytes()
+    start = content.index(b"GCOL")
+    path.write_bytes(content[: start + 16] + bytes(64) + content[start + 80 :])
+    for command in ("waves", "info", "plot"):
+        done = eagre(command, path)
+        assert done.code == exits.BAD_INPUT and "damaged" in done.err, done.err
+    with pytest.raises(InputError, match="damaged"):
+        read_series(path)
+
+
 class Going:
     """What an output that goes on reads of a model."""
 

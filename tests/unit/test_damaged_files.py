@@ -21,6 +21,7 @@ from eagre.io import restart
 
 COUNT = 200  # damages per format
 FEWER = {"old_restart.nc": 5, "fields.nc": 30, "fields.zarr": 40, "bed.nc": 30, "classic.nc": 30}  # slow to read
+FEWER |= {"weather.nc": 10, "classic_series.nc": 20, "case.toml": 30, "tiles.tif": 40, "land.shp": 40, "land.fgb": 40}
 HEADER = "ncols 12\nnrows 9\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n"
 BED = 0.1 * np.arange(12.0)[None, :] * np.ones((9, 1)) - 1.0
 AXES = {"x": np.arange(12) + 0.5, "y": np.arange(9) + 0.5}
@@ -103,6 +104,81 @@ def write_geojson(path: Path) -> None:
     path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
 
 
+def write_tiles(path: Path) -> None:
+    """A GeoTIFF of several compressed blocks."""
+    import rasterio
+
+    options = {"driver": "GTiff", "width": 64, "height": 48, "count": 1, "dtype": "float32", "crs": "EPSG:32633"}
+    options |= {"compress": "lzw", "tiled": True, "blockxsize": 16, "blockysize": 16}
+    values = np.random.default_rng(1).normal(size=(48, 64)).astype("f4")
+    with rasterio.open(path, "w", transform=rasterio.Affine(1, 0, 0, 0, -1, 48), **options) as target:
+        target.write(values, 1)
+
+
+def write_weather(path: Path) -> None:
+    import xarray
+
+    axes = {"y": np.arange(-2, 14) + 0.5, "x": np.arange(-2, 16) + 0.5}
+    axes["time"] = ("time", 3600.0 * np.arange(3), {"units": "seconds since 2026-01-01"})
+    data = {"msl": (("time", "y", "x"), np.full((3, 16, 18), 1e5, np.float32), {"units": "Pa"})}
+    xarray.Dataset(data, axes).to_netcdf(path, engine="h5netcdf")
+
+
+def write_series(path: Path) -> None:
+    import xarray
+
+    xarray.Dataset({"v": ("time", np.sin(np.arange(90.0)))}, {"time": np.arange(90.0)}).to_netcdf(path, engine="scipy")
+
+
+def write_shapes(path: Path) -> None:
+    pyogrio, shapely = pytest.importorskip("pyogrio"), pytest.importorskip("shapely")
+    shapes = np.array([shapely.to_wkb(shapely.box(0, 0, 5, 5)), shapely.to_wkb(shapely.box(6, 0, 9, 5))], dtype=object)
+    names = np.array(["a", "b"], dtype=object)
+    driver = {".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf"}[path.suffix]
+    options = {"geometry_type": "Polygon", "crs": "EPSG:32633", "driver": driver}
+    pyogrio.raw.write(path, geometry=shapes, field_data=[names], fields=["name"], **options)
+
+
+def write_swan(path: Path) -> None:
+    header = "SWAN 1\n$ comment\nTIME\n1\nLOCATIONS\n2\n0 0\n9 0\nAFREQ\n3\n0.1\n0.2\n0.3\nNDIR\n4\n0\n90\n180\n270\n"
+    header += "QUANT\n1\nVaDens\nm2/Hz/degr\n-99\n"
+    block = "FACTOR\n0.1E-03\n" + "  10   20  400    7\n" * 3
+    path.write_text(header + "".join(f"2026010{day}.000000\n{block}{block}" for day in (1, 2)))
+
+
+def write_case(path: Path) -> None:
+    from eagre.cli.new import template
+
+    path.write_text(template("shallow-water"))
+
+
+def read_weather(path: Path) -> None:
+    from eagre.io.weather import read_weather as read
+
+    pressure = read(path, State.grid, start="2026-01-01").pressure
+    if pressure is not None:
+        for number in range(pressure.instants.times.size):
+            pressure.record(number)
+
+
+def read_one_series(path: Path) -> None:
+    from eagre.io import read_series as read
+
+    read(path)
+
+
+def read_spectrum(path: Path) -> None:
+    from eagre.waves import read_directional_spectrum
+
+    read_directional_spectrum(path, "swan", time=-1, site=1)
+
+
+def read_case(path: Path) -> None:
+    from eagre.models.registry import load_case
+
+    load_case(path)
+
+
 def read_restart(path: Path) -> None:
     from eagre.io import read_restart as read
     from eagre.io.restart import read_restart_header
@@ -165,6 +241,13 @@ FORMATS: dict[str, tuple[Callable[[Path], None], Callable[[Path], None]]] = {
     "bed.asc": (write_esri_grid, read_bed),
     "gauges.csv": (write_csv, read_series),
     "zones.geojson": (write_geojson, read_polygons),
+    "tiles.tif": (write_tiles, read_bed),
+    "weather.nc": (write_weather, read_weather),
+    "classic_series.nc": (write_series, read_one_series),
+    "land.shp": (write_shapes, read_polygons),
+    "land.fgb": (write_shapes, read_polygons),
+    "sea.swn": (write_swan, read_spectrum),
+    "case.toml": (write_case, read_case),
 }
 
 

@@ -121,16 +121,16 @@ def test_spectra_over_frequency_alone_are_rejected(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text[: len(text) // 2], "end of the file in place of"),
-        (lambda text: text.replace("FACTOR", "FAKTOR", 1), "'FAKTOR' in place of FACTOR or ZERO or NODATA"),
-        (lambda text: text.replace(f"{FACTOR:.8E}", "*****"), "'*****' in place of a factor"),
+        (lambda text: text[: len(text) // 2], "end of the file instead of"),
+        (lambda text: text.replace("FACTOR", "FAKTOR", 1), "'FAKTOR' instead of FACTOR or ZERO or NODATA"),
+        (lambda text: text.replace(f"{FACTOR:.8E}", "*****"), "'*****' instead of a factor"),
         (lambda text: text.replace(f"{FACTOR:.8E}", "-1.0"), "negative density"),
-        (lambda text: text.replace("AFREQ", "1"), "in place of AFREQ or RFREQ"),
+        (lambda text: text.replace("AFREQ", "1"), "instead of AFREQ or RFREQ"),
         (lambda text: text.replace("QUANT\n     1", "QUANT\n     2"), "2 quantities"),
         (lambda text: text.replace("     3      number", "  3000      number"), "'3000' as the number of locations"),
         (lambda text: text[: text.index("2026")], "time = 0"),
-        (lambda text: "hello", "'HELLO' in place of SWAN"),
-        (lambda text: "", "end of the file in place of SWAN"),
+        (lambda text: "hello", "'HELLO' instead of SWAN"),
+        (lambda text: "", "end of the file instead of SWAN"),
     ],
 )
 def test_damaged_files_are_rejected_with_the_line(tmp_path, change, words):

@@ -123,24 +123,22 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
     """
     if isinstance(device, Group):
         return device
-    named: list[Any] = [device]
-    if isinstance(device, str):
-        named = [name.strip() for name in device.split(",")]
-    elif isinstance(device, (list, tuple)):
-        named = [name.strip() if isinstance(name, str) else name for name in device]
+    parts = device.split(",") if isinstance(device, str) else device
+    named: list[Any] = list(parts) if isinstance(parts, (list, tuple)) else [device]
     if not named or (len(named) > 1 and not all(isinstance(one, (str, Device)) for one in named)):
         raise _no_device(device)
-    if len(named) == 1:
-        return select(named[0])
-    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in named}
+    wanted = [name.strip() if isinstance(name, str) else name for name in named]
+    if len(wanted) == 1:
+        return select(wanted[0])
+    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in wanted}
     if len(kinds) != 1 or "auto" in kinds:
-        told = ",".join(map(str, named))
+        told = ",".join(map(str, wanted))
         raise InputError(
             f"device = {told!r}",
             allowed="several devices of one kind, each by its name",
             fix='device = "cuda:0,cuda:1"',
         )
-    members = [select(name) for name in named]
+    members = [select(name) for name in wanted]
     if isinstance(members[0], HostArrays):
         return Group(members)
     from eagre.backend.cuda_group import CudaGroup

@@ -49,7 +49,7 @@ def _target(path: Path) -> Path:
 
     output_file(path, suffixes=(".json",), overwrite=True, what="--output")
     if path.exists():
-        _kept(path, [])
+        _updated(path, [])
     return path
 
 
@@ -109,14 +109,14 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
     from eagre.cli.exits import OutputError
 
-    kept = _kept(path, records)
+    updated = _updated(path, records)
     try:
-        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(updated, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
 
 
-def _kept(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
+def _updated(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
     """The records of a file and new ones, which replace those of the same identity."""
     import json
 

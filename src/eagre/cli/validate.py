@@ -43,7 +43,7 @@ def validate(
 
 
 def _check_folder(folder: Path | None) -> None:
-    """Refuse a folder for the report that cannot be made because a file is in its way."""
+    """Raise `InputError` if a file has the name of the folder for the report, or of a folder above it."""
     from eagre.errors import InputError
     from eagre.io.files import first_missing
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eagre.plots.results import GaugeFile
 
 NEARLY = 1e-6  # of the interval: times of an even record
-LEAST_TIMES = 16  # of a record
+MIN_TIMES = 16  # of a record
 LARGE_RESIDUAL = 0.1  # of the variance
 DEPTH_TOLERANCE = 0.1  # of the depth
 
@@ -120,16 +120,16 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > NEARLY * (times[1] - times[0]):
         times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
     steps = np.diff(times)
-    if times.size < LEAST_TIMES:
+    if times.size < MIN_TIMES:
         within = f" from {times[0]:g} s to {times[-1]:g} s" if times.size else ""
         raise InputError(
-            f"{times.size} times in {results.path}{within}", allowed=f"{LEAST_TIMES} or more at even intervals",
+            f"{times.size} times in {results.path}{within}", allowed=f"{MIN_TIMES} or more at even intervals",
             problem="The record is too short for statistics of waves.",
         )  # fmt: skip
     if np.ptp(steps) > NEARLY * steps[0] + 1e-9 * abs(times[-1]):
         raise InputError(
             f"{times.size} times in {results.path}, {steps.min():g} to {steps.max():g} s apart",
-            allowed=f"{LEAST_TIMES} or more at even intervals",
+            allowed=f"{MIN_TIMES} or more at even intervals",
             problem="The times of the record are not evenly spaced.",
         )  # fmt: skip
     return times, values

@@ -50,7 +50,7 @@ def parse_change(text: str) -> tuple[str, Any]:
         read = tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:
         return name, value
-    except (RecursionError, ValueError) as error:  # lists in lists, or a whole number of thousands of digits
+    except (RecursionError, ValueError) as error:  # deep nesting, or an integer of thousands of digits
         got = f"--set {text[:80]!r}"
         raise InputError(got, allowed="a value of a case", problem=f"The value cannot be read ({error}).") from None
     return name, read["value"] if len(read) == 1 else value

@@ -86,7 +86,7 @@ def _too_deep(source: str) -> InputError:
 
 
 def _odd(data: Any, key: Key = ()) -> Problem | None:
-    """What TOML allows and nothing behind it: a null character, a whole number beyond 64 bits, very deep nesting."""
+    """Return the first value that TOML allows and no case: a null character, a huge integer, deep nesting."""
     if len(key) > DEEPEST:
         return Problem(key[:1], f"values more than {DEEPEST} levels deep", "a few levels of tables and lists")
     if isinstance(data, str) and "\0" in data:

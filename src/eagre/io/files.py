@@ -275,7 +275,7 @@ def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def reading(path: Path, what: str = "file", part: str = "") -> Iterator[None]:
+def reading(path: Path, what: str = "file", content: str = "") -> Iterator[None]:
     """Turn any error of a library that reads `path` inside the block into an `InputError`: damaged files cause many.
 
     Parameters
@@ -283,8 +283,8 @@ def reading(path: Path, what: str = "file", part: str = "") -> Iterator[None]:
     path : Path
     what : str
         Kind of file, for the message: ``"restart file"``.
-    part : str
-        What is read inside the block: ``"the variable depth"``; the whole file if it is empty.
+    content : str
+        Content that is read inside the block: ``"the variable depth"``; the whole file if it is empty.
     """
     try:
         yield
@@ -292,7 +292,7 @@ def reading(path: Path, what: str = "file", part: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        of = f"{part[:1].upper()}{part[1:]} of the" if part else "The"
+        of = f"{content[:1].upper()}{content[1:]} of the" if content else "The"
         problem = f"{of} {what} {path} cannot be read: the file is damaged or incomplete ({lines[0].rstrip('.')})."
         raise InputError(f"{what} {path}", allowed="an undamaged file", problem=problem) from error
 

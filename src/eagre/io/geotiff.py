@@ -66,7 +66,7 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
 
 
 def _read_band(source: Any, path: Path, band: int, window: Any) -> np.ndarray:
-    """Values of a band, float64, masked where there are none; an error names the first block that cannot be read."""
+    """Values of a band, float64, masked where none is defined; an error names the first block that cannot be read."""
     from rasterio.errors import RasterioError
 
     try:
@@ -88,7 +88,7 @@ def _read_band(source: Any, path: Path, band: int, window: Any) -> np.ndarray:
 
 
 def _reason(error: BaseException) -> str:
-    """GDAL's own words, which stand behind rasterio's."""
+    """Return the message of GDAL, which is the cause of the error of rasterio."""
     return str(error.__cause__ or error).rstrip(".")
 
 

@@ -24,6 +24,8 @@ UNLOCKED = {"locking": False}
 """Of HDF5: all that have a file open have to agree."""
 USUAL = ("standard", "gregorian", "proleptic_gregorian")
 """Calendars of dates that models can count from."""
+SEARCHED = 1 << 22
+"""Bytes at the beginning of an HDF5 file that `check_heaps` reads."""
 OLD_YEARS = 1677
 """Last year whose dates xarray leaves to cftime."""
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
@@ -39,6 +41,7 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
         warnings.simplefilter("ignore")
         try:
             if not _is_classic(path):
+                check_heaps(path)
                 with h5py.File(path, "r", **UNLOCKED) as file:  # h5netcdf leaves a half-made object where this fails
                     list(file.attrs)
             dataset = _with_dates(path, **options)
@@ -76,6 +79,31 @@ def _with_dates(path: Path, decode_times: bool = True, **options: Any) -> Any:
     except BaseException:
         dataset.close()
         raise
+
+
+def check_heaps(path: Path) -> None:
+    """Raise `OSError` for an HDF5 file whose damage makes the library search without an end."""
+    with path.open("rb") as file:
+        head = file.read(SEARCHED)
+    start = head.find(b"GCOL\x01")
+    while start >= 0:
+        _check_heap(head, start)
+        start = head.find(b"GCOL\x01", start + 5)
+
+
+def _check_heap(head: bytes, start: int) -> None:
+    """Reject a global heap collection with an empty free object, which HDF5 reads again and again.
+
+    HDF5 File Format Specification 3.0, section III.E: an object has 16 bytes of header (index, 2 bytes; references,
+    2 bytes; 4 bytes; size, 8 bytes) and is padded to 8 bytes; object 0 is free space, and its size includes the header.
+    """
+    end = min(start + int.from_bytes(head[start + 8 : start + 16], "little"), len(head))
+    at = start + 16
+    while at + 16 <= end:
+        index, size = int.from_bytes(head[at : at + 2], "little"), int.from_bytes(head[at + 8 : at + 16], "little")
+        if index == 0 and size == 0:
+            raise OSError("a global heap collection is damaged")
+        at += size if index == 0 else 16 + -(-size // 8) * 8
 
 
 def kept_open(path: Path) -> Any:
@@ -235,7 +263,7 @@ def _choose_variable(
 
 
 def _lone(array: Any) -> list[str]:
-    """Dimensions of one value, such as a time, beside two others; an axis of one row or column is none of them."""
+    """Dimensions of one value, such as a time, in addition to two others; an axis of a map is never one of them."""
     lone = [str(name) for name in array.dims if array.sizes[name] == 1]
     return [name for name in lone if not any(_is_axis_name(array, name, axis) for axis in "xy")][: array.ndim - 2]
 

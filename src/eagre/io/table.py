@@ -157,8 +157,8 @@ def reading_rows(path: Path | str, line: int | None = None) -> Iterator[None]:
     except csv.Error as error:
         where = str(path) if line is None else f"{path}, line {line}"
         problem = f"A cell of the table cannot be read: {error}."
-        most = f"cells of at most {csv.field_size_limit():,} characters, with closed quotation marks"
-        raise InputError(where, allowed=most, problem=problem) from None
+        allowed = f"cells of at most {csv.field_size_limit():,} characters, with closed quotation marks"
+        raise InputError(where, allowed=allowed, problem=problem) from None
 
 
 def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[str, str]) -> InputError:

@@ -73,6 +73,8 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
     except RecursionError:
         problem = "The file nests lists or objects too deeply."
         raise InputError(f"{path}: no GeoJSON", allowed="a FeatureCollection", problem=problem) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8", allowed="a FeatureCollection in UTF-8") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
     return found, None if crs is None else str(crs)

@@ -173,7 +173,7 @@ def read(path: Path) -> Store:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         raise _wrong(path, f"line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except (RecursionError, ValueError) as error:  # deep nesting, or a whole number of thousands of digits
+    except (RecursionError, ValueError) as error:  # deep nesting, or an integer of thousands of digits
         raise _wrong(path, str(error)) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _wrong(path, f'"format" is not {FORMAT}')

@@ -84,7 +84,7 @@ def checked_table(text: str, name: str) -> Table:
             f"{name}, line {error.lineno}, column {error.colno}: {error.msg}",
             allowed="a table of layouts in JSON (docs/reference/layouts.md)",
         ) from None
-    except (RecursionError, ValueError) as error:  # deep nesting, or a whole number of thousands of digits
+    except (RecursionError, ValueError) as error:  # deep nesting, or an integer of thousands of digits
         raise InputError(f"{name}: {error}", allowed="a table of layouts in JSON (docs/reference/layouts.md)") from None
     if not isinstance(content, dict):
         raise InputError(f"{name}: {_short(content)}", allowed='{"programs": {...}, "shallow-water": {...}, ...}')

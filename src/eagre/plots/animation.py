@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 SLOWEST, FASTEST = 0.01, 100.0
-"""Frames per second: those of a GIF last for a whole number of hundredths of a second, at most 655 s."""
+"""Frames per second: a GIF stores the duration of a frame in hundredths of a second, at most 655 s."""
 
 
 def animate(

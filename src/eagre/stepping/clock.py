@@ -95,8 +95,8 @@ def largest_rate(rates):
 
 
 @cell
-def least_step(now, until):
-    """Return the time step, s, below which steps have collapsed: it is lost beside the time of the run."""
+def min_step(now, until):
+    """Return the time step, s, below which steps have collapsed: it is negligible compared with the time of the run."""
     return COLLAPSED * min(until, max(abs(now), DAY))
 
 
@@ -109,7 +109,7 @@ def choose(clock, rate, now, until, courant, longest):
     if rate > INFINITE_RATE:
         clock[FAILED] = 1.0
         clock[RUNNING] = 0.0
-    elif limit < least_step(now, until):
+    elif limit < min_step(now, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
     clock[FREE] = limit

@@ -32,7 +32,7 @@ from eagre.stepping.clock import (
     T,
     allowed,
     largest_rate,
-    least_step,
+    min_step,
     move,
     open_gate,
     series_value,
@@ -93,7 +93,7 @@ def begin_attempt(clock, free, now, until):
     clock[ACCEPTED] = 0.0
     clock[FREE] = free
     clock[DT] = min(free, left)
-    if free < least_step(now, until):
+    if free < min_step(now, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
 

@@ -45,7 +45,7 @@ def read_directional_spectrum(
 
 
 def _read_ww3(found: Path, time: int, site: int) -> DirectionalSpectrum:
-    """As `read_directional_spectrum`; the library says where waves come *from*, in degrees clockwise from north."""
+    """Read a spectrum of WAVEWATCH III; directions of the library are nautical (coming from, clockwise from north)."""
     from eagre.io.files import read_values
 
     try:

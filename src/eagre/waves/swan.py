@@ -22,7 +22,7 @@ BLOCKS = ("FACTOR", "ZERO", "NODATA")
 
 
 class Header(NamedTuple):
-    """What the header of a file says.
+    """Header of a file.
 
     has_times : bool; sites : number of locations; frequency : (n,), Hz; direction : (m,), rad, where waves go *to*;
     factor : from the unit of the densities to m2/(Hz rad).
@@ -36,7 +36,7 @@ class Header(NamedTuple):
 
 
 class _Lines:
-    """The lines of a file, one after the other, without comments."""
+    """Lines of a file in order, without comments."""
 
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
@@ -47,48 +47,48 @@ class _Lines:
     def peek(self) -> list[str]:
         """Words of the next line that is neither empty nor a comment; none at the end of the file."""
         while self.number < len(self._lines):
-            words = self._lines[self.number].split()
-            if words and not words[0].startswith("$"):
-                return words
+            items = self._lines[self.number].split()
+            if items and not items[0].startswith("$"):
+                return items
             self.number += 1
         return []
 
     def next(self, what: str) -> list[str]:
         """Take the next line, which holds `what`."""
-        words = self.peek()
-        if not words:
-            raise self.error(f"the end of the file in place of {what}", "The file of SWAN is incomplete.")
+        items = self.peek()
+        if not items:
+            raise self.error(f"the end of the file instead of {what}", "The file of SWAN is incomplete.")
         self.number += 1
-        return words
+        return items
 
     def keyword(self, *allowed: str) -> str:
-        """Take a line that begins with one of these words, in capitals."""
+        """Take a line that begins with one of these items, in capitals."""
         word = self.next(" or ".join(allowed))[0].upper()
         if word not in allowed:
-            raise self.error(f"{word[:40]!r} in place of {' or '.join(allowed)}")
+            raise self.error(f"{word[:40]!r} instead of {' or '.join(allowed)}")
         return word
 
     def numbers(self, count: int, what: str) -> np.ndarray:
         """Take `count` finite numbers, from one line or several."""
-        found: list[float] = []
-        while len(found) < count:
-            found += self._floats(self.next(what), what).tolist()
-        if len(found) > count:
-            raise self.error(f"{len(found)} numbers in place of {count}")
-        return np.array(found)
+        values: list[float] = []
+        while len(values) < count:
+            values += self._floats(self.next(what), what).tolist()
+        if len(values) > count:
+            raise self.error(f"{len(values)} numbers instead of {count}")
+        return np.array(values)
 
     def skip(self, count: int, what: str) -> None:
-        """Pass over `count` words, from one line or several."""
+        """Pass over `count` items, from one line or several."""
         while count > 0:
             count -= len(self.next(what))
 
-    def _floats(self, words: Sequence[str], what: str) -> np.ndarray:
+    def _floats(self, items: Sequence[str], what: str) -> np.ndarray:
         try:
-            values = np.array(words, dtype=np.float64)
+            values = np.array(items, dtype=np.float64)
         except ValueError:
             values = np.full(1, np.nan)
         if not np.isfinite(values).all():
-            raise self.error(f"{' '.join(words)[:40]!r} in place of {what}")
+            raise self.error(f"{' '.join(items)[:40]!r} instead of {what}")
         return values
 
     def column(self, what: str) -> np.ndarray:
@@ -97,7 +97,7 @@ class _Lines:
         return np.array([float(self._floats(self.next(what)[:1], what)[0]) for _ in range(count)])
 
     def count(self, what: str) -> int:
-        """Take a line that begins with a whole number from 1."""
+        """Take a line that begins with an integer from 1."""
         word = self.next(f"the number of {what}")[0]
         if not (word.isdecimal() and 1 <= int(word) <= len(self._lines)):
             raise self.error(f"{word[:40]!r} as the number of {what}")
@@ -130,7 +130,7 @@ def read_swan(path: Path, time: int = 0, site: int = 0) -> DirectionalSpectrum:
     blocks: list[list[int]] = []
     while lines.peek():
         if header.has_times and lines.next("a date")[0].upper() in BLOCKS:
-            raise lines.error("a spectrum in place of a date")
+            raise lines.error("a spectrum instead of a date")
         blocks.append([_skip_block(lines, header) for _ in range(header.sites)])
         if not header.has_times:
             break
@@ -187,15 +187,15 @@ def _read_header(lines: _Lines) -> Header:
 def _skip_block(lines: _Lines, header: Header) -> int:
     """Pass over the spectrum of one location; returns the lines before it."""
     lines.peek()
-    before = lines.number
+    offset = lines.number
     if lines.keyword(*BLOCKS) == "FACTOR":
         lines.skip(1 + header.frequency.size * header.direction.size, "a density")
-    return before
+    return offset
 
 
-def _read_block(lines: _Lines, header: Header, before: int) -> np.ndarray | None:
+def _read_block(lines: _Lines, header: Header, offset: int) -> np.ndarray | None:
     """The spectrum that follows a number of lines, m2/(Hz rad); None without data."""
-    lines.number = before
+    lines.number = offset
     shape = header.frequency.size, header.direction.size
     kind = lines.keyword(*BLOCKS)
     if kind != "FACTOR":
