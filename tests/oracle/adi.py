@@ -77,6 +77,8 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             total += 2 * inside[0]
     below = p[j - 1, i] if j > 0 else 0.0
     above = p[j, i] if j < ny else 0.0
+    four = [0 <= r < ny and wet[r, c] for r in (j - 1, j) for c in (i - 1, i)]
+    slips = o.dissipation and not all(four) and below * above == 0
     flux = rest = 0.0
     if total > 0 and o.convection:
         v = 2 * (qn[j, i - 1] + qn[j, i]) / total
@@ -87,9 +89,25 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             a = max(a, min(abs(v) * o.dt / o.dy, 1.0))
             rest = 0.5 * (1.0 - a) * abs(v) * (above - below)
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
-    if o.viscosity and 0 < j < ny and all(wet[r, c] for r in (j - 1, j) for c in (i - 1, i)):
+        if slips:
+            flux, rest = slip_momentum(below, above, qn[j, i - 1], qn[j, i], total, v, a, o), 0.0
+    if o.viscosity and all(four):
         flux -= o.viscosity * (above - below) / o.dy
     return flux, rest
+
+
+def slip_momentum(below, above, q_l, q_r, total, v, a, o):
+    """Momentum flux through a corner beside land: of the fluxes below and above one is that of a closed face, 0.
+
+    Upwind the open flux counts for both. Centrally the closed one is replaced by the value that makes the vorticity
+    of the corner 0, (above - below) / dy = (q_r - q_l) / dx.
+    """
+    here, side = (above, -1.0) if below == 0 else (below, 1.0)
+    beyond = here + side * o.dy * (q_r - q_l) / o.dx
+    along = 2 * (q_l + q_r) / total
+    if o.drying is not None:
+        along = float(np.clip(along, -o.dx / o.dt, o.dx / o.dt))
+    return v * here + (1.0 - a) * along * 0.5 * (beyond - here)
 
 
 def across_lines(p, qn, h, wet, j, i, o):

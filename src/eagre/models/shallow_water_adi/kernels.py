@@ -122,25 +122,46 @@ def depth_pair(h, h_beyond):
 
 
 @cell
-def corner_flux(p_below, p_above, q_sum, depths, wet, p):
-    """Return dt/dy times the flux of p through a corner and the missing upwind part (equation 5).
+def limited_rate(rate):
+    """Return dt/dx or dt/dy times half a velocity, limited beside dry cells."""
+    if DRYING:
+        return smaller(larger(rate, -real(MOST)), real(MOST))
+    return rate
 
-    depths : sum of the four depths; wet : whether all four cells are wet. p is explicit across the lines: central
-    differences in space alone would grow, so the weight of upwinding is |v| dt/dy at least (Lax and Wendroff).
+
+@cell
+def slip_flux(rate, v, p_below, p_above, q_l, q_r, central, p):
+    """Return the flux through a corner beside land: the water slips along the coast without vorticity (equation 5b).
+
+    One of the fluxes of the two lines is that of a closed face, 0. It is replaced by the value with which the
+    vorticity of the corner is 0, where the flux is central, and by the other flux, where it is upwind.
+    """
+    turn = central * limited_rate(real(4.0) * p.w * v) * (q_r - q_l)
+    both = rate * (p_below + p_above)
+    return both + both + select(p_below == real(0.0), -turn, turn)
+
+
+@cell
+def corner_flux(p_below, p_above, q_l, q_r, depths, wet, p):
+    """Return dt/dy times the flux of p through a corner and the missing upwind part (equations 5, 5b).
+
+    q_l, q_r : fluxes across on both sides of the corner; depths : sum of the four depths; wet : whether all four
+    cells are wet. p is explicit across the lines: central differences in space alone would grow, so the weight of
+    upwinding is |v| dt/dy at least (Lax and Wendroff).
     """
     out = lacks = real(0.0)
     if CONVECTION:
         over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
-        v = q_sum * over
-        rate = real(4.0) * p.w_across * v
-        if DRYING:
-            rate = smaller(larger(rate, -real(MOST)), real(MOST))
+        v = (q_l + q_r) * over
+        rate = limited_rate(real(4.0) * p.w_across * v)
         out = rate * (p_below + p_above)
         if DISSIPATION:
             speed = abs(rate)
             up = larger(upwinding(real(16.0) * v * v * over * p.over_g), smaller(speed + speed, real(1.0)))
-            difference = speed * (p_above - p_below)
-            out = out - up * difference
+            slips = select(wet, False, p_below * p_above == real(0.0))
+            difference = select(slips, real(0.0), speed * (p_above - p_below))
+            slip = slip_flux(rate, v, p_below, p_above, q_l, q_r, real(1.0) - up, p)
+            out = select(slips, slip, out - up * difference)
             lacks = difference - up * difference
     if VISCOUS:
         out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
@@ -282,14 +303,14 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
 def flux_below(low, high, p_below, p_here, p):
     """`corner_flux` of the corner below the face between two cells."""
     wet = smaller(low.least_below, high.least_below) > real(0.0)
-    return corner_flux(p_below, p_here, low.q_below + high.q_below, low.below + high.below, wet, p)
+    return corner_flux(p_below, p_here, low.q_below, high.q_below, low.below + high.below, wet, p)
 
 
 @cell
 def flux_above(low, high, p_here, p_above, p):
     """`corner_flux` of the corner above the face between two cells."""
     wet = smaller(low.least_above, high.least_above) > real(0.0)
-    return corner_flux(p_here, p_above, low.q_above + high.q_above, low.above + high.above, wet, p)
+    return corner_flux(p_here, p_above, low.q_above, high.q_above, low.above + high.above, wet, p)
 
 
 @cell
