@@ -90,13 +90,13 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             rest = 0.5 * (1.0 - a) * abs(v) * (above - below)
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
         if slips:
-            flux, rest = slip_momentum(below, above, qn[j, i - 1], qn[j, i], total, v, a, o), 0.0
+            flux, rest = slip_momentum(below, above, qn[j, i - 1], qn[j, i], v, a, o), 0.0
     if o.viscosity and all(four):
         flux -= o.viscosity * (above - below) / o.dy
     return flux, rest
 
 
-def slip_momentum(below, above, q_l, q_r, total, v, a, o):
+def slip_momentum(below, above, q_l, q_r, v, a, o):
     """Momentum flux through a corner beside land: of the fluxes below and above one is that of a closed face, 0.
 
     Upwind the open flux counts for both. Centrally the closed one is replaced by the value that makes the vorticity
@@ -104,10 +104,7 @@ def slip_momentum(below, above, q_l, q_r, total, v, a, o):
     """
     here, side = (above, -1.0) if below == 0 else (below, 1.0)
     beyond = here + side * o.dy * (q_r - q_l) / o.dx
-    along = 2 * (q_l + q_r) / total
-    if o.drying is not None:
-        along = float(np.clip(along, -o.dx / o.dt, o.dx / o.dt))
-    return v * here + (1.0 - a) * along * 0.5 * (beyond - here)
+    return v * (a * here + (1.0 - a) * 0.5 * (here + beyond))
 
 
 def across_lines(p, qn, h, wet, j, i, o):

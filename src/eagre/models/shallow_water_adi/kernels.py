@@ -122,23 +122,14 @@ def depth_pair(h, h_beyond):
 
 
 @cell
-def limited_rate(rate):
-    """Return dt/dx or dt/dy times half a velocity, limited beside dry cells."""
-    if DRYING:
-        return smaller(larger(rate, -real(MOST)), real(MOST))
-    return rate
+def slip_flux(p_below, p_above, q_l, q_r, central, p):
+    """Return what a corner beside land adds to the sum of its two fluxes along the lines (equation 5b).
 
-
-@cell
-def slip_flux(rate, v, p_below, p_above, q_l, q_r, central, p):
-    """Return the flux through a corner beside land: the water slips along the coast without vorticity (equation 5b).
-
-    One of the fluxes of the two lines is that of a closed face, 0. It is replaced by the value with which the
-    vorticity of the corner is 0, where the flux is central, and by the other flux, where it is upwind.
+    One of them is that of a closed face, 0. Where the flux is upwind, the other one counts for both. Where it is
+    central, the closed face has the flux that makes the vorticity of the corner 0: the water slips along the coast.
     """
-    turn = central * limited_rate(real(4.0) * p.w * v) * (q_r - q_l)
-    both = rate * (p_below + p_above)
-    return both + both + select(p_below == real(0.0), -turn, turn)
+    turn = central * (p.w / p.w_across) * (q_r - q_l)
+    return p_below + p_above + select(p_below == real(0.0), -turn, turn)
 
 
 @cell
@@ -153,16 +144,20 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, wet, p):
     if CONVECTION:
         over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
         v = (q_l + q_r) * over
-        rate = limited_rate(real(4.0) * p.w_across * v)
-        out = rate * (p_below + p_above)
+        rate = real(4.0) * p.w_across * v
+        if DRYING:
+            rate = smaller(larger(rate, -real(MOST)), real(MOST))
+        both, difference = p_below + p_above, p_above - p_below
         if DISSIPATION:
             speed = abs(rate)
             up = larger(upwinding(real(16.0) * v * v * over * p.over_g), smaller(speed + speed, real(1.0)))
-            slips = select(wet, False, p_below * p_above == real(0.0))
-            difference = select(slips, real(0.0), speed * (p_above - p_below))
-            slip = slip_flux(rate, v, p_below, p_above, q_l, q_r, real(1.0) - up, p)
-            out = select(slips, slip, out - up * difference)
+            slips = (p_below * p_above == real(0.0)) & (not wet)
+            both = both + select(slips, slip_flux(p_below, p_above, q_l, q_r, real(1.0) - up, p), real(0.0))
+            difference = select(slips, real(0.0), speed * difference)
+            out = rate * both - up * difference
             lacks = difference - up * difference
+        else:
+            out = rate * both
     if VISCOUS:
         out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
     return out, lacks
