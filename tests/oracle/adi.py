@@ -82,7 +82,7 @@ def corner_momentum(p, qn, h, wet, j, i, o):
     flux = rest = 0.0
     if total > 0 and o.convection:
         v = 2 * (qn[j, i - 1] + qn[j, i]) / total
-        a = blend(v * v / (o.g * total / 4)) if o.dissipation else 0.0
+        a = fast = blend(v * v / (o.g * total / 4)) if o.dissipation else 0.0
         if o.drying is not None:  # what is carried is at most a cell a step
             v = float(np.clip(v, -o.dy / o.dt, o.dy / o.dt))
         if o.dissipation:  # Lax and Wendroff: p is explicit across the lines
@@ -90,21 +90,22 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             rest = 0.5 * (1.0 - a) * abs(v) * (above - below)
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
         if slips:
-            flux, rest = slip_momentum(below, above, qn[j, i - 1], qn[j, i], v, a, o), 0.0
+            flux += (1.0 - fast) * (slip_momentum(below, above, qn[j, i - 1], qn[j, i], v, o) - flux)
+            rest *= fast
     if o.viscosity and all(four):
         flux -= o.viscosity * (above - below) / o.dy
     return flux, rest
 
 
-def slip_momentum(below, above, q_l, q_r, v, a, o):
+def slip_momentum(below, above, q_l, q_r, v, o):
     """Momentum flux through a corner beside land: of the fluxes below and above one is that of a closed face, 0.
 
-    Upwind the open flux counts for both. Centrally the closed one is replaced by the value that makes the vorticity
-    of the corner 0, (above - below) / dy = (q_r - q_l) / dx.
+    It is replaced by the value that makes the vorticity of the corner 0, (above - below) / dy = (q_r - q_l) / dx,
+    with a difference of twice the open flux at most.
     """
     here, side = (above, -1.0) if below == 0 else (below, 1.0)
-    beyond = here + side * o.dy * (q_r - q_l) / o.dx
-    return v * (a * here + (1.0 - a) * 0.5 * (here + beyond))
+    turn = float(np.clip(o.dy * (q_r - q_l) / o.dx, -2.0 * abs(here), 2.0 * abs(here)))
+    return v * 0.5 * (here + here + side * turn)
 
 
 def across_lines(p, qn, h, wet, j, i, o):
