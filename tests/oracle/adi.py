@@ -77,19 +77,35 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             total += 2 * inside[0]
     below = p[j - 1, i] if j > 0 else 0.0
     above = p[j, i] if j < ny else 0.0
+    four = [0 <= r < ny and wet[r, c] for r in (j - 1, j) for c in (i - 1, i)]
+    slips = o.dissipation and not all(four) and below * above == 0
     flux = rest = 0.0
     if total > 0 and o.convection:
         v = 2 * (qn[j, i - 1] + qn[j, i]) / total
-        a = blend(v * v / (o.g * total / 4)) if o.dissipation else 0.0
+        a = fast = blend(v * v / (o.g * total / 4)) if o.dissipation else 0.0
         if o.drying is not None:  # what is carried is at most a cell a step
             v = float(np.clip(v, -o.dy / o.dt, o.dy / o.dt))
         if o.dissipation:  # Lax and Wendroff: p is explicit across the lines
             a = max(a, min(abs(v) * o.dt / o.dy, 1.0))
             rest = 0.5 * (1.0 - a) * abs(v) * (above - below)
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
-    if o.viscosity and 0 < j < ny and all(wet[r, c] for r in (j - 1, j) for c in (i - 1, i)):
+        if slips:
+            flux += (1.0 - fast) * (slip_momentum(below, above, qn[j, i - 1], qn[j, i], v, o) - flux)
+            rest *= fast
+    if o.viscosity and all(four):
         flux -= o.viscosity * (above - below) / o.dy
     return flux, rest
+
+
+def slip_momentum(below, above, q_l, q_r, v, o):
+    """Momentum flux through a corner beside land: of the fluxes below and above one is that of a closed face, 0.
+
+    It is replaced by the value that makes the vorticity of the corner 0, (above - below) / dy = (q_r - q_l) / dx,
+    with a difference of twice the open flux at most.
+    """
+    here, side = (above, -1.0) if below == 0 else (below, 1.0)
+    turn = float(np.clip(o.dy * (q_r - q_l) / o.dx, -2.0 * abs(here), 2.0 * abs(here)))
+    return v * 0.5 * (here + here + side * turn)
 
 
 def across_lines(p, qn, h, wet, j, i, o):

@@ -97,3 +97,27 @@ def test_a_tide_past_an_island_leaves_no_stripes():
     stripes = 0.25 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
     water = (away > 1100.0) & (abs(x - 3000.0) < 2500.0)
     assert np.sqrt((stripes[water[1:-1]] ** 2).mean()) < 2e-3
+
+
+@pytest.mark.parametrize("along", ["x", "y"])
+@pytest.mark.parametrize(("coast", "limit"), [("island", 3.5e-3), ("headland", 7e-3)])
+def test_an_irrotational_tide_leaves_no_current_beside_a_staircase_coast(coast, limit, along):
+    """Without friction the flow past a coast is irrotational and has no mean current but that of the wave, 1e-4 m/s."""
+    size, cells = (4000.0, 3000.0), (40, 30)
+    grid = eagre.Grid(*cells, 100.0, 100.0) if along == "x" else eagre.Grid(*cells[::-1], 100.0, 100.0)
+    x, y = grid.mesh() if along == "x" else grid.mesh()[::-1]
+    island = np.hypot(x - 0.5 * size[0], y - 1600.0) < 600.0
+    land = island if coast == "island" else y < 1500.0 * np.exp(-(((x - 0.5 * size[0]) / 500.0) ** 2))
+    times = np.linspace(0.0, 14400.0, 241)
+    wave = eagre.Series(times, 0.05 * np.sin(2.0 * np.pi * times / 7200.0))
+    low, high = ("west", "east") if along == "x" else ("south", "north")
+    sides = {low: eagre.Absorbing(level=0.0, incoming=wave), high: eagre.Absorbing(level=0.0)}
+    model = eagre.ShallowWaterADI(
+        grid, -10.0, 10.0, surface_elevation=0.0, land=land, device="cpu", precision="double",
+        boundaries=eagre.Boundaries(**sides), averages=eagre.Averages(mean=["velocity"], start=7200.0),
+    )  # fmt: skip
+    model.advance(14400.0)
+    assert model.maps is not None
+    mean = model.maps.sample()
+    speed = np.nan_to_num(np.hypot(mean["mean_velocity_x"], mean["mean_velocity_y"]))
+    assert speed[abs(x - 0.5 * size[0]) < 1500.0].max() < limit, speed.max()

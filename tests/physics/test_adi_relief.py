@@ -32,7 +32,7 @@ def test_over_a_relief_twice_as_high_as_a_cell_is_wide(seed, courant, manning):
         fastest = max(fastest, model.diagnostics()["max_speed"])
     found = model.diagnostics()
     assert found["volume_error"] == pytest.approx(0.0, abs=1e-13) and found["min_depth"] > -0.05 * 10.0
-    assert fastest > 30.0
+    assert fastest > 2.0 * np.sqrt(9.81 * 10.0)  # faster than any front: cells of one step are among them
 
 
 def test_a_front_of_one_step_has_no_energy_of_its_own():

@@ -122,26 +122,47 @@ def depth_pair(h, h_beyond):
 
 
 @cell
-def corner_flux(p_below, p_above, q_sum, depths, wet, p):
-    """Return dt/dy times the flux of p through a corner and the missing upwind part (equation 5).
+def slip_flux(p_below, p_above, q_l, q_r, p):
+    """Return what a corner beside land adds to the sum of its two fluxes along the lines (equation 5b).
 
-    depths : sum of the four depths; wet : whether all four cells are wet. p is explicit across the lines: central
-    differences in space alone would grow, so the weight of upwinding is |v| dt/dy at least (Lax and Wendroff).
+    One of them is that of a closed face, 0. The flux that replaces it makes the vorticity of the corner 0, so that
+    the water slips along the coast: the other flux and the difference of the fluxes across. The difference is at
+    most twice the other flux: a larger one would empty thin cells.
+    """
+    both = p_below + p_above
+    most = real(2.0) * abs(both)
+    turn = smaller(larger((p.w / p.w_across) * (q_r - q_l), -most), most)
+    return both + select(p_below == real(0.0), -turn, turn)
+
+
+@cell
+def corner_flux(p_below, p_above, q_l, q_r, depths, wet, p):
+    """Return dt/dy times the flux of p through a corner and the missing upwind part (equations 5, 5b).
+
+    q_l, q_r : fluxes across on both sides of the corner; depths : sum of the four depths; wet : whether all four
+    cells are wet. p is explicit across the lines: central differences in space alone would grow, so the weight of
+    upwinding is |v| dt/dy at least (Lax and Wendroff).
     """
     out = lacks = real(0.0)
     if CONVECTION:
         over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
-        v = q_sum * over
+        v = (q_l + q_r) * over
         rate = real(4.0) * p.w_across * v
         if DRYING:
             rate = smaller(larger(rate, -real(MOST)), real(MOST))
-        out = rate * (p_below + p_above)
+        both, difference = p_below + p_above, p_above - p_below
         if DISSIPATION:
             speed = abs(rate)
-            up = larger(upwinding(real(16.0) * v * v * over * p.over_g), smaller(speed + speed, real(1.0)))
-            difference = speed * (p_above - p_below)
-            out = out - up * difference
+            fast = upwinding(real(16.0) * v * v * over * p.over_g)
+            up = larger(fast, smaller(speed + speed, real(1.0)))
+            slips = (p_below * p_above == real(0.0)) & (not wet)
+            slip = select(slips, real(1.0) - fast, real(0.0))
+            both = both + slip * slip_flux(p_below, p_above, q_l, q_r, p)
+            difference = (speed - slip * speed) * difference
+            out = rate * both - up * difference
             lacks = difference - up * difference
+        else:
+            out = rate * both
     if VISCOUS:
         out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
     return out, lacks
@@ -282,14 +303,14 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
 def flux_below(low, high, p_below, p_here, p):
     """`corner_flux` of the corner below the face between two cells."""
     wet = smaller(low.least_below, high.least_below) > real(0.0)
-    return corner_flux(p_below, p_here, low.q_below + high.q_below, low.below + high.below, wet, p)
+    return corner_flux(p_below, p_here, low.q_below, high.q_below, low.below + high.below, wet, p)
 
 
 @cell
 def flux_above(low, high, p_here, p_above, p):
     """`corner_flux` of the corner above the face between two cells."""
     wet = smaller(low.least_above, high.least_above) > real(0.0)
-    return corner_flux(p_here, p_above, low.q_above + high.q_above, low.above + high.above, wet, p)
+    return corner_flux(p_here, p_above, low.q_above, high.q_above, low.above + high.above, wet, p)
 
 
 @cell
