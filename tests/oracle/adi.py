@@ -78,7 +78,8 @@ def corner_momentum(p, qn, h, wet, j, i, o):
     below = p[j - 1, i] if j > 0 else 0.0
     above = p[j, i] if j < ny else 0.0
     four = [0 <= r < ny and wet[r, c] for r in (j - 1, j) for c in (i - 1, i)]
-    slips = o.dissipation and not all(four) and below * above == 0
+    beside = (four[0] and four[2]) or (four[1] and four[3])  # beyond an open side neither is wet on both lines
+    slips = o.dissipation and not all(four) and beside and below * above == 0
     flux = rest = 0.0
     if total > 0 and o.convection:
         v = 2 * (qn[j, i - 1] + qn[j, i]) / total

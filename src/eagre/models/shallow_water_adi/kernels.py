@@ -136,13 +136,14 @@ def slip_flux(p_below, p_above, q_l, q_r, p):
 
 
 @cell
-def corner_flux(p_below, p_above, q_l, q_r, depths, wet, p):
+def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
     """Return dt/dy times the flux of p through a corner and the missing upwind part (equations 5, 5b).
 
-    q_l, q_r : fluxes across on both sides of the corner; depths : sum of the four depths; wet : whether all four
-    cells are wet. p is explicit across the lines: central differences in space alone would grow, so the weight of
-    upwinding is |v| dt/dy at least (Lax and Wendroff).
+    q_l, q_r : fluxes across on both sides of the corner; depths : sum of the four depths; least_l, least_r : smaller
+    depth of the two cells on each side. p is explicit across the lines: central differences in space alone would
+    grow, so the weight of upwinding is |v| dt/dy at least (Lax and Wendroff).
     """
+    wet = smaller(least_l, least_r) > real(0.0)
     out = lacks = real(0.0)
     if CONVECTION:
         over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
@@ -155,7 +156,8 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, wet, p):
             speed = abs(rate)
             fast = upwinding(real(16.0) * v * v * over * p.over_g)
             up = larger(fast, smaller(speed + speed, real(1.0)))
-            slips = (p_below * p_above == real(0.0)) & (not wet)
+            # Beyond an open side both cells of a line are outside, and nothing slips.
+            slips = (p_below * p_above == real(0.0)) & (not wet) & (larger(least_l, least_r) > real(0.0))
             slip = select(slips, real(1.0) - fast, real(0.0))
             both = both + slip * slip_flux(p_below, p_above, q_l, q_r, p)
             difference = (speed - slip * speed) * difference
@@ -302,15 +304,15 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
 @cell
 def flux_below(low, high, p_below, p_here, p):
     """`corner_flux` of the corner below the face between two cells."""
-    wet = smaller(low.least_below, high.least_below) > real(0.0)
-    return corner_flux(p_below, p_here, low.q_below, high.q_below, low.below + high.below, wet, p)
+    depths = low.below + high.below
+    return corner_flux(p_below, p_here, low.q_below, high.q_below, depths, low.least_below, high.least_below, p)
 
 
 @cell
 def flux_above(low, high, p_here, p_above, p):
     """`corner_flux` of the corner above the face between two cells."""
-    wet = smaller(low.least_above, high.least_above) > real(0.0)
-    return corner_flux(p_here, p_above, low.q_above, high.q_above, low.above + high.above, wet, p)
+    depths = low.above + high.above
+    return corner_flux(p_here, p_above, low.q_above, high.q_above, depths, low.least_above, high.least_above, p)
 
 
 @cell
