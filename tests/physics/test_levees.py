@@ -103,7 +103,7 @@ def test_a_levee_along_a_line_holds_water_below_its_crest(model, points):
 
 @pytest.mark.parametrize(
     ("model", "head", "told"),
-    [("explicit", 0.1, 1.45), ("explicit", 0.3, 1.33), ("explicit", 1.0, 0.8), ("implicit", 0.3, 1.7)],
+    [("explicit", 0.1, 1.45), ("explicit", 0.3, 1.33), ("explicit", 1.0, 0.8), ("implicit", 0.3, 1.09)],
 )
 def test_what_goes_over_a_levee(model, head, told):
     """Against critical flow on its crest, q = (2 H / 3)^1.5 sqrt(g), H the head over it: what the how-to tells."""
