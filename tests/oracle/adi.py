@@ -162,8 +162,8 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     if steps and (min(z[j, a], z[j, b]) < ridge or min(h[j, a], h[j, b]) < 2 * o.drying):
         depth_a = depth_b = top - ridge
     deep = 0.5 * (depth_a + depth_b)
-    if steps and p[j, i] * (d[j, b] - d[j, a]) > 0:  # onto a higher bed: the energy head is conserved
-        deep = min(deep, max(2 / (1 / depth_a + 1 / depth_b), top - ridge))
+    if steps and p[j, i] * (d[j, b] - d[j, a]) > 0:  # onto a higher bed: 3/2 of the smaller depth
+        deep = min(deep, max(1.5 * min(depth_a, depth_b), top - ridge))
     gravity = o.g * deep / o.dx
     put(row, row, 1 / o.dt)
     rhs[row] += p[j, i] / o.dt

@@ -89,16 +89,17 @@ def known_surface(z, p_low, p_high, q_low, q_high, p):
 
 
 @cell
-def upstream_depth(z, d, h, bed):
-    """Return the depth of the upstream cell (z, d) that equation (4) uses in the cell with a depth h and a bed.
+def depth_change(z, d, h, bed):
+    """Return the depth of the upstream cell (z, d) less that of the cell with a depth h and a bed (equation 4).
 
-    Only the water above the bed of the cell counts. Where the bed rises, the difference to h falls by the rise, down
-    to one half: water on a crest does not have the velocity of the deep water in front of the crest.
+    Only the water above the bed of the cell counts. Where the bed rises, a larger depth counts less by the rise, down
+    to one half of the change: water on a crest does not have the velocity of the deep water in front of the crest.
     """
-    depth_above = depth(z, larger(d, bed))
-    reduced = depth_above - larger(bed - d, real(0.0))
-    depth_above = smaller(depth_above, larger(real(0.5) * (h + depth_above), reduced))
-    return select(depth_above > real(0.0), depth_above, h)
+    ridge = larger(d, bed)
+    above = z - ridge
+    change = above - h
+    reduced = smaller(change, larger(real(0.5) * change, change - (ridge - d)))
+    return select(above > real(0.0), reduced, real(0.0))
 
 
 @cell
@@ -118,8 +119,7 @@ def advection_factors(p_low, p_high, h, over_h, bed, before, behind, p):
         part = upwinding(real(0.25) * flow * flow * over_h * p.over_g)
         forward = both > real(0.0)
         z_up, d_up = select(forward, before[0], behind[0]), select(forward, before[1], behind[1])
-        upstream = upstream_depth(z_up, d_up, h, bed)
-        flow = both * over_depth(h + real(0.5) * part * (upstream - h), p)
+        flow = both * over_depth(h + real(0.5) * part * depth_change(z_up, d_up, h, bed), p)
     k = p.w * flow
     if DRYING:
         k = smaller(larger(k, -real(MOST)), real(MOST))
@@ -181,13 +181,14 @@ def across_lines(below, above):
 
 
 @cell
-def contraction_depths(depths, over_l, over_r, over_ridge):
+def contraction_depths(depths, h_l, h_r, over_ridge):
     """Return the sum of depths at a face where water flows onto a higher bed (equation 11a).
 
-    The harmonic mean conserves the energy head along the line; the mean `depths` / 2 would lift the flow over a step
-    with the pressure on the deep side. The depth over the ridge keeps a thin cell from closing the face.
+    The harmonic mean of the depths conserves the energy head; the arithmetic mean accelerates the flow over a step
+    with the pressure on its deep side. 3/2 of the smaller depth is near the harmonic mean of depths that differ by 2
+    to 5 times, and smaller differences change nothing. The depth over the ridge keeps a thin cell from closing a face.
     """
-    return smaller(depths, larger(real(4.0) * reciprocal(over_l + over_r), over_ridge + over_ridge))
+    return smaller(depths, larger(real(3.0) * smaller(h_l, h_r), over_ridge + over_ridge))
 
 
 @cell
@@ -238,7 +239,7 @@ def momentum_row(
         ridge = larger(d_l, d_r)
         over_ridge = larger(z_l, z_r) - ridge
         rises = p_here * (d_r - d_l) > zero
-        depths = select(rises, contraction_depths(depths, over_l, over_r, over_ridge), depths)
+        depths = select(rises, contraction_depths(depths, h_l, h_r, over_ridge), depths)
         s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(
             z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p
         )
