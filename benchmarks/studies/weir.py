@@ -3,7 +3,8 @@
 ``PYTHONPATH=src python benchmarks/studies/weir.py`` prints, for crests of one, two and six cells, cells of 1, 5 and
 10 m, and heads of 0.2 to 1 m over a crest 2 m high, the discharge over that of critical flow on the crest,
 q = (2/3)^1.5 sqrt(g) H^1.5 with the energy head H upstream. ``... drowned`` does the same with a tailwater above the
-crest. A number in brackets is the spread over the last tenth of the run, where it is more than 0.01. ``... quick`` takes cells of 5 m only.
+crest, as a fraction of the head. A number in brackets is the spread over the last tenth of the run, where it is more
+than 0.01. ``... quick`` takes cells of 5 m only.
 """
 
 from __future__ import annotations
