@@ -238,8 +238,7 @@ def momentum_row(
     if DRYING:
         ridge = larger(d_l, d_r)
         over_ridge = larger(z_l, z_r) - ridge
-        rises = p_here * (d_r - d_l) > zero
-        depths = select(rises, contraction_depths(depths, h_l, h_r, over_ridge), depths)
+        depths = select(p_here * (d_r - d_l) > zero, contraction_depths(depths, h_l, h_r, over_ridge), depths)
         s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(
             z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p
         )
