@@ -178,7 +178,10 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     steps = o.drying is not None
     if steps and (min(z[j, a], z[j, b]) < ridge or min(h[j, a], h[j, b]) < 2 * o.drying):
         depth_a = depth_b = top - ridge
-    gravity = o.g * 0.5 * (depth_a + depth_b) / o.dx
+    deep = 0.5 * (depth_a + depth_b)
+    if steps and p[j, i] * (d[j, b] - d[j, a]) > 0:  # onto a higher bed: 3/2 of the smaller depth
+        deep = min(deep, max(1.5 * min(depth_a, depth_b), top - ridge))
+    gravity = o.g * deep / o.dx
     put(row, row, 1 / o.dt)
     rhs[row] += p[j, i] / o.dt
     q8 = (qo[j, a] + qo[j, b] + qo[j + 1, a] + qo[j + 1, b] + qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 8
@@ -198,7 +201,7 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
         behind = max(h[j, a] if p[j, i] > 0 else h[j, b], o.drying)
         put(row, row, 4 * max(0.0, abs(p[j, i]) * o.dt / (o.dx * behind) - 0.5) / o.dt)
     for c, sign in ((a, -1.0), (b, 1.0)):
-        low, high = carried(j, c, p, h, o)
+        low, high = carried(j, c, p, h, d, o)
         put(row, 2 * c, sign * low / o.dx)
         put(row, 2 * c + 2, sign * high / o.dx)
     if o.viscosity:
@@ -212,16 +215,22 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     rhs[row] += mean(o.stress[0]) + 0.5 * (h[j, a] + h[j, b]) * mean(o.accel[0])
 
 
-def carried(j, c, p, h, o):
+def carried(j, c, p, h, d, o):
     """Momentum that cell c passes on along the line, over the new fluxes at its low and at its high face, m s-1."""
     if not o.convection:
         return 0.0, 0.0
     least = o.drying or 0.0
     u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c], least))
     k = blend(u * u / (o.g * max(h[j, c], least))) if o.dissipation else 0.0
-    if k > 0:  # the depth under P is taken upstream as P is
+    if k > 0:  # the depth under P is taken upstream as P is, but over the bed of this cell
         n = c - 1 if u > 0 else c + 1
-        upstream = h[j, n] if 0 <= n < h.shape[1] and h[j, n] > 0 else h[j, c]
+        upstream = 0.0
+        if 0 <= n < h.shape[1] and h[j, n] > 0:
+            rise = max(d[j, c] - d[j, n], 0.0)
+            upstream = max(h[j, n] - rise, 0.0)
+            if upstream > h[j, c]:  # the rise takes as much again from the difference, at most half of it
+                upstream -= min(rise, 0.5 * (upstream - h[j, c]))
+        upstream = upstream if upstream > 0 else h[j, c]
         u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c] + 0.5 * k * (upstream - h[j, c]), least))
     if o.drying is not None:
         u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
@@ -267,7 +276,7 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
         put(row, row, (1 + held) / o.dt + friction(abs(p[j, i]), depth, depth, j, c, c, o))
         put(row, 2 * c + 1, gravity)
         rhs[row] = p[j, i] / o.dt + gravity * level
-        level_end_momentum(j, i, c, h[j, c] if leaves else max(level - d[j, c], critical), p, h, o, put)
+        level_end_momentum(j, i, c, h[j, c] if leaves else max(level - d[j, c], critical), p, h, d, o, put)
     else:  # value is the still level plus twice the incoming elevation
         if h[j, c] <= least:
             put(row, row, 1.0)
@@ -286,7 +295,7 @@ def held_out(leaves, depth, o):
     return 4 * max(leaves * o.dt / (o.dx * max(depth, o.drying)) - 0.5, 0.0)
 
 
-def level_end_momentum(j, i, c, depth, p, h, o, put):
+def level_end_momentum(j, i, c, depth, p, h, d, o, put):
     """What passes the face i of a level, `depth` deep, less what cell c passes on, over half a cell."""
     if not o.convection:
         return
@@ -294,7 +303,7 @@ def level_end_momentum(j, i, c, depth, p, h, o, put):
     u = p[j, i] / max(depth, o.drying or 0.0)
     if o.drying is not None:
         u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
-    low, high = carried(j, c, p, h, o)
+    low, high = carried(j, c, p, h, d, o)
     if outward * u <= 0 and outward * (low + high - u) >= 0:  # what enters brings no more than the cell passes on
         return
     put(2 * i, 2 * i, outward * u / (o.dx / 2))

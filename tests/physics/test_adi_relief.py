@@ -24,15 +24,16 @@ def dam_break(seed, relief, courant, manning, surface=10.0, cells=(18, 14), **op
 @pytest.mark.parametrize("courant", [0.2, 0.5])
 @pytest.mark.parametrize("seed", range(3))
 def test_over_a_relief_twice_as_high_as_a_cell_is_wide(seed, courant, manning):
-    """Looked at after every step: a cell of centimetres between deep ones has 500 m/s, for a step, and is no error."""
+    """Slopes above 1 are beyond the model: no error ends the run, the volume is exact, depths stay above -0.5 m.
+
+    Speeds are not bounded here. A cell of millimetres that lost its water within a step reports the discharge of
+    that step over the depth that remains.
+    """
     model = dam_break(seed, 24.0, courant, manning)
-    fastest = 0.0
     for _ in range(60):
         model.advance(model.time + model.time_step)
-        fastest = max(fastest, model.diagnostics()["max_speed"])
-    found = model.diagnostics()
-    assert found["volume_error"] == pytest.approx(0.0, abs=1e-13) and found["min_depth"] > -0.05 * 10.0
-    assert fastest > 2.0 * np.sqrt(9.81 * 10.0)  # faster than any front: cells of one step are among them
+        found = model.diagnostics()
+        assert found["volume_error"] == pytest.approx(0.0, abs=1e-13) and found["min_depth"] > -0.05 * 10.0
 
 
 def test_a_front_of_one_step_has_no_energy_of_its_own():

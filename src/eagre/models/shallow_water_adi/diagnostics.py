@@ -19,15 +19,20 @@ NOWHERE = 1e18
 
 
 @cell
-def terms_of(z, d, p_flux, q_flux, j, i, p):
-    """Depth with its sign, depth, kinetic and potential energy per area and density, speed; all 0 on land."""
+def terms_of(z, d, p_flux, q_before, q_after, j, i, p):
+    """Depth with its sign, depth, kinetic and potential energy per area and density, speed; all 0 on land.
+
+    q_before, q_after : half a step before and after the state.
+    """
     bed = d[j, i]
     if bed > real(LAND):
         return 0.0, 0.0, 0.0, 0.0, 0.0
     signed = z[j, i] - bed
     h = depth(z[j, i], bed)
     u = velocity_x(j, i, z, d, p_flux[j, i], p_flux[j, i + 1], minimum_depth(p))
-    v = velocity_y(j, i, z, d, q_flux[j, i], q_flux[j + 1, i], minimum_depth(p))
+    q_low = real(0.5) * (q_before[j, i] + q_after[j, i])
+    q_high = real(0.5) * (q_before[j + 1, i] + q_after[j + 1, i])
+    v = velocity_y(j, i, z, d, q_low, q_high, minimum_depth(p))
     u2 = u * u + v * v
     return (
         float(signed),
@@ -45,7 +50,7 @@ def bad_here(z, p_flux, q_flux, j, i):
 
 
 @entry
-def row_sums_cpu(z, d, p_flux, q_flux, sums, nx, p):
+def row_sums_cpu(z, d, p_flux, q_before, q_after, sums, nx, p):
     """sums[j] = sums and extremes over row j, in double precision, always in one order."""
     for row in prange(sums.shape[0]):
         j = row + 1
@@ -53,7 +58,7 @@ def row_sums_cpu(z, d, p_flux, q_flux, sums, nx, p):
         first = NOWHERE
         for k in range(nx):
             i = k + PADDING
-            signed, h, e_k, e_p, speed = terms_of(z, d, p_flux, q_flux, j, i, p)
+            signed, h, e_k, e_p, speed = terms_of(z, d, p_flux, q_before, q_after, j, i, p)
             volume += signed
             kinetic += e_k
             potential += e_p
@@ -61,7 +66,7 @@ def row_sums_cpu(z, d, p_flux, q_flux, sums, nx, p):
             deepest = max(deepest, h)
             shallowest = min(shallowest, signed)
             fastest = max(fastest, speed)
-            if bad_here(z, p_flux, q_flux, j, i):
+            if bad_here(z, p_flux, q_after, j, i):
                 first = min(first, float(k))
         sums[row, VOLUME] = volume
         sums[row, KINETIC] = kinetic
@@ -74,7 +79,7 @@ def row_sums_cpu(z, d, p_flux, q_flux, sums, nx, p):
 
 
 @entry
-def row_sums_cuda(z, d, p_flux, q_flux, sums, nx, p):
+def row_sums_cuda(z, d, p_flux, q_before, q_after, sums, nx, p):
     """As `row_sums_cpu`; one block a row, a tree over its threads."""
     tree = cuda.shared.array((SUMS, BLOCK), np.float64)
     t = cuda.threadIdx.x
@@ -83,7 +88,7 @@ def row_sums_cuda(z, d, p_flux, q_flux, sums, nx, p):
         tree[n, t] = 0.0
     tree[FIRST_BAD, t] = NOWHERE
     for k in range(t, nx, BLOCK):
-        signed, h, e_k, e_p, speed = terms_of(z, d, p_flux, q_flux, row + 1, k + PADDING, p)
+        signed, h, e_k, e_p, speed = terms_of(z, d, p_flux, q_before, q_after, row + 1, k + PADDING, p)
         tree[VOLUME, t] += signed
         tree[KINETIC, t] += e_k
         tree[POTENTIAL, t] += e_p
@@ -91,7 +96,7 @@ def row_sums_cuda(z, d, p_flux, q_flux, sums, nx, p):
         tree[DEEPEST, t] = max(tree[DEEPEST, t], h)
         tree[SHALLOWEST, t] = min(tree[SHALLOWEST, t], signed)
         tree[FASTEST, t] = max(tree[FASTEST, t], speed)
-        if bad_here(z, p_flux, q_flux, row + 1, k + PADDING):
+        if bad_here(z, p_flux, q_after, row + 1, k + PADDING):
             tree[FIRST_BAD, t] = min(tree[FIRST_BAD, t], float(k))
     cuda.syncthreads()
     half = BLOCK // 2

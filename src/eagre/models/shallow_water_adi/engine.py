@@ -317,7 +317,8 @@ class Engine:
     def row_sums(self) -> np.ndarray:
         """Host copy of sums and extremes of each row (`diagnostics`)."""
         grid, now = self.setup.grid, self.parity
-        arguments = (self.z[0], self.bed, self.p[now], self.q[now], self._row_sums, grid.nx, self.numbers[0])
+        fluxes = (self.p[now], self.q[1 - now], self.q[now])
+        arguments = (self.z[0], self.bed, *fluxes, self._row_sums, grid.nx, self.numbers[0])
         self.device.run([Launch(self._sum, arguments, (grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
 

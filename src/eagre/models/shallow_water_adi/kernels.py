@@ -89,11 +89,26 @@ def known_surface(z, p_low, p_high, q_low, q_high, p):
 
 
 @cell
-def advection_factors(p_low, p_high, h, over_h, h_before, h_behind, p):
+def depth_change(z, d, h, bed):
+    """Return the depth of the upstream cell (z, d) less that of the cell with a depth h and a bed (equation 4).
+
+    Only the water above the bed of the cell counts. Where the bed rises, a larger depth counts less by the rise, down
+    to one half of the change: water on a crest does not have the velocity of the deep water in front of the crest.
+    """
+    ridge = larger(d, bed)
+    above = z - ridge
+    change = above - h
+    reduced = smaller(change, larger(real(0.5) * change, change - (ridge - d)))
+    return select(above > real(0.0), reduced, real(0.0))
+
+
+@cell
+def advection_factors(p_low, p_high, h, over_h, bed, before, behind, p):
     """Momentum that a cell passes on: the factors of P at its low and at its high face (equation 4).
 
-    Where the flow is fast, P and the depth that makes a velocity of p are both taken upstream: with the
-    cell's own depth a step in it would grow wherever the Froude number is above 1.
+    before, behind : surface and bed of the neighbours on the line. Where the flow is fast, P and the depth that makes
+    a velocity of p are both taken upstream: with the cell's own depth a step in it would grow wherever the Froude
+    number is above 1.
     """
     if not CONVECTION:
         return real(0.0), real(0.0)
@@ -102,9 +117,9 @@ def advection_factors(p_low, p_high, h, over_h, h_before, h_behind, p):
     part = real(0.0)
     if DISSIPATION:
         part = upwinding(real(0.25) * flow * flow * over_h * p.over_g)
-        upstream = select(both > real(0.0), h_before, h_behind)
-        upstream = select(upstream > real(0.0), upstream, h)
-        flow = both * over_depth(h + real(0.5) * part * (upstream - h), p)
+        forward = both > real(0.0)
+        z_up, d_up = select(forward, before[0], behind[0]), select(forward, before[1], behind[1])
+        flow = both * over_depth(h + real(0.5) * part * depth_change(z_up, d_up, h, bed), p)
     k = p.w * flow
     if DRYING:
         k = smaller(larger(k, -real(MOST)), real(MOST))
@@ -189,7 +204,18 @@ def across_lines(below, above):
 
 
 @cell
-def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, factor, p):
+def contraction_depths(depths, h_l, h_r, over_ridge):
+    """Return the sum of depths at a face where water flows onto a higher bed (equation 11a).
+
+    The harmonic mean of the depths conserves the energy head; the arithmetic mean accelerates the flow over a step
+    with the pressure on its deep side. 3/2 of the smaller depth is near the harmonic mean of depths that differ by 2
+    to 5 times, and smaller differences change nothing. The depth over the ridge keeps a thin cell from closing a face.
+    """
+    return smaller(depths, larger(real(3.0) * smaller(h_l, h_r), over_ridge + over_ridge))
+
+
+@cell
+def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p):
     """What drying changes in a row: s, the sum of depths, w and r of both cells, and whether the face is closed.
 
     Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed stands for the
@@ -198,7 +224,6 @@ def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, factor, p):
     never has a mean that is much thinner (depths that differ by less than 1.7 times are left alone).
     """
     zero = real(0.0)
-    over_ridge = larger(z_l, z_r) - ridge
     shallow = (smaller(h_l, h_r) < p.dry + p.dry) | (smaller(z_l, z_r) < ridge)
     over = reciprocal(larger(over_ridge, p.dry))
     s = select(shallow, over * over, smaller(s, real(FRONT) * over * over))
@@ -235,7 +260,11 @@ def momentum_row(
         closed = (h_l < zero) | (h_r < zero)
     if DRYING:
         ridge = larger(d_l, d_r)
-        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, factor, p)
+        over_ridge = larger(z_l, z_r) - ridge
+        depths = select(p_here * (d_r - d_l) > zero, contraction_depths(depths, h_l, h_r, over_ridge), depths)
+        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(
+            z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p
+        )
     gravity = p.push * depths
     across = real(0.125) * q_sum
     drag = resistance(hypotenuse(p_here, across), s, factor)
@@ -273,18 +302,18 @@ class LineCell(NamedTuple):
 
 @cell
 def line_cell(
-    z, d, h_below, h_above, h_before, h_behind, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
+    z, d, h_below, h_above, before, behind, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
 ):  # fmt: skip
     """The cell from the fields around it.
 
-    h_below, h_above : depths of its neighbours on the lines beside; h_before, h_behind : on its own line,
-    of use where there is upwinding; _low and _high : of its edges; q : old and new flux across together,
+    h_below, h_above : depths of its neighbours on the lines beside; before, behind : surface and bed of those on
+    its own line, of use where there is upwinding; _low and _high : of its edges; q : old and new flux across together,
     qn : the new one; rain : of half a step, m.
     """
     h = depth(z, d)
     over = over_depth(h, p)
     r = known_surface(z, p_low, p_high, q_low, q_high, p) + rain
-    from_low, from_high = advection_factors(p_low, p_high, h, over, h_before, h_behind, p)
+    from_low, from_high = advection_factors(p_low, p_high, h, over, d, before, behind, p)
     return LineCell(
         z, d, h, over, r, from_low, from_high, depth_pair(h, h_below), depth_pair(h, h_above),
         smaller(h, h_below), smaller(h, h_above), q_low + q_high, qn_low, qn_high,
@@ -327,11 +356,11 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     """
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(
-        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), depth(z[6], d[6]), depth(z[3], d[3]),
+        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), (z[6], d[6]), (z[3], d[3]),
         p_low, p_here, qo[0] + qn[0], qo[2] + qn[2], qn[0], qn[2], rain_l, p,
     )  # fmt: skip
     high = line_cell(
-        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), depth(z[2], d[2]), depth(z[7], d[7]),
+        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), (z[2], d[2]), (z[7], d[7]),
         p_here, p_high, qo[1] + qn[1], qo[3] + qn[3], qn[1], qn[3], rain_r, p,
     )  # fmt: skip
     below = flux_below(low, high, p_below, p_here, p)

@@ -132,11 +132,12 @@ def carried_at_end(z, d, flux, j, i, inside, p):
 
     inside : 0 at the low end of a line, -1 at the high one.
     """
-    h = depth(pick(z, j, i, inside, 0), pick(d, j, i, inside, 0))
-    before = depth(pick(z, j, i, inside - 1, 0), pick(d, j, i, inside - 1, 0))
-    behind = depth(pick(z, j, i, inside + 1, 0), pick(d, j, i, inside + 1, 0))
+    bed = pick(d, j, i, inside, 0)
+    h = depth(pick(z, j, i, inside, 0), bed)
+    before = pick(z, j, i, inside - 1, 0), pick(d, j, i, inside - 1, 0)
+    behind = pick(z, j, i, inside + 1, 0), pick(d, j, i, inside + 1, 0)
     p_low, p_high = pick(flux, j, i, inside, 0), pick(flux, j, i, inside + 1, 0)
-    low, high = advection_factors(p_low, p_high, h, over_depth(h, p), before, behind, p)
+    low, high = advection_factors(p_low, p_high, h, over_depth(h, p), bed, before, behind, p)
     return (low, high) if inside == 0 else (high, low)
 
 

@@ -155,16 +155,17 @@ def cells_of(z, d, row, here, north, forcing, k, j, p):
         w2 = water_on(row.d[2], forcing, j, (k, 1), p)
         w3 = water_on(row.d[3], forcing, j, (k, 2), p)
         w4 = water_on(row.d[4], forcing, j, (k, 3), p)
-    none = first = last = real(0.0)
+    none = real(0.0)
+    first = last = none, none
     if DISSIPATION:
-        first = depth(flat_load(z, k, -2), flat_load(d, k, -2))
-        last = depth(flat_load(z, k, 4), flat_load(d, k, 4))
+        first = flat_load(z, k, -2), flat_load(d, k, -2)
+        last = flat_load(z, k, 4), flat_load(d, k, 4)
     z0, z1, z2, z3, z4 = row.z
     d0, d1, d2, d3, d4 = row.d
     y0, y1, y2, y3, y4 = north.z
     e0, e1, e2, e3, e4 = north.d
     f0, f1, f2, f3, f4, f5 = here
-    s0, s1, s2, s3, s4 = depth(z0, d0), depth(z1, d1), depth(z2, d2), depth(z3, d3), depth(z4, d4)
+    s0, s1, s2, s3, s4 = (z0, d0), (z1, d1), (z2, d2), (z3, d3), (z4, d4)
     a, b, g, h = row.low, north.low, row.new, north.new
     c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a[0], b[0], g[0], h[0], w0, p)
     c1 = line_cell(z1, d1, none, depth(y1, e1), s0, s2, f1, f2, a[1], b[1], g[1], h[1], w1, p)

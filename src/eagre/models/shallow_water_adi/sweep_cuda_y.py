@@ -24,6 +24,7 @@ from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
+    BEYOND,
     DISSIPATION,
     WALL,
     depth,
@@ -95,14 +96,14 @@ def column_at(z, d, flux, qo, qn, k, pitch):
 def cell_at(c, z, d, p_low, forcing, k, j, pitch, before, p):
     """The cell of a `Column` c, at flat index k in row j of the arrays; the lines beside it are k - 1 and k + 1.
 
-    before : depth of the cell below it in the column.
+    before : surface and bed of the cell below it in the column.
     """
-    wet, behind = real(0.0), real(0.0)
+    wet, behind = real(0.0), (real(0.0), real(0.0))
     if TERMS:
         wet = water_on(c.d, forcing, j, (k, 0), p)
     if DISSIPATION:
         north = np.uint32(k + pitch)
-        behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
+        behind = flat_load(z, north, 0), flat_load(d, north, 0)
     return line_cell(
         c.z, c.d, depth(c.z_low, c.d_low), depth(c.z_high, c.d_high), before, behind, p_low, c.flux_north,
         c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high, wet, p,
@@ -161,7 +162,7 @@ def next_face(
     k = np.uint32(k + pitch)
     further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     j = np.uint32(face + row + 1)
-    high = cell_at(column, z, d, here, forcing, k, j, pitch, low.h, p)
+    high = cell_at(column, z, d, here, forcing, k, j, pitch, (low.z, low.d), p)
     neighbours = column.flux_low, column.flux_high
     a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
@@ -213,9 +214,9 @@ def march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, share
     forcing = (terms, TERM_FACTORS(terms, at))
     column = column_at(z, d, flux, qo, qn, k, pitch)
     further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
-    before = zero
+    before = zero, real(BEYOND)
     if DISSIPATION and face > 0:
-        before = depth(flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0))
+        before = flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0)
     here = column.flux_north
     low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, np.uint32(face), pitch, before, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
