@@ -50,9 +50,10 @@ def model_on(
             "particles": [[0.5, 0.5], [1.0, 2.0]],
         }
     wind = curl if factor is None else varying_curl(curl, factor)
+    options = {"potential_vorticity": zeta} | options
     return BarotropicVorticity(
-        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=wind, potential_vorticity=zeta,
-        bottom_friction=0.1, device=device, precision=precision, **options,
+        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=wind, bottom_friction=0.1, device=device,
+        precision=precision, **options,
     )  # fmt: skip
 
 

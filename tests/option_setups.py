@@ -24,6 +24,7 @@ from eagre import (
     Discharge,
     Grid,
     Inflow,
+    Layers,
     Line,
     Maps,
     NormalDepth,
@@ -126,6 +127,9 @@ BAROTROPIC = {
     "averages": {"averages": Averages(mean=("streamfunction",), variance=("streamfunction",))},
     "tracer": {"tracer": np.abs(POINTS), "tracer_diffusivity": 0.01},
     "two layers, no slip": {"all_terms": True, "walls": "no-slip"},
+    "relative vorticity": {
+        "layers": Layers(3.0, 1.0), "potential_vorticity": None, "vorticity": POINTS, "vorticity_lower": POINTS[::-1],
+    },
 }  # fmt: skip
 
 

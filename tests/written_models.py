@@ -24,6 +24,7 @@ class FakeModel:
     kind = "shallow-water"
     device = "cpu (2 threads)"
     levels = None
+    wall_points = None
 
     def __init__(self, precision="single", crs=None, nx=5, ny=3):
         self.precision = precision

@@ -91,8 +91,9 @@ def corner_momentum(p, qn, h, wet, j, i, o):
             rest = 0.5 * (1.0 - a) * abs(v) * (above - below)
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
         if slips:
-            flux += (1.0 - fast) * (slip_momentum(below, above, qn[j, i - 1], qn[j, i], v, o) - flux)
-            rest *= fast
+            share = max(1.0 - fast - 2.0 * abs(v) * o.dt / o.dy, 0.0)
+            flux += share * (slip_momentum(below, above, qn[j, i - 1], qn[j, i], v, o) - flux)
+            rest *= 1.0 - share
     if o.viscosity and all(four):
         flux -= o.viscosity * (above - below) / o.dy
     return flux, rest

@@ -260,7 +260,6 @@ way("gyre, depth under the wind", "depth", gyre, "[wind]\nstress = 0.1\ndepth = 
 TOPOGRAPHY = "[topography]\nheight = {}\ncoriolis = {}\ndepth = {}"
 way("gyre, depth", "depth", gyre, TOPOGRAPHY.format(0.0, 1e-4, "VALUE"), only="high")
 way("gyre, coriolis", "coriolis", gyre, TOPOGRAPHY.format(0.0, "VALUE", 4000.0))
-way("gyre, topography", "elevation", gyre, TOPOGRAPHY.format("VALUE", 1e-4, 4000.0))
 
 POINTS = "[basin]\nnx = 9\nlength_x = 60000.0\n"
 way("flume, depth", "depth", flume, POINTS + "depth = VALUE", only="high")

@@ -65,7 +65,7 @@ def test_every_key_arrives(arguments):
         'walls = "no-slip-thom"}\n'
         'physics = {beta = 2.0, viscosity = "3 m2/s", biharmonic_viscosity = 4.0, bottom_friction = 5.0}\n'
         'wind = {stress = 0.1, density = 500.0, depth = 20.0}\nlayers = {upper = 6.0, lower = 7.0}\n'
-        'topography = {height = "x", coriolis = 80.0, depth = 40.0}\n'
+        'topography = {height = "x", coriolis = 8.0, depth = 40.0}\n'
         'initial = {vorticity = "y", vorticity_lower = "2 * y"}\ntracer = {initial = "x + y", diffusivity = 9.0}\n'
         "particles = {positions = [[11.0, 21.0]], file = 'a.nc', interval = 1}\n"
         'numerics = {time_step = 0.5, jacobian = "advective", scheme = "ab2", compensated = true}\n',
@@ -77,7 +77,7 @@ def test_every_key_arrives(arguments):
     assert taken.pop("layers") == Layers(6.0, 7.0)
     x, y = grid.mesh()
     curl = -math.pi * 0.1 / (500.0 * 20.0 * 5.0) * np.sin(2.0 * math.pi * (y - 20.5) / 5.0)
-    fields = {"wind_curl": curl, "topography": 2.0 * x, "vorticity": y, "vorticity_lower": 2.0 * y, "tracer": x + y}
+    fields = {"wind_curl": curl, "topography": 0.2 * x, "vorticity": y, "vorticity_lower": 2.0 * y, "tracer": x + y}
     for name, expected in (fields | {"particles": [[11.0, 21.0]]}).items():
         np.testing.assert_allclose(taken.pop(name), expected, rtol=1e-12, atol=1e-18, err_msg=name)
     assert taken == {

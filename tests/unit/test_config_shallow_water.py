@@ -75,12 +75,12 @@ def test_device_and_precision_can_be_overridden(built):
 
 
 def test_expressions_are_taken_at_their_points(built):
-    text = HEAD + GRID + '[bed]\nexpression = "x + 10*y"\n[initial]\ndepth = "x - bed"\nvelocity_x = "y"\n'
+    text = HEAD + GRID + '[bed]\nexpression = "x - 10*y"\n[initial]\ndepth = "x - bed"\nvelocity_x = "y"\n'
     taken = built(text + '[friction]\nmanning = "0.01 * (x > 14)"\n')
     x, y = np.meshgrid([10.0, 12.0, 14.0, 16.0, 18.0], [0.0, 1.0, 2.0, 3.0])
-    np.testing.assert_allclose(taken["bed_elevation"], x + 10 * y)
+    np.testing.assert_allclose(taken["bed_elevation"], x - 10 * y)
     x, y = np.meshgrid([11.0, 13.0, 15.0, 17.0], [0.5, 1.5, 2.5])
-    np.testing.assert_allclose(taken["depth"], x - (x + 10 * y))
+    np.testing.assert_allclose(taken["depth"], x - (x - 10 * y))
     np.testing.assert_allclose(taken["velocity_x"], y)
     np.testing.assert_allclose(taken["manning"], 0.01 * (x > 14))
     assert taken["velocity_y"] == 0.0

@@ -173,7 +173,7 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
             up = larger(fast, smaller(speed + speed, real(1.0)))
             # Beyond an open side both cells of a line are outside, and nothing slips.
             slips = (p_below * p_above == real(0.0)) & (not wet) & (larger(least_l, least_r) > real(0.0))
-            slip = select(slips, real(1.0) - fast, real(0.0))
+            slip = select(slips, larger(real(1.0) - fast - real(4.0) * speed, real(0.0)), real(0.0))
             both = both + slip * slip_flux(p_below, p_above, q_l, q_r, p)
             difference = (speed - slip * speed) * difference
             out = rate * both - up * difference
