@@ -144,7 +144,7 @@ WAVES = {
     "sea, breaking, statistics": ("basin", {}),
     "torus, both": ("torus", {}),
     "surface filter": ("torus", {"surface_filter": 2}),
-    "lines": ("basin", {"preconditioner": "lines", "breaking": False}),
+    "lines": ("torus", {"preconditioner": "lines", "breaking": False}),
     "modes, double corrections": ("torus", {"preconditioner": "modes", "correction_precision": "double"}),
     "single corrections": ("torus", {"correction_precision": "single", "multigrid": {"pre": 2}}),
     "linear": ("torus", {"linear": True, "time_step": 0.05, "gravity": 9.8}),

@@ -48,7 +48,7 @@ def forced(device, precision, **options):
         north=eagre.Periodic(),
     )
     sources = (
-        eagre.Rain(eagre.Series(times, np.array([0.0, 1e-3, 2e-3, 0.0])), pattern=x + y),
+        eagre.Rain(eagre.Series(times, np.array([0.0, 2e-4, 5e-4, 0.0])), pattern=x + y),
         eagre.Coriolis(latitude=40.0, beta=1e-6),
         eagre.WindStress(0.5, eagre.Series(times, np.array([0.0, 1.0, -1.0, 0.0])), pattern=1.0 + x * y),
         eagre.AtmosphericPressure(101325.0 + 500.0 * np.sin(3.0 * x + 2.0 * y), factor=0.8),
