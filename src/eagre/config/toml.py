@@ -81,7 +81,7 @@ def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
 
 
 def _too_deep(source: str) -> InputError:
-    problem = f"The file nests tables or lists more than {DEEPEST} levels deep."
+    problem = f"The file is nested too deeply: it has tables or lists more than {DEEPEST} levels deep."
     return InputError(source, allowed="a few levels", problem=problem)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,7 +99,7 @@ def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
             raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=f'{key} = "{key}{suffixes[0]}"')
         path = Path(value).expanduser()
         if path.suffix.lower() not in suffixes:
-            is_folder = path.name in ("", "..") or (directory_of(info) / path).is_dir()
+            is_folder = path.name in ("", "..") or os.path.isdir(directory_of(info) / path)
             name = path / f"{key}{suffixes[0]}" if is_folder else path.with_suffix(suffixes[0])
             raise InputError(f'{key} = "{value}"', allowed=allowed, fix=f'{key} = "{name}"')
         if path.suffix.lower() == SUFFIX:

@@ -96,8 +96,13 @@ def largest_rate(rates):
 
 @cell
 def min_step(now, until):
-    """Return the time step, s, below which steps have collapsed: it is negligible compared with the time of the run."""
-    return COLLAPSED * min(until, max(abs(now), DAY))
+    """Return the time step, s, below which steps have collapsed: it is negligible compared with the time of the run.
+
+    The limit is rough and in single precision, which is faster on GPUs. Ends beyond the range of single precision count
+    as 1e30 s.
+    """
+    late = min(np.float32(min(until, INFINITE_RATE)), max(abs(np.float32(now)), np.float32(DAY)))
+    return np.float32(COLLAPSED) * late
 
 
 @cell
@@ -109,7 +114,7 @@ def choose(clock, rate, now, until, courant, longest):
     if rate > INFINITE_RATE:
         clock[FAILED] = 1.0
         clock[RUNNING] = 0.0
-    elif limit < min_step(now, until):
+    elif np.float32(limit) < min_step(now, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
     clock[FREE] = limit

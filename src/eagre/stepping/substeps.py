@@ -12,6 +12,8 @@ water simulations on GPUs, MSc thesis (2014), section 3.1; G. Strang (1968), doi
 
 from __future__ import annotations
 
+import numpy as np
+
 from eagre.backend.cells import cell
 from eagre.stepping.clock import (
     ACCEPTED,
@@ -93,7 +95,7 @@ def begin_attempt(clock, free, now, until):
     clock[ACCEPTED] = 0.0
     clock[FREE] = free
     clock[DT] = min(free, left)
-    if free < min_step(now, until):
+    if np.float32(free) < min_step(now, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
 

@@ -146,7 +146,7 @@ def slip_flux(p_below, p_above, q_l, q_r, p):
     """
     both = p_below + p_above
     most = real(2.0) * abs(both)
-    turn = smaller(larger((p.w / p.w_across) * (q_r - q_l), -most), most)
+    turn = smaller(larger(p.w * reciprocal(p.w_across) * (q_r - q_l), -most), most)
     return both + select(p_below == real(0.0), -turn, turn)
 
 
