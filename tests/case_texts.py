@@ -39,3 +39,22 @@ extent = {extent}
 value = {-depth}
 {section}
 """
+
+
+def stage_in_the_west(end_time: float, bed: str, level: object) -> str:
+    """Twelve cells of water, on a CPU; `bed` are the lines of [bed], `level` is written for the level of the stage."""
+    return f"""\
+model = "shallow-water"
+[run]
+end_time = {end_time}
+device = "cpu"
+[grid]
+nx = 4
+ny = 3
+dx = 10.0
+[bed]
+{bed}
+[boundaries.west]
+kind = "stage"
+level = {level}
+"""

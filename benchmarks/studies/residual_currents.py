@@ -1,4 +1,4 @@
-"""Residual (tidal mean) currents beside staircase coasts in the implicit and the explicit shallow-water model.
+"""Residual (tidal mean) currents next to staircase coasts in the implicit and the explicit shallow-water model.
 
 ``PYTHONPATH=src python benchmarks/studies/residual_currents.py`` prints, for a tide past an island, past a headland and
 through a channel at an angle to the grid, the largest mean current and its root mean square over the water, and the
@@ -36,7 +36,7 @@ class Residual(NamedTuple):
 
 
 def land(coast: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Whether positions, m, are land."""
+    """Return whether positions, m, are land."""
     if coast == "island":
         return np.hypot(x - 3000.0, y - 2100.0) < 800.0
     if coast == "headland":

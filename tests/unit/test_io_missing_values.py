@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import eagre
+from case_texts import stage_in_the_west
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.io import read_dem, read_raster, read_series
@@ -17,21 +18,6 @@ from eagre.models.shallow_water.config import ShallowWaterCase
 TIMES = np.arange(6) * 600.0
 LEVELS = np.array([0.3, 0.9, 1.4, 0.8, 0.2, -0.5])
 FILLS = [-99.9, -999.0, -999.9, -9999.0, 999.9, -32767.0, 9999.0, 9.969209968386869e36]
-CASE = """\
-model = "shallow-water"
-[run]
-end_time = 3000.0
-device = "cpu"
-[grid]
-nx = 4
-ny = 3
-dx = 10.0
-[bed]
-{bed}
-[boundaries.west]
-kind = "stage"
-level = {level}
-"""
 
 
 def python(folder, values):
@@ -40,7 +26,7 @@ def python(folder, values):
 
 def case(folder, values, level="times = {times}, values = {values}"):
     text = level.format(times=[float(t) for t in TIMES], values=[float(v) for v in values])
-    return ShallowWaterCase.loads(CASE.format(bed="value = -5.0", level=f"{{{text}}}"), folder).build()
+    return ShallowWaterCase.loads(stage_in_the_west(3000.0, bed="value = -5.0", level=f"{{{text}}}"), folder).build()
 
 
 def texts(folder, values):
@@ -146,7 +132,7 @@ def test_fill_values_in_rasters(tmp_path, fill):
     with pytest.raises(InputError, match="in 1 of 12 cells, as if it meant no data") as caught:
         read_dem(tmp_path / "a.nc")
     assert f"ncatted -a _FillValue,z,o,f,{fill:g}" in caught.value.fix
-    text = CASE.format(bed="value = -5.0", level=0.0) + '[initial]\nvelocity_x = {file = "a.nc"}\n'
+    text = stage_in_the_west(3000.0, bed="value = -5.0", level=0.0) + '[initial]\nvelocity_x = {file = "a.nc"}\n'
     with pytest.raises(ConfigError, match="as if it meant no data"):
         ShallowWaterCase.loads(text, tmp_path).build()
 
@@ -260,8 +246,8 @@ def test_depths_that_do_not_say_so(tmp_path, name):
     assert caught.value.fix == 'positive = "down"'
     np.testing.assert_array_equal(read_dem(tmp_path / "a.nc", positive="up").elevation, np.abs(GROUND))
     with pytest.raises(ConfigError, match='positive = "down"'):
-        ShallowWaterCase.loads(CASE.format(bed='file = "a.nc"', level=0.0), tmp_path).build()
-    text = CASE.format(bed='file = "a.nc"\npositive = "down"', level=0.0)
+        ShallowWaterCase.loads(stage_in_the_west(3000.0, bed='file = "a.nc"', level=0.0), tmp_path).build()
+    text = stage_in_the_west(3000.0, bed='file = "a.nc"\npositive = "down"', level=0.0)
     model = ShallowWaterCase.loads(text, tmp_path).build()
     assert model.field("bed").max() < 0.0
 

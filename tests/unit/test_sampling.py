@@ -12,6 +12,7 @@ import re
 import numpy as np
 import pytest
 
+from case_texts import stage_in_the_west
 from eagre import tides
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
@@ -20,21 +21,6 @@ from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.sampling import rounded_down
 from eagre.series import Series
 
-CASE = """\
-model = "shallow-water"
-[run]
-end_time = {end}
-device = "cpu"
-[grid]
-nx = 4
-ny = 3
-dx = 10.0
-[bed]
-value = -5.0
-[boundaries.west]
-kind = "stage"
-level = {level}
-"""
 FLUME = """\
 model = "potential-waves"
 [run]
@@ -58,7 +44,7 @@ def sampled(text, every, end):
 
 def expression(text, every, end):
     level = f'{{expression = "{text}", every = {every}}}'
-    return ShallowWaterCase.loads(CASE.format(end=end, level=level)).build().boundaries.west.level
+    return ShallowWaterCase.loads(stage_in_the_west(end, "value = -5.0", level)).build().boundaries.west.level
 
 
 WAYS = {"python": sampled, "case": expression}
@@ -134,7 +120,7 @@ def test_a_paddle_that_would_stand_still():
 def test_the_step_that_is_proposed_for_an_expression():
     for text, low, high in (("sin(pi * t)", 0.05, 0.2), ("sin(2 * pi * t / 44712)", 50.0, 60.0), ("1 / t", 60.0, 60.0)):
         with pytest.raises(ConfigError) as caught:
-            ShallowWaterCase.loads(CASE.format(end=600.0, level=f'"{text}"'))
+            ShallowWaterCase.loads(stage_in_the_west(600.0, "value = -5.0", f'"{text}"'))
         every = re.search(r"every = ([\d.]+)}", str(caught.value))
         assert every is not None and low <= float(every[1]) <= high
 
@@ -168,7 +154,7 @@ def test_the_default_resolves_every_constituent():
 def test_tides_in_cases():
     level = '{constituents = {M2 = [1.2, 143.0]}, phases = "start", every = "12 h"}'
     with pytest.raises(ConfigError, match=r"too far apart(.|\n)*every = 2000"):
-        ShallowWaterCase.loads(CASE.format(end=86400.0, level=level)).build()
+        ShallowWaterCase.loads(stage_in_the_west(86400.0, "value = -5.0", level)).build()
 
 
 @pytest.mark.parametrize(

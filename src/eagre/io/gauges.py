@@ -126,7 +126,7 @@ def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list
     InputError
         For points outside the domain, and for points on walls whose coordinates are in kilometres.
     """
-    cells = []
+    cells, walls = [], model.wall_points
     for name, point in points.items():
         if len(point) != 2:
             raise InputError(
@@ -134,7 +134,7 @@ def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list
             )
         try:
             cells.append(model.grid.cell_of(float(point[0]), float(point[1])))
-            check_metres("the point", np.array([point], np.float64), model.grid, model.wall_points, name)
+            check_metres("the point", np.array([point], np.float64), model.grid, walls, name)
         except InputError as error:
             raise InputError(
                 f"gauge {name!r}: {error.what}", allowed=error.allowed, fix=error.fix, problem=error.problem

@@ -205,6 +205,7 @@ class Engine:
             dt * setup.viscosity / here**2,
             dt * setup.viscosity / across**2,
             here / dt,
+            across / here,
         )
         return cells.Parameters._make(map(self.real, numbers))
 

@@ -57,6 +57,7 @@ class Parameters(NamedTuple):
     viscosity: np.floating  # dt E / dx^2
     viscosity_across: np.floating  # dt E / dy^2
     pace: np.floating  # dx / dt, m s-1
+    aspect: np.floating  # dy / dx
 
 
 class Ends(NamedTuple):
@@ -138,7 +139,7 @@ def depth_pair(h, h_beyond):
 
 @cell
 def slip_flux(p_below, p_above, q_l, q_r, p):
-    """Return what a corner beside land adds to the sum of its two fluxes along the lines (equation 5b).
+    """Return what a corner next to land adds to the sum of its two fluxes along the lines (equation 5b).
 
     One of them is that of a closed face, 0. The flux that replaces it makes the vorticity of the corner 0, so that
     the water slips along the coast: the other flux and the difference of the fluxes across. The difference is at
@@ -146,7 +147,7 @@ def slip_flux(p_below, p_above, q_l, q_r, p):
     """
     both = p_below + p_above
     most = real(2.0) * abs(both)
-    turn = smaller(larger(p.w * reciprocal(p.w_across) * (q_r - q_l), -most), most)
+    turn = smaller(larger(p.aspect * (q_r - q_l), -most), most)
     return both + select(p_below == real(0.0), -turn, turn)
 
 
