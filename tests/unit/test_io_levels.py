@@ -26,7 +26,7 @@ VARIABLES = {
 class Air(SimpleNamespace):
     """As much of a model as the files read."""
 
-    kind, precision, device, variables = "air", "double", "cpu", VARIABLES
+    kind, precision, device, variables, wall_points = "air", "double", "cpu", VARIABLES, None
 
     def __init__(self, levels):
         super().__init__(grid=Grid(4, 3, 10.0, 10.0), levels=levels, time=0.0, steps=0, time_step=1.0)
