@@ -117,7 +117,7 @@ def python_passages(source: str) -> Iterator[Passage]:
             docstrings.add(node.value)
             yield Passage("docstring", blank(DOCSTRING_CODE, node.value.value), node.lineno)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
-            if len(WORD.findall(node.value)) >= FEWEST_WORDS:
+            if " " in node.value and len(WORD.findall(node.value)) >= FEWEST_WORDS:
                 yield Passage("message", node.value, node.lineno)
         elif name := name_of(node):
             yield Passage("name", name, getattr(node, "lineno", 1))
