@@ -106,7 +106,7 @@ class AtmosphereSection(Section):
 
     def _of_sounding(self) -> Atmosphere:
         from eagre.io.sounding import read_sounding
-        from eagre.models.anelastic.atmosphere import of_sounding
+        from eagre.models.anelastic.atmosphere import from_sounding
 
         assert self.sounding is not None
         found = read_sounding(self.sounding)
@@ -119,7 +119,7 @@ class AtmosphereSection(Section):
             )
         air = found.virtual
         pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
-        return of_sounding(
+        return from_sounding(
             air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
             surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
         )  # fmt: skip
