@@ -92,7 +92,7 @@ class AtmosphereSection(Section):
         from eagre.models.anelastic import atmosphere
 
         if self.sounding is not None:
-            return self._of_sounding()
+            return self._from_sounding()
         wind = (self.wind[0], self.wind[1])
         if self.equations == "incompressible":
             return atmosphere.incompressible(density=self.density, wind=wind)
@@ -104,7 +104,7 @@ class AtmosphereSection(Section):
             reference_frequency=self.reference_frequency, surface_pressure=self.surface_pressure, **common
         )
 
-    def _of_sounding(self) -> Atmosphere:
+    def _from_sounding(self) -> Atmosphere:
         from eagre.io.sounding import read_sounding
         from eagre.models.anelastic.atmosphere import from_sounding
 
