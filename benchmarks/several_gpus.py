@@ -47,7 +47,7 @@ class Gyre:
 
     def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
         h = np.pi / (nx - 1)
-        grid = Grid.of_points(nx, ny, np.pi, h * (ny - 1))
+        grid = Grid.from_points(nx, ny, np.pi, h * (ny - 1))
         curl = np.repeat(-1.36e5 * np.sin(2.0 * np.pi * grid.y / grid.y[-1])[:, None], nx, axis=1)
         self.model = BarotropicVorticity(
             grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_curl=curl, device=device,

@@ -16,7 +16,7 @@ from eagre.series import Series
 
 
 def hill_grid(nx=24, ny=12):
-    return Grid.of_points(nx, ny, 24e3, 12e3, -12e3, -6e3, (True, True))
+    return Grid.from_points(nx, ny, 24e3, 12e3, -12e3, -6e3, (True, True))
 
 
 def hill_of(grid, height=500.0):
@@ -31,7 +31,7 @@ def flow_over_a_hill(**options):
 
 
 def stratified_bubble(**options):
-    grid = Grid.of_points(25, 1, 4800.0, 1.0)
+    grid = Grid.from_points(25, 1, 4800.0, 1.0)
     z = np.linspace(0.0, 3200.0, 17)[:, None, None]
     warm = 2.0 * np.exp(-((np.hypot(grid.x - 2400.0, z - 1000.0) / 600.0) ** 2))
     dye = np.where(z < 1000.0, 1.0, 0.0) * np.ones((17, 1, 25))
@@ -52,7 +52,7 @@ def turbulence(**options):
 
 def open_sides(**options):
     """A hill between open sides, with layers before them and a scalar that flows in."""
-    grid = Grid.of_points(25, 9, 24e3, 12e3, -12e3, -6e3)
+    grid = Grid.from_points(25, 9, 24e3, 12e3, -12e3, -6e3)
     ground = np.maximum(hill_of(grid, 300.0) - 30.0, 0.0)
     ground[[0, -1]], ground[:, [0, -1]] = 0.0, 0.0
     chosen = {"time_step": 20.0, "side_absorber": {"x": (5e3, 0.01), "y": (3e3, 0.01)}, **options}
@@ -65,7 +65,7 @@ def open_sides(**options):
 
 def forced(**options):
     """Everything that profiles drive, in stratified noise."""
-    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(3).standard_normal((13, 10, 12))
     drive = Forcing(
         (8.0, -2.0), Table(np.array([0.0, 600.0]), np.array([0.0, -0.05])), -1e-3,
@@ -80,7 +80,7 @@ def forced(**options):
 
 def heated(**options):
     """Convection over warm, rough, uneven ground: heat in space and time, drag."""
-    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(4).standard_normal((13, 10, 12))
     flux = Series(np.array([0.0, 100.0]), np.array([0.1, 0.3]), "flux")
     surface = Surface(flux, 1.0 + 0.5 * np.sin(grid.x / 200.0) * np.ones((10, 1)), 0.1)
@@ -93,7 +93,7 @@ def heated(**options):
 
 def closed(hill=30.0, **options):
     """The same with the closure of Smagorinsky, stable air above and a scalar."""
-    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(4).standard_normal((2, 13, 10, 12))
     air = boussinesq(buoyancy_frequency=0.005, wind=(5.0, 1.0))
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
@@ -106,7 +106,7 @@ def closed(hill=30.0, **options):
 
 
 def viscous_over_a_hill(**options):
-    grid = Grid.of_points(24, 1, 1200.0, 1.0, periodic=(True, True))
+    grid = Grid.from_points(24, 1, 1200.0, 1.0, periodic=(True, True))
     ground = 60.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0))[None]
     chosen = {"time_step": 2.0, "viscosity": 20.0, **options}
     return AnelasticFlow(grid, 13, height=600.0, velocity=(8.0, 2.0, 0.0), ground=ground, **chosen)

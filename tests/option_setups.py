@@ -18,7 +18,6 @@ import potential_waves_runs
 from eagre import (
     AnelasticFlow,
     Area,
-    Averages,
     BodyForce,
     Boundaries,
     Discharge,
@@ -34,12 +33,13 @@ from eagre import (
     Series,
     SpongeLayer,
     Stage,
+    TimeStatistics,
     Wall,
 )
 from eagre.models.anelastic.atmosphere import boussinesq
 
 MAPS = Maps()
-WATER_AVERAGES = Averages(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
+WATER_AVERAGES = TimeStatistics(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
 
 
 def inside(wide, high):
@@ -82,7 +82,7 @@ EXPLICIT = {
     "predicted time step": ("basin", {"time_step": "predicted", "max_time_step": 0.05}),
     "fixed time step": ("basin", {"fixed_time_step": 0.02, "wet_dry": "hydrostatic"}),
     "kurganov-petrova": ("basin", {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}),
-    "maps and averages": ("basin", {"maps": MAPS, "averages": WATER_AVERAGES, "gravity": 9.8}),
+    "maps and averages": ("basin", {"maps": MAPS, "time_statistics": WATER_AVERAGES, "gravity": 9.8}),
     "initial depth": ("basin", {"surface_elevation": None, "depth": 0.4}),
 }
 
@@ -105,7 +105,7 @@ IMPLICIT = {
     "dry depth": ("bay", {"dry_depth": 0.01, "gravity": 9.8}),
     "normal depth": ("pool", {"boundaries": Boundaries(west=Discharge(50.0), east=NormalDepth(0.001, 0.03))}),
     "body force": ("pool", {"sources": [BodyForce(1e-4, -1e-4)]}),
-    "maps and averages": ("bay", {"maps": MAPS, "averages": WATER_AVERAGES}),
+    "maps and averages": ("bay", {"maps": MAPS, "time_statistics": WATER_AVERAGES}),
     "initial depth": ("pool", {"surface_elevation": None, "depth": 9.0}),
 }
 
@@ -124,7 +124,7 @@ BAROTROPIC = {
     "ab3, arakawa, free slip, explicit": {
         "scheme": "ab3", "jacobian": "arakawa", "walls": "free-slip", "viscous": "explicit", "basin": "box",
     },
-    "averages": {"averages": Averages(mean=("streamfunction",), variance=("streamfunction",))},
+    "averages": {"time_statistics": TimeStatistics(mean=("streamfunction",), variance=("streamfunction",))},
     "tracer": {"tracer": np.abs(POINTS), "tracer_diffusivity": 0.01},
     "two layers, no slip": {"all_terms": True, "walls": "no-slip"},
     "relative vorticity": {
@@ -152,13 +152,13 @@ WAVES = {
     "order 4": ("torus", {"order": 4, "courant": 0.4}),
     "order 6": ("basin", {"order": 6, "layers": 9}),
     "order 8": ("torus", {"order": 8, "layers": 11}),
-    "averages": ("basin", {"averages": Averages(mean=("surface_elevation",))}),
+    "averages": ("basin", {"time_statistics": TimeStatistics(mean=("surface_elevation",))}),
 }  # fmt: skip
 
 
 def paddle_tank(device, precision):
     """A piston in the west and a sponge in the east of a tank with a level bed."""
-    grid = Grid.of_points(33, 9, 32.0, 8.0)
+    grid = Grid.from_points(33, 9, 32.0, 8.0)
     return PotentialWaves(
         grid, 2.0, paddles=[Paddle("west", velocity=PUSH)], sponges=[SpongeLayer("east", 10.0, 0.3)], order=4,
         layers=6, device=device, precision=precision,
@@ -167,7 +167,7 @@ def paddle_tank(device, precision):
 
 def periodic_waves(axis, device, precision):
     """Waves that are periodic along one axis."""
-    grid = Grid.of_points(32, 18, 32.0, 18.0, periodic=(axis == "x", axis == "y"))
+    grid = Grid.from_points(32, 18, 32.0, 18.0, periodic=(axis == "x", axis == "y"))
     x, y = 2.0 * np.pi * grid.x / 32.0, 2.0 * np.pi * grid.y[:, None] / 18.0
     wave = 0.1 * (np.cos(x) + 0.0 * y if axis == "x" else np.cos(y) + 0.0 * x)
     return PotentialWaves(
@@ -181,7 +181,10 @@ AIR = {
     "not monotone": (anelastic_runs.stratified_bubble, {"nonoscillatory": False}),
     "courant": (anelastic_runs.turbulence, {"time_step": None, "courant": 0.4, "tolerance": 1e-7}),
     "diffusivity": (anelastic_runs.stratified_bubble, {"diffusivity": 5.0}),
-    "averages": (anelastic_runs.forced, {"averages": Averages(mean=("u", "theta"), covariance=(("u", "w"),))}),
+    "averages": (
+        anelastic_runs.forced,
+        {"time_statistics": TimeStatistics(mean=("u", "theta"), covariance=(("u", "w"),))},
+    ),
 }
 
 
@@ -192,7 +195,7 @@ def air(name, device, precision):
 
 def warm_air(device, precision):
     """A bubble in neutral air of 300 K, given by its total potential temperature."""
-    grid = Grid.of_points(12, 1, 1200.0, 1.0, periodic=(True, True))
+    grid = Grid.from_points(12, 1, 1200.0, 1.0, periodic=(True, True))
     z = np.linspace(0.0, 800.0, 9)[:, None, None]
     theta = 300.0 + np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
     return AnelasticFlow(

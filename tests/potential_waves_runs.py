@@ -12,7 +12,7 @@ from eagre.waves import CosineSpreading, Jonswap, Sea
 
 def basin(device: Any = "cpu", precision="single", nx=49, ny=33, **options):
     """A short-crested sea over a shoal, with breaking and statistics."""
-    grid = Grid.of_points(nx, ny, 1.25 * (nx - 1), 1.25 * (ny - 1))
+    grid = Grid.from_points(nx, ny, 1.25 * (nx - 1), 1.25 * (ny - 1))
     x, y = grid.x / grid.x[-1], grid.y[:, None] / grid.y[-1]
     depth = 8.0 - 5.0 * np.exp(-((60.0 * x - 35.0) ** 2 + (40.0 * y - 20.0) ** 2) / 100.0)
     sea = Sea(Jonswap(0.6, 3.5), 8.0, spreading=CosineSpreading(s=15.0), count=50)
@@ -23,7 +23,7 @@ def basin(device: Any = "cpu", precision="single", nx=49, ny=33, **options):
 
 def torus(device: Any = "cpu", precision="double", nx=48, ny=32, **options):
     """Waves across one another on a periodic sea over a wavy bed, of order 4."""
-    grid = Grid.of_points(nx, ny, float(nx), float(ny), periodic=(True, True))
+    grid = Grid.from_points(nx, ny, float(nx), float(ny), periodic=(True, True))
     x, y = 2.0 * np.pi * grid.x / nx, 2.0 * np.pi * grid.y[:, None] / ny
     still = {"surface_elevation": 0.2 * np.cos(3.0 * x + y), "surface_potential": 0.3 * np.sin(2.0 * x - y)}
     more = {"order": 4, "layers": 6, **still, **options}
@@ -34,7 +34,7 @@ def torus(device: Any = "cpu", precision="double", nx=48, ny=32, **options):
 
 def cliff(device: Any = "cpu", slope=1.0, nx=17, ny=33, **options):
     """A bed so steep that conjugate residuals find the flow."""
-    grid = Grid.of_points(nx, ny, 0.25 * (nx - 1), 0.25 * (ny - 1))
+    grid = Grid.from_points(nx, ny, 0.25 * (nx - 1), 0.25 * (ny - 1))
     x, y = grid.x, grid.y[:, None]
     depth = 2.5 - slope * np.tanh(y - 4.0 + 0.3 * np.cos(x))
     wave = 0.05 * np.cos(0.25 * np.pi * x) * np.cos(0.25 * np.pi * y)

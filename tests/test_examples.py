@@ -101,7 +101,7 @@ def test_demo_floods_the_town(tmp_path):
     with xr.open_dataset(output / "maps.nc", decode_times=False) as maps:
         assert maps.sizes["time"] == 1 and "crs" in maps and maps["max_depth"].attrs["grid_mapping"] == "crs"
         assert maps["max_depth"].attrs["cell_methods"] == "time: maximum"
-        most, rose = maps["max_depth"].values[0], maps["rise_time_100mm"].values[0]
+        most, rose = maps["max_depth"].values[0], maps["arrival_time_rise_100mm"].values[0]
         assert (most[deepest > 0.02] >= deepest[deepest > 0.02]).all()
         assert np.nanmax(most - deepest) > 0.01  # between two records
         assert np.isnan(most).mean() > 0.1 and 0.0 < np.nanmin(rose) < np.nanmedian(rose) < 3600.0

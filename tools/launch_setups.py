@@ -97,7 +97,7 @@ def implicit(device: Any, *, nx: int, ny: int, given: dict[str, Any], sides: str
 
 def gyre(device: Any, *, nx: int, ny: int, given: dict[str, Any], all_terms: bool) -> Any:
     """A barotropic run over noise."""
-    rng, grid = np.random.default_rng(3), eagre.Grid.of_points(nx, ny, 2.6, 3.0)
+    rng, grid = np.random.default_rng(3), eagre.Grid.from_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros(grid.shape)
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
     curl = rng.standard_normal(grid.shape)

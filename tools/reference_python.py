@@ -55,15 +55,18 @@ PARTS = (
     ),
     Part(
         "Terms of shallow water", "For `sources`; [weather](../how-to/weather.md).", "eagre",
-        (*sorted(TERMS), "MovingField", "Instants", "Nodes"), brief=True,
+        (*sorted(TERMS), "TimeVaryingField", "RecordTimeAxis", "NodeGrid"), brief=True,
     ),
     Part("Gyres", "In SI units for the nondimensional numbers; for `layers`.", "eagre", ("DoubleGyre", "Layers")),
     Part("Sides of waves", "For `zones`, `paddles` and `sponges`.", "eagre", ("Zone", "Paddle", "SpongeLayer"), True),
-    Part("Maps", "For `maps` and `averages`; [how to](../how-to/maps.md).", "eagre", ("Maps", "Averages"), True),
+    Part(
+        "Maps", "For `maps` and `time_statistics`; [how to](../how-to/maps.md).", "eagre",
+        ("Maps", "TimeStatistics"), True,
+    ),
     Part("Errors", "All are `EagreError`s.", "eagre", tuple(name for name in eagre.__all__ if name.endswith("Error"))),
     Part(
         "Air at rest", "For `atmosphere` of `AnelasticFlow`.", f"{AIR}.atmosphere",
-        ("incompressible", "boussinesq", "anelastic", "of_sounding"),
+        ("incompressible", "boussinesq", "anelastic", "from_sounding"),
     ),
     Part("Profiles of air", "Along height.", f"{AIR}.profiles", ("Exponential", "Linear", "Table", "Formula"), True),
     Part("What drives air", "For `forcing` of `AnelasticFlow`.", f"{AIR}.forcing", ("Forcing", "Nudging"), True),

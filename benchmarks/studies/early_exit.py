@@ -30,7 +30,7 @@ def flood(n: int, wet: float, device: str, precision: str, early_exit: str) -> A
 
 def milliseconds(model: Any, steps: int) -> float:
     """Of a step, the shortest of several times."""
-    make = model.unchecked_steps(steps)
+    make = model.steps_without_checks(steps)
     return 1e3 * min(times_of(model._engine.device, make, repeats=4, warm_up=1)) / steps
 
 

@@ -43,11 +43,11 @@ from eagre.models.registry import load_case as load_case
 from eagre.models.shallow_water.model import ShallowWater as ShallowWater
 from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble as ShallowWaterADIEnsemble
 from eagre.models.shallow_water_adi.model import ShallowWaterADI as ShallowWaterADI
-from eagre.moving import Instants as Instants
-from eagre.moving import MovingField as MovingField
-from eagre.moving import Nodes as Nodes
+from eagre.moving import NodeGrid as NodeGrid
+from eagre.moving import RecordTimeAxis as RecordTimeAxis
+from eagre.moving import TimeVaryingField as TimeVaryingField
 from eagre.series import Series as Series
-from eagre.stepping.averages import Averages as Averages
+from eagre.stepping.averages import TimeStatistics as TimeStatistics
 from eagre.stepping.maps import Maps as Maps
 from eagre.terms.atmospheric_pressure import AtmosphericPressure as AtmosphericPressure
 from eagre.terms.body_force import BodyForce as BodyForce

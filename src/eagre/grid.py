@@ -68,7 +68,7 @@ class Grid:
                 raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 0.0")
 
     @classmethod
-    def of_points(
+    def from_points(
         cls,
         nx: int,
         ny: int,

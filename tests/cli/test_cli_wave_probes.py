@@ -307,7 +307,7 @@ def small_flume():
     x = np.arange(32) / 16.0
     eta = 0.02 * np.cos(np.pi * x)[None]
     return PotentialWaves(
-        Grid.of_points(32, 1, 2.0, 1.0, periodic=(True, False)), 0.5, surface_elevation=eta, periodic="x", order=4,
+        Grid.from_points(32, 1, 2.0, 1.0, periodic=(True, False)), 0.5, surface_elevation=eta, periodic="x", order=4,
         layers=6, device="cpu",
     )  # fmt: skip
 

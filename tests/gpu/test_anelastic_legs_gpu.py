@@ -26,7 +26,7 @@ def turbulence(device, precision):
 
 
 def hill(device, precision):
-    grid = Grid.of_points(33, 16, 16000.0, 16000.0, periodic=(True, True))
+    grid = Grid.from_points(33, 16, 16000.0, 16000.0, periodic=(True, True))
     ground = 300.0 * np.exp(-(((grid.x - 8000.0) / 2000.0) ** 2)) + 0.0 * grid.y[:, None]
     air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     options = {"height": 8000.0, "atmosphere": air, "ground": ground, "time_step": 5.0, "tolerance": 1e-5}
@@ -41,7 +41,7 @@ def by_courant(device, precision):
 
 def driven(device, precision):
     """A closure over ground whose heat flux falls, by the Courant number."""
-    grid = Grid.of_points(16, 12, 1600.0, 1200.0, periodic=(True, True))
+    grid = Grid.from_points(16, 12, 1600.0, 1200.0, periodic=(True, True))
     falling = Series(np.array([0.0, 1000.0]), np.array([0.3, 0.0]))
     return AnelasticFlow(
         grid, 9, height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(5.0, 1.0)), closure=Smagorinsky(),

@@ -25,7 +25,7 @@ def flow(device, precision, hill, sides=None):
     """Noise in stratified air."""
     sides = sides or {}
     wraps = (sides.get("x", "periodic") == "periodic", sides.get("y", "periodic") == "periodic")
-    grid = eagre.Grid.of_points(SHAPE[2], SHAPE[1], 1600.0, 1200.0, periodic=wraps)
+    grid = eagre.Grid.from_points(SHAPE[2], SHAPE[1], 1600.0, 1200.0, periodic=wraps)
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
     ground = 100.0 * np.exp(-(((grid.x - 800.0) / 300.0) ** 2)) * np.ones(grid.shape) if hill else None
@@ -56,9 +56,9 @@ def test_averages_are_those_of_the_cpu(precision, hill):
 @pytest.mark.parametrize("every", [1, 3])
 def test_averages_at_points_are_those_of_the_cpu_and_go_on_bit_for_bit(precision, every):
     extremes = {"maximum": ["wind_speed"], "minimum": ["w"]} if every == 1 else {}
-    asked = eagre.Averages(["u", "theta", "dye"], ["w"], [("u", "w")], every=every, **extremes)
+    asked = eagre.TimeStatistics(["u", "theta", "dye"], ["w"], [("u", "w")], every=every, **extremes)
     there, whole, cut, on = (
-        RUNS["forced"](device=device, precision=precision, averages=asked) for device in ("cpu", *("cuda",) * 3)
+        RUNS["forced"](device=device, precision=precision, time_statistics=asked) for device in ("cpu", *("cuda",) * 3)
     )
     for one in (there, whole):
         one.advance(1e9, max_steps=8)

@@ -33,7 +33,7 @@ def short_advection(monkeypatch):
 
 def flow(device, hill, sides="wall", time_step=2.0, courant=None):
     """Stratified noise over flat ground, or over a hill between walls along y; in a box that is periodic, neutral."""
-    grid = Grid.of_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
+    grid = Grid.from_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
     ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(nx)
     side = "wall" if hill else "periodic"
     wind = np.random.default_rng(1).standard_normal((3, 3, 8, nx))

@@ -15,7 +15,7 @@ from eagre.models.anelastic.legs import Book, Legs
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
-from eagre.stepping.averages import Averages
+from eagre.stepping.averages import TimeStatistics
 
 pytestmark = pytest.mark.simulator
 
@@ -61,7 +61,7 @@ def driven(**options):
     """Stratified air over ground that cools, with a closure: the host has something new for every step."""
     from eagre.backend.simulated import SimulatedDevice
 
-    grid = Grid.of_points(3, 2, 100.0, 100.0, periodic=(True, True))
+    grid = Grid.from_points(3, 2, 100.0, 100.0, periodic=(True, True))
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))
     return AnelasticFlow(
         grid, 3, height=100.0, device=SimulatedDevice(), atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
@@ -77,7 +77,7 @@ def turning():
 
 def averaging():
     """Legs end where a state counts."""
-    return model(averages=Averages(["u", "wind_speed"], ["w"], every=3))
+    return model(time_statistics=TimeStatistics(["u", "wind_speed"], ["w"], every=3))
 
 
 @pytest.mark.parametrize("case", [model, by_courant, driven, turning, averaging])
@@ -120,9 +120,9 @@ def test_steps_of_a_wind_that_grows_are_shortened_as_one_by_one(monkeypatch):
 
 def test_every_step_counts_in_extremes():
     """As it does on a CPU, which makes no legs."""
-    asked = Averages(["u"], maximum=["wind_speed"], every=2)
-    ours, theirs = model(averages=asked), decaying_turbulence(
-        4, device="cpu", time_step=0.1, precision="double", tolerance=1e-9, averages=asked
+    asked = TimeStatistics(["u"], maximum=["wind_speed"], every=2)
+    ours, theirs = model(time_statistics=asked), decaying_turbulence(
+        4, device="cpu", time_step=0.1, precision="double", tolerance=1e-9, time_statistics=asked
     )  # fmt: skip
     for one in (ours, theirs):
         one.advance(1e9, max_steps=3)

@@ -11,7 +11,7 @@ from eagre.waves import AiryWave
 
 def tiny(device, precision="double", **options):
     """A few points with a zone that makes waves, one that absorbs them, and statistics."""
-    grid = Grid.of_points(6, 3, 1.0, 0.4)
+    grid = Grid.from_points(6, 3, 1.0, 0.4)
     wave = AiryWave(height=0.01, depth=0.3, period=1.0)
     zones = [Zone("west", 0.5, 1.0, wave), Zone("east", 0.4, 1.0)]
     return PotentialWaves(

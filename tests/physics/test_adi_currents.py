@@ -89,7 +89,7 @@ def test_a_tide_past_an_island_leaves_no_stripes():
     model = eagre.ShallowWaterADI(
         grid, -10.0, 60.0, surface_elevation=0.0, manning=0.025, land=away < 800.0, device="cpu", precision="double",
         boundaries=eagre.Boundaries(west=eagre.Absorbing(level=0.0, incoming=wave), east=eagre.Absorbing(level=0.0)),
-        averages=eagre.Averages(mean=["velocity"], start=14400.0),
+        time_statistics=eagre.TimeStatistics(mean=["velocity"], start=14400.0),
     )  # fmt: skip
     model.advance(28800.0)
     assert model.maps is not None
@@ -114,7 +114,7 @@ def test_an_irrotational_tide_leaves_no_current_beside_a_staircase_coast(coast, 
     sides = {low: eagre.Absorbing(level=0.0, incoming=wave), high: eagre.Absorbing(level=0.0)}
     model = eagre.ShallowWaterADI(
         grid, -10.0, 10.0, surface_elevation=0.0, land=land, device="cpu", precision="double",
-        boundaries=eagre.Boundaries(**sides), averages=eagre.Averages(mean=["velocity"], start=7200.0),
+        boundaries=eagre.Boundaries(**sides), time_statistics=eagre.TimeStatistics(mean=["velocity"], start=7200.0),
     )  # fmt: skip
     model.advance(14400.0)
     assert model.maps is not None

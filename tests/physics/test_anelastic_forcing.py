@@ -14,7 +14,7 @@ from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 
 ON = {"device": "cpu", "precision": "double"}
-COLUMN = Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
+COLUMN = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
 
 
 @pytest.mark.parametrize("f", [1e-4, -1e-4])
@@ -79,7 +79,7 @@ def test_nudging_is_exponential():
 def test_cooling_is_exact():
     profile = Table(np.array([0.0, 200.0, 400.0]), np.array([-2e-5, -1e-5, 0.0]))
     model = AnelasticFlow(
-        Grid.of_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, height=400.0, forcing=Forcing(heating=profile),
+        Grid.from_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, height=400.0, forcing=Forcing(heating=profile),
         atmosphere=boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(3600.0)

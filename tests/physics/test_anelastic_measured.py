@@ -27,7 +27,7 @@ def flow(hill=False, sides=None, steps=2, precision="double", **options):
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
     model = eagre.AnelasticFlow(
-        eagre.Grid.of_points(16, 12, *lengths, periodic=wraps), 9, height=800.0,
+        eagre.Grid.from_points(16, 12, *lengths, periodic=wraps), 9, height=800.0,
         atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind, theta_perturbation=rng.standard_normal(SHAPE),
         scalars={"dye": rng.random(SHAPE)}, sides=sides, ground=ground_of(hill), device="cpu", precision=precision,
         **options,
@@ -229,7 +229,7 @@ def test_spectra_that_are_none_are_refused(options, arguments, words):
 
 def test_spacings_that_air_crosses_are_those_of_each_axis():
     """Of oblong cells: 2 m/s along x and 3 m/s along y cross 0.1 and 0.3 spacings in 5 s."""
-    grid = eagre.Grid.of_points(8, 6, 800.0, 300.0, periodic=(True, True))
+    grid = eagre.Grid.from_points(8, 6, 800.0, 300.0, periodic=(True, True))
     model = eagre.AnelasticFlow(grid, 5, height=400.0, velocity=(2.0, 3.0, 0.0), time_step=5.0, device="cpu")
     model.advance(5.0)
     assert float(model.maxima().sample()["cfl"]) == pytest.approx(0.4, rel=1e-6)

@@ -18,7 +18,7 @@ def flow(precision="double", hill=False, sides=None, shape=(9, 6, 8), **options)
     nz, ny, nx = shape
     sides = sides or {}
     wraps = (sides.get("x", "periodic") == "periodic", sides.get("y", "periodic") == "periodic")
-    grid = eagre.Grid.of_points(nx, ny, 800.0, 600.0, periodic=wraps)
+    grid = eagre.Grid.from_points(nx, ny, 800.0, 600.0, periodic=wraps)
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(shape) + mean for mean in (10.0, -3.0, 0.0))
     ground = 150.0 * np.exp(-(((grid.x - 400.0) / 150.0) ** 2)) * np.ones(grid.shape) if hill else None
@@ -163,7 +163,7 @@ def test_the_budget_of_air_whose_density_falls_with_height():
 
 def test_the_budget_of_a_ring_of_heights_goes_round():
     """Between the last level and the first the same distance as between others."""
-    grid, rng = eagre.Grid.of_points(5, 4, 500.0, 400.0, periodic=(True, True)), np.random.default_rng(3)
+    grid, rng = eagre.Grid.from_points(5, 4, 500.0, 400.0, periodic=(True, True)), np.random.default_rng(3)
     model = eagre.AnelasticFlow(
         grid, 6, height=600.0, velocity=tuple(rng.standard_normal((3, 6, 4, 5))), sides={"z": "periodic"},
         courant=0.4, device="cpu", precision="double",

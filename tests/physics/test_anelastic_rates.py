@@ -30,7 +30,7 @@ def column(precision="double", **options):
     dye = 1e-3 * (-1.0) ** np.arange(COUNT)[:, None, None]
     velocity = (SHEAR * Z[:, None, None], 0.0, 0.0)
     chosen = {"velocity": velocity, "scalars": {"dye": dye}, "device": "cpu", "precision": precision, **options}
-    return AnelasticFlow(Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True)), COUNT, height=Z[-1], **chosen)
+    return AnelasticFlow(Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True)), COUNT, height=Z[-1], **chosen)
 
 
 def size(model):
@@ -67,7 +67,7 @@ def test_the_sum_in_equal_steps_is_that_of_a_point():
 @pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "bands"])
 def test_steps_that_follow_the_flow_are_short_enough_for_the_sum(device):
     """Of mixing, nudging, subsidence and layers at sides, 12 K / dz^2 + r + 2 w / dz + s: 0.5 is the Courant number."""
-    grid = Grid.of_points(9, 8, 4.0e6, 4.0e6, periodic=(True, True))
+    grid = Grid.from_points(9, 8, 4.0e6, 4.0e6, periodic=(True, True))
     rates = {"nudging": 0.02, "subsidence": 2.0 * 0.05 / DZ, "sides": 0.03}
     forcing = Forcing(nudging=Nudging(1.0 / rates["nudging"], u=WIND), subsidence=0.05)
     model = AnelasticFlow(

@@ -45,7 +45,7 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     """A model with all that it has, and the oracle's air and state beside it."""
     nz, ny, nx = shape
     wraps = sides[2] == "periodic", sides[1] == "periodic"
-    grid = Grid.of_points(nx, ny, 700.0, 500.0, periodic=wraps)
+    grid = Grid.from_points(nx, ny, 700.0, 500.0, periodic=wraps)
     height, dt = 400.0, 3.0
     air = equations(buoyancy_frequency=0.05, wind=(3.0, -2.0))
     around = np.sin(2.0 * np.pi * (grid.x - grid.x[0]) / 700.0 + 0.3) * np.cos(2.0 * np.pi * grid.y / 500.0)[:, None]

@@ -22,7 +22,7 @@ ROUGH, HEAT, PRANDTL = 0.5, 0.2, 0.4
 
 def noisy(hill):
     """Noise in stratified air over warm, rough ground."""
-    grid, shape = Grid.of_points(6, 4, 300.0, 200.0, periodic=(True, True)), (7, 4, 6)
+    grid, shape = Grid.from_points(6, 4, 300.0, 200.0, periodic=(True, True)), (7, 4, 6)
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 300.0)) * np.ones(grid.shape) if hill else None
     rng = np.random.default_rng(2)
     return AnelasticFlow(
@@ -107,7 +107,7 @@ def test_profiles_of_a_closure():
 @pytest.mark.slow
 def test_the_flux_over_rough_ground_is_the_same_at_all_heights():
     """Of a logarithmic wind under a level that is held: -u*^2, that of the ground among them."""
-    count, height, grid = 7, 60.0, Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
+    count, height, grid = 7, 60.0, Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
     z = np.linspace(0.0, height, count)
     wind = 10.0 * np.log(np.maximum(z, 0.135 * z[1]) / 0.1) / np.log(height / 0.1)
     held = Table(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
@@ -129,7 +129,7 @@ def test_theta_changes_by_the_divergence_of_its_flux():
     count, height, step = 11, 200.0, 0.5
     z = np.linspace(0.0, height, count)[:, None, None]
     model = AnelasticFlow(
-        Grid.of_points(1, 1, 20.0, 20.0, periodic=(True, True)), count, height=height, velocity=(0.05 * z, 0.0, 0.0),
+        Grid.from_points(1, 1, 20.0, 20.0, periodic=(True, True)), count, height=height, velocity=(0.05 * z, 0.0, 0.0),
         atmosphere=boussinesq(buoyancy_frequency=0.01), surface=Surface(HEAT), closure=Smagorinsky(1.0, PRANDTL),
         time_step=step, tolerance=1e-12, **ON,
     )  # fmt: skip

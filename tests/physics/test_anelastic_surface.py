@@ -25,7 +25,7 @@ ON = {"device": "cpu", "precision": "double"}
 
 def heated(nx, ny, count, height, **options):
     """Neutral air with a little noise over warm ground, 50 m between points."""
-    grid = Grid.of_points(nx, ny, 50.0 * nx, 50.0 * ny, periodic=(True, True))
+    grid = Grid.from_points(nx, ny, 50.0 * nx, 50.0 * ny, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(5).standard_normal((count, ny, nx))
     chosen = {
         "atmosphere": boussinesq(),
@@ -79,7 +79,7 @@ def test_heat_follows_a_series():
 
 def test_the_column_loses_what_the_ground_takes():
     """One step from a wind that turns with height: momentum falls by u*^2 dt along the wind of the first level."""
-    grid = Grid.of_points(3, 3, 300.0, 300.0, periodic=(True, True))
+    grid = Grid.from_points(3, 3, 300.0, 300.0, periodic=(True, True))
     z = np.linspace(0.0, 200.0, 6)[:, None, None]
     u, v = 4.0 + 0.02 * z, -3.0 + 0.01 * z
     model = AnelasticFlow(
@@ -104,7 +104,7 @@ def test_the_column_loses_what_the_ground_takes():
 
 def test_the_wind_at_the_ground_is_that_of_the_log_law():
     """Below a level that is held: two friction velocities over kappa less."""
-    grid = Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
+    grid = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
     held = Table(np.array([0.0, 1.0, 20.0]), np.array([1e15, 1e15, 10.0]))
     model = AnelasticFlow(
         grid, 2, height=20.0, velocity=(8.0, 0.0, 0.0), surface=Surface(roughness=0.1),
@@ -155,7 +155,7 @@ def test_a_mixed_layer_grows_as_its_heat_says():
 )
 def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypatch):
     """All arrays of the host at one time, of a run that drives and mixes the air and of one that does not."""
-    grid = Grid.of_points(64, 64, 3200.0, 3200.0, periodic=(True, True))
+    grid = Grid.from_points(64, 64, 3200.0, 3200.0, periodic=(True, True))
     ground = hill * np.exp(-(((grid.x - 1600.0) / 500.0) ** 2)) * np.ones((64, 1))
     more = {"surface": Surface(0.1), "closure": Smagorinsky(), "scalars": {"dye": 1.0}, "coriolis": 1e-4}
     for options in ({}, more if hill else {"surface": Surface(0.1)}):
@@ -178,7 +178,7 @@ def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypat
 
 def test_steps_are_as_short_as_drag_over_thin_levels_wants():
     """The wind at the ground fell and rose to 58 m/s where a step was ten times what the lowest levels bear."""
-    grid = Grid.of_points(4, 4, 32e3, 32e3, periodic=(True, True))
+    grid = Grid.from_points(4, 4, 32e3, 32e3, periodic=(True, True))
     levels = np.concatenate([[0.0, 10.0, 25.0, 45.0, 75.0], np.linspace(115.0, 1500.0, 15)])
     known = {"atmosphere": boussinesq(wind=(10.0, 0.0)), "surface": Surface(roughness=0.1), "device": "cpu"}
     with pytest.raises(InputError, match=r"up to 9.59 s with this viscosity, forcing and ground"):

@@ -179,7 +179,7 @@ def test_everything_a_model_gives():
         np.testing.assert_array_equal(value, theirs.sample([name], points)[name], err_msg=name)
     assert ours.settings()["device"].startswith("3 bands on cpu")
     assert ours._engine.fastest_cell() == theirs._engine.fastest_cell()
-    assert ours.remarks == theirs.remarks and ours.bytes_per_step == theirs.bytes_per_step
+    assert ours.notes == theirs.notes and ours.bytes_per_step == theirs.bytes_per_step
 
 
 @pytest.mark.parametrize("row", [3, 30])

@@ -39,7 +39,7 @@ class Gauges:
         self.values += [np.stack([found[name][n] for name in NAMES]) for n in range(times.size)]
 
     def follow(self, model, instants):
-        return model.record(None if instants is None else Recording(NAMES, self.points, instants, self.take))
+        return model.start_sampling(None if instants is None else Recording(NAMES, self.points, instants, self.take))
 
     def run(self, on_its_way, end=END, start=True):
         """To the end, with another event that stops the run at every fifth record and one between."""

@@ -117,7 +117,7 @@ def test_discharges_bring_what_was_asked(kind):
     assert found["volume_rain"] == pytest.approx(4e-4 * NX * DX * NY * DY, rel=1e-12)
     assert abs(found["volume_error"]) < 1e-13
     assert found["volume_change"] == pytest.approx(found["volume_inflow"] + found["volume_rain"], rel=1e-12)
-    assert any("river" in text for _, text in model.facts)
+    assert any("river" in text for _, text in model.summary_rows)
     if kind == "explicit":
         assert model.settings()["kernels"] == "fast"
 

@@ -20,7 +20,7 @@ TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
 
 def tank(device, side="south", **options):
     """A paddle that lets waves out, a zone and a sponge along other sides, water that breaks early."""
-    grid = Grid.of_points(33, 33, 24.0, 24.0)
+    grid = Grid.from_points(33, 33, 24.0, 24.0)
     times = np.linspace(0.0, 40.0, 401)
     paddle = Paddle(side, velocity=Series(times, 0.6 * np.sin(2.0 * times)), absorbs=True)
     other, beside = {"south": ("north", "east"), "west": ("east", "south")}[side]
@@ -185,4 +185,4 @@ def test_too_many_devices_are_refused():
         torus("cpu" + 8 * ",cpu")
     assert "9 devices for 32 rows of points" in str(refused.value) and "up to 8 devices" in str(refused.value)
     with pytest.raises(InputError, match="one device"):
-        PotentialWaves(Grid.of_points(33, 1, 8.0, 1.0), 1.0, device=TWO)
+        PotentialWaves(Grid.from_points(33, 1, 8.0, 1.0), 1.0, device=TWO)

@@ -22,7 +22,7 @@ GRAVITY = 9.81
 def basin(nx=13, ny=9, length_x=1.2, length_y=0.8, periodic="none", height=0.02, **options):
     """A small basin with a sloping bed and a hump of water."""
     wraps = periodic in ("x", "both"), periodic in ("y", "both")
-    grid = Grid.of_points(nx, ny, length_x, length_y, periodic=wraps)
+    grid = Grid.from_points(nx, ny, length_x, length_y, periodic=wraps)
     x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (length_x, length_y), strict=True))
     depth = 0.3 + 0.05 * np.cos(x) * np.cos(y)
     options = {"order": 4, "layers": 6, "device": "cpu", "precision": "double", **options}
@@ -32,7 +32,7 @@ def basin(nx=13, ny=9, length_x=1.2, length_y=0.8, periodic="none", height=0.02,
 
 def flume(length=20.0, nx=161, **options):
     """Still water 0.45 m deep, one row of points."""
-    grid = Grid.of_points(nx, 1, length, 1.0)
+    grid = Grid.from_points(nx, 1, length, 1.0)
     return PotentialWaves(grid, 0.45, **{"device": "cpu", "precision": "double", "layers": 7, **options})
 
 
@@ -111,7 +111,7 @@ def test_the_vertical_velocity_is_that_of_the_surface_it_stands_beside():
 @pytest.mark.parametrize("kh", [0.5, 2.0])
 def test_a_long_run_of_a_linear_standing_wave(kh):
     """Twenty-five periods in single precision: the period against sqrt(g k tanh kh), the height, the water."""
-    grid, k, periods = Grid.of_points(13, 1, 0.5, 1.0), 2.0 * np.pi, 25
+    grid, k, periods = Grid.from_points(13, 1, 0.5, 1.0), 2.0 * np.pi, 25
     shape = np.cos(k * grid.x)[None]
     omega = np.sqrt(GRAVITY * k * np.tanh(kh))
     model = PotentialWaves(
@@ -128,7 +128,7 @@ def test_a_long_run_of_a_linear_standing_wave(kh):
 
 def test_a_stream_function_wave_keeps_its_energy_and_its_shape():
     wave = StreamFunctionWave(height=0.08, depth=0.5, length=1.0, eulerian_current=0.0)
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     x = grid.x[None]
     model = PotentialWaves(
         grid, 0.5, surface_elevation=wave.elevation(x, 0.0, 0.0), periodic="x", device="cpu",
@@ -180,7 +180,7 @@ def test_shapes(nx, ny, periodic, precision):
 def test_a_wave_along_y_is_one_along_x():
     ends = {}
     for shape in ((17, 1), (1, 17)):
-        grid = Grid.of_points(*shape, 1.0, 1.0)
+        grid = Grid.from_points(*shape, 1.0, 1.0)
         along = grid.x[None] if shape[0] > 1 else grid.y[:, None]
         eta = 0.02 * np.cos(np.pi * along)
         depth = 0.3 + 0.02 * np.cos(np.pi * along)
@@ -196,7 +196,7 @@ def test_a_wave_along_y_is_one_along_x():
 def test_a_periodic_axis_has_no_beginning(nx, ny, periodic):
     """Waves and a bed moved by some points along it: what becomes of them is moved as far."""
     wraps = periodic in ("x", "both"), periodic in ("y", "both")
-    grid, ends = Grid.of_points(nx, ny, 1.2, 0.8, periodic=wraps), []
+    grid, ends = Grid.from_points(nx, ny, 1.2, 0.8, periodic=wraps), []
     x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (1.2, 0.8), strict=True))
     fields = 0.3 + 0.05 * np.cos(x + y), 0.02 * np.cos(x - 0.7) * np.cos(y + 0.4), 0.02 * np.sin(x + 0.3) * np.cos(y)
     for moved in ((0, 0), (3 % ny, 5 % nx)):
@@ -215,7 +215,7 @@ def test_a_periodic_axis_has_no_beginning(nx, ny, periodic):
 
 def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
     """A wave far too steep: the model keeps its last good state and says where it broke."""
-    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False))
     wave = AiryWave(height=0.12, depth=0.5, length=1.0)
     x = grid.x[None]
     model = PotentialWaves(
@@ -264,7 +264,7 @@ def test_what_is_refused(options, said):
 
 
 def test_a_dry_bed_is_refused_with_its_place():
-    grid = Grid.of_points(11, 1, 10.0, 1.0)
+    grid = Grid.from_points(11, 1, 10.0, 1.0)
     with pytest.raises(InputError) as refused:
         PotentialWaves(grid, 0.5 - 0.1 * grid.x[None], device="cpu")
     assert "depth = 0 m at x = 5 m, y = 0 m, one of 6" in str(refused.value)
@@ -294,7 +294,7 @@ def test_states_that_are_refused(name, change, said):
 @pytest.mark.parametrize("depth", [0.5, 0.002])
 def test_the_longest_step_is_the_longest_that_is_stable(depth, monkeypatch):
     """A checkerboard at the limit of the grid stays at 0.9 of it and grows at 1.1: of deep water, and of shallow."""
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     zigzag = 1e-3 * (-1.0) ** np.arange(32)[None]
     longest = LIMIT / highest_frequency(np.full((1, 32), depth), grid, Vertical(9, 6), GRAVITY)
     heights = {}
@@ -329,7 +329,7 @@ def test_the_step_by_courant_is_that_of_waves_in_the_deepest_water():
 
 def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
     """Short waves fade at mu q, which Runge-Kutta's method bears up to 2.785 over it; the step by courant is above."""
-    grid, layer = Grid.of_points(129, 1, 2.0, 1.0), SpongeLayer("east", 0.5, 1.0)
+    grid, layer = Grid.from_points(129, 1, 2.0, 1.0), SpongeLayer("east", 0.5, 1.0)
     zigzag = 1e-4 * (-1.0) ** np.arange(129)[None]
     options = {"surface_elevation": zigzag, "linear": True, "order": 4, "layers": 6, "device": "cpu"}
 
@@ -355,27 +355,27 @@ def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
     assert heights[0] <= 1e-4 and heights[1] > 1e-2
 
 
-def test_remarks_name_what_costs_accuracy():
+def test_notes_name_what_costs_accuracy():
     wave = AiryWave(height=0.01, depth=0.45, period=1.0)
     model = flume(20.0, 81, zones=[Zone("west", 1.0, 1.0, wave)], time_step=0.07)
-    told = "\n".join(model.remarks)
+    told = "\n".join(model.notes)
     for words in ("of the longest stable one", "points per wave length", "wave lengths wide", "steps per period"):
         assert words in told
     for height, steep in ((0.05, False), (0.13, True)):
         sea = Sea(Jonswap(height, 1.0), 0.45, count=20)
-        remarks = flume(20.0, 161, zones=[Zone("west", 4.0, 1.0, sea)]).remarks
-        assert any("[breaking] or a lower Hs" in remark for remark in remarks) is steep
-    grid = Grid.of_points(41, 1, 4.0, 1.0)
+        notes = flume(20.0, 161, zones=[Zone("west", 4.0, 1.0, sea)]).notes
+        assert any("[breaking] or a lower Hs" in note for note in notes) is steep
+    grid = Grid.from_points(41, 1, 4.0, 1.0)
     sloping = PotentialWaves(grid, 0.5 - 0.05 * grid.x[None], device="cpu")
-    assert sum("slopes into the wall" in remark for remark in sloping.remarks) == 2
+    assert sum("slopes into the wall" in note for note in sloping.notes) == 2
     level = PotentialWaves(grid, 0.5 - 0.05 * np.cos(np.pi * grid.x / 4.0)[None], device="cpu")
-    assert not any("slopes into the wall" in remark for remark in level.remarks)
+    assert not any("slopes into the wall" in note for note in level.notes)
     assert float(wave_number(2.0 * np.pi, 0.45)) > 0.0
 
 
 @pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]])
 def test_a_bed_that_is_too_steep_is_named_by_its_place_on_the_map(device):
-    grid = Grid.of_points(17, 17, 1.6, 1.6, 1000.0, 500.0)
+    grid = Grid.from_points(17, 17, 1.6, 1.6, 1000.0, 500.0)
     depth = np.broadcast_to(np.where(grid.x < 1000.75, 0.8, 0.3), grid.shape)
     with pytest.raises(InputError) as refused:
         PotentialWaves(grid, depth, device=device)
@@ -401,12 +401,12 @@ def test_statistics_are_those_of_all_steps():
     assert model.field("lowest_surface") == pytest.approx(lowest)
     assert model.field("mean_surface") == pytest.approx(mean, abs=1e-12)
     assert model.field("significant_height") == pytest.approx(4.0 * np.sqrt(variance), abs=1e-12)
-    assert any("Hs up to" in text and "of 0.5 s" in text for _, text in model.facts)
+    assert any("Hs up to" in text and "of 0.5 s" in text for _, text in model.summary_rows)
 
 
 def test_breaking_is_dissipated_told_and_restarted():
     """The wave that ended a run goes on; its crests are in the log, with what a restart needs."""
-    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False))
     wave = AiryWave(height=0.12, depth=0.5, length=1.0)
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
 
@@ -423,7 +423,7 @@ def test_breaking_is_dissipated_told_and_restarted():
     assert model.breakers and 0.0 < model.breakers[0].time < 1.2
     assert model.diagnostics()["energy"] < 0.9 * before["energy"]
     assert abs(model.diagnostics()["volume_error"]) < 3e-4
-    told = [text for _, text in model.facts]
+    told = [text for _, text in model.summary_rows]
     assert any("crest" in text and "k a = " in text for text in told)
     assert not basin().breakers
 
@@ -445,7 +445,7 @@ def test_the_preconditioner_changes_iterations_and_not_the_answer(multigrid):
 
 def test_numbers_of_breaking_are_taken():
     """A wave that breaks by a lower limit of speed or slope only, and loses more where more is asked for."""
-    grid, found = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False)), []
+    grid, found = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False)), []
     wave = AiryWave(height=0.05, depth=0.5, length=1.0)  # crests of u / c and fronts of k a = 0.16
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
     for given in ({}, {"limit": 0.1}, {"steepest": 0.1}, {"limit": 0.1, "strength": 0.2}):
@@ -496,7 +496,7 @@ def test_breaking_that_is_refused(breaking):
 @pytest.mark.parametrize("looked", [False, True])
 def test_kinematics_under_the_surface_change_no_bit(looked):
     wave = AiryWave(height=1e-3, depth=0.5, length=1.0)
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     x, made = grid.x[None], []
     for _ in range(2):
         made.append(

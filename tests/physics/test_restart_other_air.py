@@ -19,7 +19,7 @@ DYE = {"dye": np.ones((9, 12, 12)) * np.linspace(0.0, 1.0, 9)[:, None, None]}
 
 
 def noisy(**options):
-    grid = Grid.of_points(12, 12, 1200.0, 1200.0, periodic=(True, True))
+    grid = Grid.from_points(12, 12, 1200.0, 1200.0, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(2).standard_normal((9, 12, 12))
     chosen = {
         "atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.0, 0.0)),
@@ -145,7 +145,7 @@ def test_drives_may_begin_and_end_with_a_restart(drive):
         model.restore(state)
         model.advance(60.0)
     ended.restore(driven.state())
-    assert ended.time == 60.0 and ended.remarks == noisy().remarks
+    assert ended.time == 60.0 and ended.notes == noisy().notes
     ended.advance(90.0)
     changed = max(np.abs(driven.field(name) - plain.field(name)).max() for name in ("u", "v", "theta_perturbation"))
     assert 1e-4 < changed < 0.5
@@ -155,12 +155,12 @@ def test_drives_may_begin_and_end_with_a_restart(drive):
 def test_scalars_may_begin_and_end_with_a_restart(device):
     model = noisy(scalars=DYE, device=device, forcing=Forcing(subsidence=-0.01))
     model.restore(after_steps(device=device))
-    assert model.remarks[-1] == "the scalar dye begins at t = 12 s as at a start: the restart has none"
+    assert model.notes[-1] == "the scalar dye begins at t = 12 s as at a start: the restart has none"
     np.testing.assert_array_equal(model.field("dye"), DYE["dye"])
     model.advance(60.0)
     left = noisy(device=device)
     left.restore(model.state())
-    assert left.remarks[-1] == "the scalar dye of the restart is carried no more: the case has none"
+    assert left.notes[-1] == "the scalar dye of the restart is carried no more: the case has none"
     assert "dye" not in left.state()
     with pytest.raises(InputError, match="without dye"):  # its own has moved on
         model.restore(left.state())

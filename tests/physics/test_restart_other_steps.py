@@ -10,7 +10,7 @@ from anelastic_runs import flow_over_a_hill
 from eagre import BarotropicVorticity, Grid, PotentialWaves, Zone
 from eagre.waves import AiryWave
 
-GYRE = Grid.of_points(17, 17, 1.0, 1.0)
+GYRE = Grid.from_points(17, 17, 1.0, 1.0)
 DEVICES = pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "two"])
 
 
@@ -26,7 +26,7 @@ def gyre(time_step=2e-3, **options):
 def flume(**options):
     wave = AiryWave(height=0.01, depth=0.3, period=1.0)
     zones = [Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
-    grid = Grid.of_points(33, 1, 4.0, 1.0)
+    grid = Grid.from_points(33, 1, 4.0, 1.0)
     return PotentialWaves(grid, 0.3, order=4, layers=6, zones=zones, device="cpu", precision="double", **options)
 
 

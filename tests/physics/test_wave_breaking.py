@@ -181,7 +181,7 @@ def test_a_standing_wave_has_no_way():
 
 def steep_waves(steepness, steps, count=1, layers=9):
     """Linear waves 1 m long in water half as deep, far too high for their shape, 64 points each; steps a period."""
-    grid = Grid.of_points(64 * count, 1, float(count), 1.0, periodic=(True, False))
+    grid = Grid.from_points(64 * count, 1, float(count), 1.0, periodic=(True, False))
     wave = AiryWave(height=steepness, depth=DEPTH, length=1.0)
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
     return wave, PotentialWaves(

@@ -268,7 +268,7 @@ def test_what_linear_theory_takes_for_reflection_in_high_waves(kh, steepness):
 def reflection_of_a_sea(width, samples):
     """The coefficient that gauges find in a flume with a sea of 2 s, absorbed over `width` m, and in the sea itself."""
     sea = Sea(Jonswap(0.01, 2.0), 0.45, count=200)
-    grid = Grid.of_points(145, 1, 28.8, 1.0)
+    grid = Grid.from_points(145, 1, 28.8, 1.0)
     zones = [Zone("west", 4.0, 2.0, sea, ramp=4.0), Zone("east", width, 2.0)]
     model = PotentialWaves(
         grid, 0.45, zones=zones, order=4, layers=6, linear=True, device="cpu", time_step=0.1, tolerance=1e-4

@@ -40,7 +40,7 @@ def flume(side="west", move=regular, given="position", across=1, length=LENGTH, 
     points = (count, across) if along else (across, count)
     widths = (length, 0.3) if along else (0.3, length)
     model = PotentialWaves(
-        Grid.of_points(*points, *widths), DEPTH,
+        Grid.from_points(*points, *widths), DEPTH,
         paddles=[Paddle(side, **options_of_paddle)], sponges=[SpongeLayer(OPPOSITE[side], length - 3.5, PERIOD)],
         **{"device": "cpu", "precision": "double", "order": 4, "layers": 6, **options},
     )  # fmt: skip
@@ -113,11 +113,11 @@ def test_linear_waves_displace_the_depth_of_still_water():
 def test_a_velocity_that_adds_up_is_a_flow_through_the_side():
     """Water that flows in at U (h + eta) stays: U h t of a small U; a number is a flow as well."""
     for velocity in (Series(TIMES, 0.02 * np.clip(TIMES, 0.0, 1.0)), 0.02):
-        model = PotentialWaves(Grid.of_points(49, 1, LENGTH, 1.0), DEPTH, paddles=[Paddle("west", velocity)],
+        model = PotentialWaves(Grid.from_points(49, 1, LENGTH, 1.0), DEPTH, paddles=[Paddle("west", velocity)],
                                device="cpu", precision="double", order=4, layers=6)  # fmt: skip
-        assert "paddle in the west: flux inlet" in model.remarks
+        assert "paddle in the west: flux inlet" in model.notes
     model, _ = flume()
-    assert "paddle in the west: piston, displacement -0.02 to 0.02 m" in model.remarks
+    assert "paddle in the west: piston, displacement -0.02 to 0.02 m" in model.notes
 
 
 def test_a_paddle_that_moves_by_more_than_the_depth_is_rejected():
@@ -166,9 +166,9 @@ def test_the_flow_beside_a_paddle_is_that_of_biesel(side):
 
 def test_the_surface_beside_a_paddle_moves_with_it():
     """Fields and their averages: u of the surface at the paddle is the paddle's; inside it is that of probes."""
-    from eagre.stepping.averages import Averages
+    from eagre.stepping.averages import TimeStatistics
 
-    model, _ = flume(linear=True, averages=Averages(mean=["velocity_x"], maximum=["velocity_x"]))
+    model, _ = flume(linear=True, time_statistics=TimeStatistics(mean=["velocity_x"], maximum=["velocity_x"]))
     model.advance(7.0 * PERIOD)
     speed = AMPLITUDE * OMEGA
     assert model.field("velocity_x")[0, 0] == pytest.approx(speed, rel=1e-3)

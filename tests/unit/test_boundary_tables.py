@@ -252,7 +252,7 @@ def test_what_is_said_of_the_water_beside_a_part(side):
         assert cells == [(line, m) if along_x else (m, line) for m in (1, 2)]
         return {"depth": np.ones(2), names[1]: 3.132 * speed * np.array([0.3, -0.6])}
 
-    [(name, text)] = book.remarks(sample, 9.81)
+    [(name, text)] = book.notes(sample, 9.81)
     assert name == f"{side} {'11 to 13' if along_x else '-1.5 to 1.5'} m" and "1 of 2 cells (Froude number 0.3)" in text
 
 

@@ -209,12 +209,12 @@ def test_forcing_that_is_refused(tmp_path, lines, words):
 def test_watts_and_stretched_levels_are_noted(tmp_path):
     """A flux in W/m2 for one in K m/s: 1.2e5 W/m2 are meant by nobody."""
     model = case(tmp_path, more="[surface]\nheat_flux = 100.0").build("cpu", "double")
-    [told] = [one for one in model.remarks if "heat_flux" in one]
+    [told] = [one for one in model.notes if "heat_flux" in one]
     number = float(told.partition(" is ")[2].split()[0])
     assert number == pytest.approx(100.0 * 1005.0 * float(model.setup.air.density(np.zeros(1))[0]), rel=0.05)
-    assert not any("heat_flux" in one for one in case(tmp_path, more="[surface]\nheat_flux = 0.3").build("cpu").remarks)
-    one = AnelasticFlow(Grid.of_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0, 30.0]), device="cpu")
-    assert one.remarks[0].startswith("spacings 13.33, 10 and 10 to 20 m")
+    assert not any("heat_flux" in one for one in case(tmp_path, more="[surface]\nheat_flux = 0.3").build("cpu").notes)
+    one = AnelasticFlow(Grid.from_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0, 30.0]), device="cpu")
+    assert one.notes[0].startswith("spacings 13.33, 10 and 10 to 20 m")
 
 
 @pytest.mark.parametrize("key", ["theta", "theta_perturbation"])

@@ -104,7 +104,7 @@ def test_a_bathymetry_from_a_raster(tmp_path):
     text = '[basin]\nnx = 17\nny = 5\nlength_x = 8.0\nlength_y = 2.0\nx0 = 1.0\ny0 = 1.0\nbed = {file = "bed.asc"}\n'
     model = made(text, tmp_path)
     assert model.setup.depth[2] == pytest.approx(1.0 - 0.05 * model.grid.x, abs=1e-6)
-    assert "the bed slopes into the wall in the west" in "\n".join(model.remarks)
+    assert "the bed slopes into the wall in the west" in "\n".join(model.notes)
 
 
 def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
@@ -234,7 +234,7 @@ def test_paddles_and_sponges():
     assert (layer.side, layer.width, layer.period, layer.strength) == ("east", 4.0, 2.0, 6.0)
     assert model.settings()["paddle_1"] == "west, absorbs"
     moved = "paddle in the west, absorbs: piston, displacement 0 to 0.01 m"
-    assert {moved, "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.remarks)
+    assert {moved, "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.notes)
     model.advance(0.5)
     assert model.field("surface_elevation").max() > 1e-3 and "volume_error" not in model.diagnostics()
 
@@ -287,5 +287,5 @@ def test_zones_wider_than_the_basin_and_zones_that_overlap():
     assert "zones[1]" in said and "width = 400 m of the zone in the west" in said and "the basin" in said
     apart, overlapping = (made(FLUME + zone.format("west", 4) + zone.format("east", width)) for width in (11.9, 12))
     word = "the zones in the west and the east overlap"
-    assert any(word in remark for remark in overlapping.remarks)
-    assert not any(word in remark for remark in apart.remarks)
+    assert any(word in note for note in overlapping.notes)
+    assert not any(word in note for note in apart.notes)

@@ -14,7 +14,7 @@ from eagre.errors import InputError
 from eagre.solvers.multigrid import Multigrid
 from eagre.validation import validate
 
-CELLS, POINTS = eagre.Grid(12, 10, 100.0, 100.0), eagre.Grid.of_points(12, 10, 3.0, 2.0)
+CELLS, POINTS = eagre.Grid(12, 10, 100.0, 100.0), eagre.Grid.from_points(12, 10, 3.0, 2.0)
 CASE = (
     'model = "shallow-water"\nrun = {end_time = 1, device = "cpu"}\ngrid = {nx = 9, ny = 9, dx = 1}\nbed.value = -1\n'
 )

@@ -96,7 +96,7 @@ def test_tiles_serve_grids_of_a_tile_a_multiprocessor():
 
     def serves(tiles, card=H200):
         grid = type("Grid", (), {"shape": (27, WIDE * tiles)})
-        setup = type("Setup", (), {"grid": grid, "scheme": "rk2", "averages": None})
+        setup = type("Setup", (), {"grid": grid, "scheme": "rk2", "time_statistics": None})
         return schedules.Tiles.serve(setup, RecordingDevice(card))
 
     assert serves(132) and not serves(133)

@@ -12,9 +12,9 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.waves import Sea
 
 GRID = eagre.Grid(8, 6, 10.0, 10.0)
-POINTS = eagre.Grid.of_points(9, 9, 1e6, 1e6)
-FLUME = eagre.Grid.of_points(65, 1, 24.0, 1.0)
-PLANE = eagre.Grid.of_points(17, 1, 1600.0, 1.0)
+POINTS = eagre.Grid.from_points(9, 9, 1e6, 1e6)
+FLUME = eagre.Grid.from_points(65, 1, 24.0, 1.0)
+PLANE = eagre.Grid.from_points(17, 1, 1600.0, 1.0)
 
 
 def water(**options):
@@ -41,8 +41,12 @@ MISTAKES = {
     "no grid of air": (lambda: eagre.AnelasticFlow((9, 9), 9, height=1.0), "grid = (9, 9)", "eagre.Grid("),
     "names in place of maps": (lambda: water(maps=["max_depth"]), "a Maps", 'Maps(["max_depth"])'),
     "one name of a map": (lambda: eagre.Maps("max_depth"), "a list of str", 'variables = ["max_depth"]'),
-    "names in place of averages": (lambda: water(averages=["speed"]), "an Averages", "Averages(mean="),
-    "one name of a mean": (lambda: eagre.Averages(mean="velocity"), "mean = 'velocity'", 'mean = ["velocity"]'),
+    "names in place of averages": (
+        lambda: water(time_statistics=["speed"]),
+        "a TimeStatistics",
+        "TimeStatistics(mean=",
+    ),
+    "one name of a mean": (lambda: eagre.TimeStatistics(mean="velocity"), "mean = 'velocity'", 'mean = ["velocity"]'),
     "a number of layers": (
         lambda: eagre.BarotropicVorticity(POINTS, time_step=1.0, layers=2), "layers = 2", "Layers(upper=",
     ),

@@ -7,7 +7,7 @@ import pytest
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES
 from eagre.names import components, did_you_mean, field_names, nearest, unknown_field
-from eagre.stepping.averages import Averages
+from eagre.stepping.averages import TimeStatistics
 
 WATER = ("depth", "velocity_x", "velocity_y", "discharge_x", "discharge_y", "speed")
 
@@ -80,5 +80,5 @@ def test_a_field_that_is_not_there(name, words):
 
 def test_a_pair_of_averages_names_what_is_not_there():
     with pytest.raises(InputError, match=r'covariance with "sped" \(did you mean "speed"\?\)') as caught:
-        Averages(covariance=[("depth", "sped")]).asked(WATER_VARIABLES, ["depth", "speed"])
+        TimeStatistics(covariance=[("depth", "sped")]).asked(WATER_VARIABLES, ["depth", "speed"])
     assert caught.value.fix == 'covariance = [["depth", "speed"]]'

@@ -83,11 +83,11 @@ class OpenSides:
         rates = [(self._name(segment), segment.condition.given_discharge()) for segment in self.segments]
         return {name: (end - start) * rate.mean(start, end) for name, rate in rates if rate is not None and end > start}
 
-    def remarks(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
+    def notes(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
         """What conditions say of the water beside them, by the name of the part; sample : values of fields in cells."""
         found = []
         for segment in self.segments:
-            if type(segment.condition).remark is Condition.remark:
+            if type(segment.condition).note is Condition.note:
                 continue
             along_x = segment.side in ("south", "north")
             end = 0 if segment.side in ("west", "south") else (self.grid.ny if along_x else self.grid.nx) - 1
@@ -95,7 +95,7 @@ class OpenSides:
             velocity = "velocity_y" if along_x else "velocity_x"
             values = sample(("depth", velocity), cells)
             outwards = values[velocity] * (-1.0 if end == 0 else 1.0)
-            text = segment.condition.remark(values["depth"], outwards, gravity)
+            text = segment.condition.note(values["depth"], outwards, gravity)
             found += [(self._name(segment), text)] if text else []
         return found
 

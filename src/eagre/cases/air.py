@@ -33,7 +33,7 @@ def taylor_green(
     points: int, viscosity: float = 0.0, wind: tuple[float, float] = (0.7, 0.3), **options: Any
 ) -> AnelasticFlow:
     """Taylor-Green vortices in a horizontal plane, points x points."""
-    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    grid = Grid.from_points(points, points, PERIOD, PERIOD, periodic=(True, True))
     u, v = (one[None] for one in taylor_green_velocity(*grid.mesh(), viscosity=viscosity, wind=wind))
     return AnelasticFlow(grid, 1, velocity=(u, v, 0.0), viscosity=viscosity, **options)
 
@@ -52,7 +52,7 @@ def taylor_green_cube(points: int, reynolds: float = 1600.0, **options: Any) -> 
     ----------
     M. E. Brachet et al., J. Fluid Mech. 130, 411-452 (1983), doi:10.1017/S0022112083001159.
     """
-    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    grid = Grid.from_points(points, points, PERIOD, PERIOD, periodic=(True, True))
     x, y = grid.x, grid.y[:, None]
     z = (np.arange(points) * PERIOD / points)[:, None, None]
     wind = np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0.0
@@ -77,7 +77,7 @@ def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> 
     """
     if start not in ("printed", "solenoidal"):
         raise InputError(f"start = {start!r}", allowed='"printed" or "solenoidal"')
-    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    grid = Grid.from_points(points, points, PERIOD, PERIOD, periodic=(True, True))
     x, y = grid.x, grid.y[:, None]
     z = (np.arange(points) * PERIOD / points)[:, None, None] - math.pi
     sign = 1.0 if start == "printed" else -1.0
@@ -104,7 +104,7 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
     if of not in ("theta", "temperature"):
         raise InputError(f"of = {of!r}", allowed='"theta" or "temperature"')
     length, height, theta_0 = 25600.0, 6400.0, 300.0
-    grid = Grid.of_points(round(length / spacing) + 1, 1, length, spacing)
+    grid = Grid.from_points(round(length / spacing) + 1, 1, length, spacing)
     z = np.linspace(0.0, height, round(height / spacing) + 1)[:, None, None]
     away = np.minimum(1.0, np.hypot(grid.x / 4000.0, (z - 3000.0) / 2000.0))
     colder = -7.5 * (1.0 + np.cos(math.pi * away))
@@ -123,7 +123,7 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     doi:10.1175/1520-0493(1994)122<2623:EAAOTK>2.0.CO;2.
     """
     length, height, n = 300e3, 10e3, 0.01
-    grid = Grid.of_points(points, 1, length, 1.0, periodic=(True, True))
+    grid = Grid.from_points(points, 1, length, 1.0, periodic=(True, True))
     levels = max(11, round((points - 1) / 30) + 1)
     z = np.linspace(0.0, height, levels)[:, None, None]
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
@@ -142,7 +142,7 @@ def mountain_wave(
     `length` half widths from end to end, periodic; 20 km high, of which the upper 8 absorb.
     """
     length, height = length * half_width, 20e3
-    grid = Grid.of_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
+    grid = Grid.from_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
     ground = hill / (1.0 + (grid.x / half_width) ** 2)
     air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     chosen = {"absorber": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
@@ -156,7 +156,7 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
     and noise in the lowest few hundred metres; the closure of Smagorinsky mixes what the grid does not resolve.
     """
     length, height, wind, f = 2560.0, 1200.0, 10.0, 1e-4
-    grid = Grid.of_points(points, points, length, length, periodic=(True, True))
+    grid = Grid.from_points(points, points, length, length, periodic=(True, True))
     z = np.linspace(0.0, height, points + 1)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, (3, points + 1, points, points)) * np.exp(-z / 300.0)
     turned = wind * np.exp(-(1.0 + 1.0j) * z * math.sqrt(f / 16.0))
@@ -181,7 +181,7 @@ def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **option
         Q.
     """
     length, height = 3200.0, 1600.0
-    grid = Grid.of_points(points, points, length, length, periodic=(True, True))
+    grid = Grid.from_points(points, points, length, length, periodic=(True, True))
     levels = points * 5 // 4 + 1
     z = np.linspace(0.0, height, levels)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.1, 0.1, (levels, points, points)) * (z < 200.0)

@@ -181,7 +181,7 @@ class WaterCase(Case):
             options["boundaries"].checked_segments(grid, gravity or GRAVITY)
         if self.maps is not None:
             self.check_begin("maps")
-            options |= {"maps": self.maps.make(), "averages": self.maps.averages()}
+            options |= {"maps": self.maps.make(), "time_statistics": self.maps.time_statistics()}
         if self.lines is not None:
             with self.at("lines", "paths"):
                 options["lines"] = self.lines.paths.on(grid)

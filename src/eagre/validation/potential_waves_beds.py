@@ -54,7 +54,7 @@ def whalin(run: Run) -> Iterator[Check]:
     yield from missing
     if table is None:
         return
-    grid, steps = Grid.of_points(257, 17, 35.0, 3.048), 50
+    grid, steps = Grid.from_points(257, 17, 35.0, 3.048), 50
     wave = StreamFunctionWave.over_still_water(0.015, 0.4572, period=2.0, stokes_current=0.0)
     zones = [Zone("west", 5.0, 2.0, wave, ramp=5.0), Zone("east", 5.0, 2.0)]
     model = PotentialWaves(
@@ -75,7 +75,7 @@ def whalin_periods(run: Run) -> Iterator[Check]:
     """T 1 s and 3 s, 19.5 and 6.8 mm: what comes in, and how high three harmonics become behind the shoal."""
     for period, height, layers, ahead in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
         steps, length = 50, 30.0 + 2.0 * ahead
-        grid = Grid.of_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
+        grid = Grid.from_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
         wave = StreamFunctionWave.over_still_water(height, 0.4572, period=period, stokes_current=0.0)
         zones = [Zone("west", ahead, period, wave, ramp=5.0), Zone("east", ahead, period)]
         model = PotentialWaves(
@@ -111,7 +111,7 @@ def bar(run: Run) -> Iterator[Check]:
     if table is None:
         return
     period, steps = 2.02, 100
-    grid = Grid.of_points(1281, 1, 40.0, 1.0, x0=-7.5)
+    grid = Grid.from_points(1281, 1, 40.0, 1.0, x0=-7.5)
     wave = StreamFunctionWave.over_still_water(0.02, 0.4, period=period, stokes_current=0.0)
     zones = [Zone("west", 7.5, period, wave, ramp=5.0), Zone("east", 7.5, period)]
     model = PotentialWaves(

@@ -134,7 +134,7 @@ def travelling(
     run: Run, periods: int, wave: StreamFunctionWave, points: int, limits: tuple[float, ...]
 ) -> Iterator[Check]:
     """A steady wave in a periodic basin of one length: shape, celerity and energy after so many periods."""
-    grid = Grid.of_points(points, 1, wave.length, 1.0, periodic=(True, False))
+    grid = Grid.from_points(points, 1, wave.length, 1.0, periodic=(True, False))
     start = np.asarray(wave.elevation(grid.x, 0.0, 0.0))
     model = PotentialWaves(
         grid, wave.depth, surface_elevation=start[None], gravity=wave.gravity, periodic="x",
@@ -178,7 +178,7 @@ def nonlinear_standing(run: Run) -> Iterator[Check]:
 
     Start: Y. Agnon, M. Glozman, Wave Motion 24, 139-150 (1996), doi:10.1016/0165-2125(96)00012-8, page 145.
     """
-    grid = Grid.of_points(33, 1, 1.0, 1.0)
+    grid = Grid.from_points(33, 1, 1.0, 1.0)
     n = np.arange(1.0, 9.0)
     eta = 0.5 * (n**0.25 * AGNON_GLOZMAN) @ np.cos(math.pi * np.outer(n, grid.x))
     model = PotentialWaves(
@@ -204,7 +204,7 @@ def flume(
     run: Run, waves: Any, length: float, points: int, zones: list[Zone], dt: float, **options: Any
 ) -> PotentialWaves:
     """A flume 0.45 m deep."""
-    grid = Grid.of_points(points, 1, length, 1.0)
+    grid = Grid.from_points(points, 1, length, 1.0)
     return PotentialWaves(grid, 0.45, zones=zones, time_step=dt, tolerance=1e-4, layers=7, **{**run.options, **options})
 
 

@@ -64,7 +64,7 @@ class Density:
 
 @dataclass(frozen=True)
 class Atmosphere:
-    """Reference and ambient profiles; made by `incompressible`, `boussinesq`, `anelastic` or `of_sounding`.
+    """Reference and ambient profiles; made by `incompressible`, `boussinesq`, `anelastic` or `from_sounding`.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def anelastic(
     return Atmosphere("anelastic", Density(reference, pressure, g), reference, ambient, _wind(wind), g)
 
 
-def of_sounding(
+def from_sounding(
     heights: Array,
     theta: Array,
     u: Array | None = None,

@@ -131,7 +131,7 @@ class DomainSection(Section):
         """The grid whose centres are the columns."""
         wraps = self.sides_x == "periodic", self.sides_y == "periodic"
         nx, ny = self.distinct(self.nx, self.sides_x), self.distinct(self.ny, self.sides_y)
-        grid = Grid.of_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        grid = Grid.from_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
         return replace(grid, crs=self.crs)
 
     def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
@@ -302,7 +302,7 @@ class AnelasticCase(Case):
                 forcing=forcing,
                 surface=self._surface(grid, air.heat_capacity(levels.z[0])),
                 closure=None if self.closure is None else self.closure.make(),
-                averages=None if self.maps is None else self.maps.averages(),
+                time_statistics=None if self.maps is None else self.maps.time_statistics(),
                 **self.place(device, precision, grid.cells * levels.height.size),
             )
         if self.profiles is not None:

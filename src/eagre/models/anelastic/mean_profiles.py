@@ -143,7 +143,7 @@ class MeanProfiles:
         self._last, self._since = time, 0
 
     def take(self, time: float) -> dict[str, Array]:
-        """Averages, (n,) each, from `start` to the present time, s, where the next interval begins.
+        """TimeStatistics, (n,) each, from `start` to the present time, s, where the next interval begins.
 
         What is under the ground is not a number; so is the budget at and next to heights that the ground cuts.
         """

@@ -33,12 +33,12 @@ from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.mean_profiles import EVERY, MeanProfiles
 from eagre.models.anelastic.outputs import (
     blocked_wind,
-    facts_of,
     field_of,
     fields_of,
-    remarks_of,
+    notes_of,
     settings_of,
     snapshot_of,
+    summary_rows_of,
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
@@ -53,7 +53,7 @@ from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.plausible import plausible_number
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages
+from eagre.stepping.averages import TimeStatistics
 from eagre.stepping.mapped import RunMaps
 
 SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
@@ -67,7 +67,7 @@ class AnelasticFlow(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the columns; on walls stand the outermost ones (`Grid.of_points`). A periodic axis of n
+        Its cell centres are the columns; on walls stand the outermost ones (`Grid.from_points`). A periodic axis of n
         points has the period n dx. One row (ny = 1) is flow in a plane.
     levels : int or (nz,) array, m
         Number of equal levels from 0 to `height`, or their heights over flat ground from 0 on.
@@ -99,7 +99,7 @@ class AnelasticFlow(BaseModel):
         Geostrophic wind, subsidence, heating and nudging by profiles.
     surface : Surface
         Heat flux and drag of the ground.
-    averages : eagre.Averages
+    time_statistics : eagre.TimeStatistics
         Means, variances, covariances and extremes over time at every point; see the attribute `maps`.
     closure : Smagorinsky
         Eddy viscosity for what is smaller than the grid; without it that is left to MPDATA.
@@ -135,7 +135,7 @@ class AnelasticFlow(BaseModel):
     """
 
     kind = "anelastic"
-    _taken_up: tuple[str, ...] = ()  # remarks on the state that it goes on with
+    _taken_up: tuple[str, ...] = ()  # notes on the state that it goes on with
     _profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
 
     def __init__(
@@ -159,7 +159,7 @@ class AnelasticFlow(BaseModel):
         forcing: Forcing | None = None,
         surface: Surface | None = None,
         closure: Smagorinsky | None = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
@@ -181,7 +181,7 @@ class AnelasticFlow(BaseModel):
             viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
-        asked = asked_of_air(averages, fields_of(air.gravity > 0.0, names), names, shape[0])
+        asked = asked_of_air(time_statistics, fields_of(air.gravity > 0.0, names), names, shape[0])
         check_memory(
             shape, self.device, precision, driven=drives.fields(len(names)), stratified=air.gravity > 0.0,
             terrain=found.ground is not None, scalars=len(names), closure=closure is not None,
@@ -195,7 +195,7 @@ class AnelasticFlow(BaseModel):
             absorber=checked_absorber(absorber, found.height),
             **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            scalars=names, averages=asked,
+            scalars=names, time_statistics=asked,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )  # fmt: skip
         fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
@@ -252,7 +252,7 @@ class AnelasticFlow(BaseModel):
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
 
         def make() -> None:
@@ -353,15 +353,15 @@ class AnelasticFlow(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of a model over the same levels, with the same air at rest and the same sides.
 
-        What drives and mixes the air may be other, and scalars too: see `remarks`.
+        What drives and mixes the air may be other, and scalars too: see `notes`.
         """
         found = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
         self._stepper.restore(found.state)
         self._engine.steps.begin_tendencies(found.begun, self.time)
-        self._taken_up = found.remarks
+        self._taken_up = found.notes
         self._stepper.keeper.forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Kinetic energy, J, and of a unit of mass, extremes of wind and theta', Courant number, dt divergence."""
@@ -385,14 +385,14 @@ class AnelasticFlow(BaseModel):
         return words * field_type(self).itemsize
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a user should know before the run."""
-        return [*remarks_of(self.setup), *self._start_notes, *self._taken_up]
+        return [*notes_of(self.setup), *self._start_notes, *self._taken_up]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """What the summary of a run tells of its end."""
-        return facts_of(self._engine)
+        return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

@@ -1,4 +1,4 @@
-"""What an anelastic model gives to files and people: fields, settings, remarks, rows of the summary."""
+"""What an anelastic model gives to files and people: fields, settings, notes, rows of the summary."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _range_of(values: np.ndarray) -> str | float:
     return low if low == high else f"{low:g} to {high:g}"
 
 
-def remarks_of(setup: Setup) -> list[str]:
+def notes_of(setup: Setup) -> list[str]:
     """The grid's spacings and what there is beside advection and pressure."""
     dz, dy, dx = setup.spacing
     apart = np.diff(setup.levels.height) if setup.shape[0] > 1 else np.array([dz])
@@ -273,7 +273,7 @@ def strongest_heat(surface: Surface) -> float:
     return float(np.abs(Series.of(surface.heat_flux, "heat_flux").values).max()) * pattern
 
 
-def facts_of(engine: Engine) -> list[tuple[str, str]]:
+def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run."""
     counts = engine.counts
     per_step = counts["iterations"] / max(1.0, counts["steps"])

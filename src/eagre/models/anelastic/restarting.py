@@ -64,13 +64,13 @@ class TakenUp:
         Whole: with what it lacked.
     begun : tuple of str
         Fields whose explicit tendency of the step before is not known.
-    remarks : tuple of str
+    notes : tuple of str
         What a user should know of it.
     """
 
     state: dict[str, Array]
     begun: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:

@@ -39,7 +39,7 @@ class Setup:
     forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay in rows along x, besides mixing
     adaptive: bool = False  # whether steps follow the flow
     advection: Options = field(default_factory=Options)
-    averages: Asked | None = None  # what is gathered at points
+    time_statistics: Asked | None = None  # what is gathered at points
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -142,7 +142,7 @@ class Bands:
 
     def _step(self, at: int) -> list[Stage]:
         """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
-        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.averages is not None else []
+        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.time_statistics is not None else []
         return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at), *last]
 
     def _inverted(self, then: int) -> list[Stage]:

@@ -9,7 +9,7 @@ import numpy as np
 from eagre.basis import Basis
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.stepping.averages import Asked
 
 
@@ -36,8 +36,8 @@ class Setup:
     diffusivity: float | None  # of a tracer; None: no tracer
     particles: int
     kernels: str = "fast"  # or "reference": plain cells alone
-    averages: Asked | None = None  # what is gathered
-    moving: MovingField | None = None  # the curl of a wind that changes with time, at the points of the whole basin
+    time_statistics: Asked | None = None  # what is gathered
+    moving: TimeVaryingField | None = None  # curl of a wind that changes with time, at the points of the whole basin
     rows: tuple[int, int | None] = (0, None)  # of `moving` that are here: the first, and the one after the last
 
     @property

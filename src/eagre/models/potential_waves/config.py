@@ -77,7 +77,7 @@ class BasinSection(Section):
     def grid(self) -> Grid:
         """The grid whose centres are the points."""
         wraps = self.periodic in ("x", "both"), self.periodic in ("y", "both")
-        grid = Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        grid = Grid.from_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
         return replace(grid, crs=self.crs)
 
 
@@ -249,7 +249,7 @@ class PotentialWavesCase(Case):
             options["statistics_from"] = self.statistics.from_
         if self.maps is not None:
             self.check_begin("maps")
-            options["averages"] = self.maps.averages()
+            options["time_statistics"] = self.maps.time_statistics()
         with self.naming("basin", "initial", "numerics", "run", "maps"):
             model = PotentialWaves(
                 grid,

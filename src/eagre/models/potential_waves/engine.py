@@ -59,7 +59,7 @@ class Engine:
         sponges = [layer.sponge(self.laplace, setup) for layer in setup.sponges]
         self._sides: list[Any] = [*inlets, *sponges]
         self.paddle_velocity = self.laplace.surface_zeros(3) if inlets else None
-        self.averages = SurfaceAverages(self, setup.averages)
+        self.averages = SurfaceAverages(self, setup.time_statistics)
         self.statistics = None if setup.statistics is None else SurfaceAverages(self, setup.statistics)
         breaking = [] if self.breaking is None else [self.breaking]
         forcing = [*inlets, *breaking, *sponges]  # sponges last: they take the whole of eta_t

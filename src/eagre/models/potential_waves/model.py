@@ -39,10 +39,10 @@ from eagre.models.potential_waves.kinematics import Kinematics
 from eagre.models.potential_waves.measuring import Measuring
 from eagre.models.potential_waves.outputs import (
     VARIABLES,
-    facts_of,
     field_of,
-    remarks_of,
+    notes_of,
     settings_of,
+    summary_rows_of,
     variables_of,
 )
 from eagre.models.potential_waves.predicted_errors import mean_wave_number
@@ -57,7 +57,7 @@ from eagre.models.potential_waves.wave_checks import check_zones
 from eagre.models.potential_waves.zones import Zone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, words_of
+from eagre.stepping.averages import TimeStatistics, words_of
 from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # an unknown and iteration, with the modes and a V(1,1) cycle
@@ -74,7 +74,7 @@ class PotentialWaves(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the points; walls stand on the outermost ones (`Grid.of_points`). A periodic axis of n
+        Its cell centres are the points; walls stand on the outermost ones (`Grid.from_points`). A periodic axis of n
         points has the period n dx, and n is even. One row of points (ny = 1) is a flume dy wide.
     depth : float or (ny, nx) array, m
         Of still water, > 0 everywhere.
@@ -109,7 +109,7 @@ class PotentialWaves(BaseModel):
         removes sawtooth waves of the grid in steep waves; 0 for none. 10 suits waves of 20 points and more.
     statistics_from : float, s
         From here on the highest, lowest and mean surface and the significant height are gathered at every point.
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         Means, variances and extremes of the surface and its velocity, gathered at every step; see the attribute `maps`.
     multigrid : dict, optional
         Other choices of `eagre.solvers.multigrid.Multigrid` than its defaults, as they are given there: cycle, pre,
@@ -171,7 +171,7 @@ class PotentialWaves(BaseModel):
         breaking: bool | Mapping[str, float] = False,
         surface_filter: int = 0,
         statistics_from: float | None = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         multigrid: Mapping[str, Any] | None = None,
         preconditioner: str = "modes",
         correction_precision: str = "single",
@@ -183,8 +183,8 @@ class PotentialWaves(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         vertical = Vertical(layers, order, bool(clustered))
         check_kinds(zones, paddles, sponges)
-        asked = asked_of_waves(VARIABLES, averages, statistics_from)
-        check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
+        asked = asked_of_waves(VARIABLES, time_statistics, statistics_from)
+        check_memory(grid, self.device, precision, layers, words_of(asked["time_statistics"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
         check_zones(zones, h, grid, wraps)
@@ -259,7 +259,7 @@ class PotentialWaves(BaseModel):
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series)
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
 
         def make() -> None:
@@ -325,7 +325,7 @@ class PotentialWaves(BaseModel):
     @property
     def maps(self) -> RunMaps | None:
         """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
-        asked = self.setup.averages
+        asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ class PotentialWaves(BaseModel):
             self._engine.breaking.found = dict.fromkeys(self.breakers)
         self._stepper.keeper.forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Volume, m3, energies, J, lowest and highest surface, m, and its largest slope.
@@ -390,14 +390,14 @@ class PotentialWaves(BaseModel):
         return round(4.0 * iterations * size * (self.setup.vertical.nz - 1))
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a user should know before the run: the time step and its limit, zones, points a wave, walls."""
-        return [*remarks_of(self.setup), *self.initial_notes]
+        return [*notes_of(self.setup), *self.initial_notes]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """What the summary of a run tells of its end: iterations, and the steepest place of the surface."""
-        return facts_of(self._engine)
+        return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

@@ -1,4 +1,4 @@
-"""What a potential-flow model gives to files and people: fields, settings, remarks, rows of the summary."""
+"""What a potential-flow model gives to files and people: fields, settings, notes, rows of the summary."""
 
 from __future__ import annotations
 
@@ -139,17 +139,17 @@ def _sponge_text(layer: SpongeLayer) -> str:
     return f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
 
 
-def remarks_of(setup: Setup) -> list[str]:
+def notes_of(setup: Setup) -> list[str]:
     """The time step beside its limit, relative depths, and what costs accuracy."""
     grid = setup.grid
     longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
     notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
     for zone in setup.zones:
-        notes += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+        notes += [f"zone in the {_zone_text(zone)}", *_zone_wave_notes(zone, setup)]
     notes += _overlaps(setup)
     notes += [f"paddle in the {_paddle_text(one)}: {_movement(one, setup)}" for one in setup.paddles]
     notes += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
-    return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_remarks(setup)
+    return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_notes(setup)
 
 
 def _waves_of(setup: Setup) -> list[tuple[str, float]]:
@@ -212,7 +212,7 @@ def _overlaps(setup: Setup) -> list[str]:
     return found
 
 
-def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
+def _zone_wave_notes(zone: Zone, setup: Setup) -> list[str]:
     """Notes on the points per wave length, the time step and the width of a zone."""
     from eagre.waves import LinearWaves, RegularWave, wave_number
 
@@ -252,7 +252,7 @@ def _steep_sea(zone: Zone, length: float, depth: float) -> list[str]:
     ]
 
 
-def _wall_remarks(setup: Setup) -> list[str]:
+def _wall_notes(setup: Setup) -> list[str]:
     """Walls into which the bed slopes: mirrors there cost the order."""
     found = []
     for axis, sides in ((1, ("west", "east")), (0, ("south", "north"))):
@@ -267,7 +267,7 @@ def _wall_remarks(setup: Setup) -> list[str]:
     return found
 
 
-def facts_of(engine: Engine) -> list[tuple[str, str]]:
+def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run."""
     setup, eta = engine.setup, engine.surface()[0]
     slope, (j, i) = steepest(eta, setup)
@@ -276,8 +276,8 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
     return [
         ("iterations", f"{engine.iterations_a_solve:.1f} a Laplace problem, four of them a step"),
         ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, steepest {slope:.3g} at {where}"),
-        *_breaking_facts(engine),
-        *_statistics_facts(engine),
+        *_breaking_rows(engine),
+        *_statistics_rows(engine),
     ]
 
 
@@ -286,7 +286,7 @@ def breaking_row(one: Breaker) -> tuple[float, ...]:
     return one.time, one.x, one.y, one.ratio, one.slope, one.speed, one.crest, one.length, one.steepness
 
 
-def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
+def _breaking_rows(engine: Engine) -> list[tuple[str, str]]:
     """How many crests broke, and the first ones."""
     if engine.breaking is None:
         return []
@@ -298,7 +298,7 @@ def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
     return rows if len(log) <= MOST_TOLD else [*rows, ("", f"and {len(log) - MOST_TOLD} more")]
 
 
-def _statistics_facts(engine: Engine) -> list[tuple[str, str]]:
+def _statistics_rows(engine: Engine) -> list[tuple[str, str]]:
     """Largest significant height and highest surface, with their places."""
     found = engine.statistics_now()
     if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0:

@@ -39,7 +39,7 @@ class Setup:
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`
     surface_filter: int = 0  # steps from one application of the filter to the next; 0: none
     initial_wave_number: float = 0.0  # of the waves at the start, 1/m; 0 at rest
-    averages: Asked | None = None  # what is gathered
+    time_statistics: Asked | None = None  # what is gathered
     statistics: Asked | None = None
 
     @property

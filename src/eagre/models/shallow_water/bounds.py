@@ -142,14 +142,16 @@ def early_exit(given: str | bool, wet_dry: str, plain: bool, scheme: str) -> str
 
 
 def check_room(
-    grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, averages: Asked | None, terms: Terms
+    grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
 ) -> None:
     """Refuse what does not fit the device, or the devices, or whose input the host has no room for."""
     forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
-    words = planes_of(maps) + words_of(averages, precision) + 3 * (scheme in ("srk2", "ds2"))
+    words = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
     check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
 
 
-def gathered(maps: Maps | None, averages: Asked | None, lines: Mapping[str, Any] | None, grid: Grid) -> dict[str, Any]:
+def gathered(
+    maps: Maps | None, time_statistics: Asked | None, lines: Mapping[str, Any] | None, grid: Grid
+) -> dict[str, Any]:
     """Maps, averages and lines of a set-up."""
-    return {"maps": maps, "averages": averages, "lines": FluxLines(lines, grid) if lines else None}
+    return {"maps": maps, "time_statistics": time_statistics, "lines": FluxLines(lines, grid) if lines else None}

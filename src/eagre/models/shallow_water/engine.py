@@ -65,7 +65,7 @@ class Engine(Legs):
         later = self.schedule.launches if self.schedule.first else []
         self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
 
-    def take_layouts(self, device: Device) -> None:
+    def use_tuning(self, device: Device) -> None:
         """Go on with the layouts of `device`, the same one with another table; arrays and the state stay."""
         time, self.device = float(self.seen[ck.T]), device
         self._arrange()

@@ -29,7 +29,7 @@ from eagre.contract import Recording
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.given import of_type
 from eagre.grid import Grid
-from eagre.kernels.water_sums import water_balance, water_facts
+from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.active_tiles import live_share
@@ -41,7 +41,7 @@ from eagre.models.shallow_water.stepper import Stepper
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, asked_of
+from eagre.stepping.averages import TimeStatistics, asked_of
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
 from eagre.stepping.recording import Recorder
@@ -98,7 +98,7 @@ class ShallowWater(BaseModel):
     kernels : {"fast", "reference"}
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     maps : Maps, optional
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         What is gathered at every step; see the attribute `maps`.
     lines : mapping of str to sequence of (x, y), m, optional
         Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
@@ -154,13 +154,13 @@ class ShallowWater(BaseModel):
         start_time: float = 0.0,
         kernels: str = "fast",
         maps: Maps | None = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
-        self.boundaries = checked_boundaries(boundaries)
-        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)
+        self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
+        asked = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
@@ -250,7 +250,7 @@ class ShallowWater(BaseModel):
         finally:
             self._cache = None
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes rounds for `count` steps and reads nothing: for timing."""
         return self._engine.unchecked(self.time + 1e9, count)
 
@@ -292,28 +292,28 @@ class ShallowWater(BaseModel):
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
-    def record(self, recording: Recording | None) -> bool:
+    def start_sampling(self, recording: Recording | None) -> bool:
         """Take values on the way from now on, or None: no more."""
         if recording is None:
-            self._engine.record(None)
+            self._engine.start_sampling(None)
             return True
         names, points = recording.names, recording.points
         j, i = check_sample(names, points, self.variables, self.grid)
         bed = self._engine.at(j, i)[6].astype(np.float64)
         values_of = partial(self._fields_of, bed=bed, names=names)
-        self._engine.record(partial(Recorder, recording, values_of, self.time), j, i)
+        self._engine.start_sampling(partial(Recorder, recording, values_of, self.time), j, i)
         return True
 
     @property
     def maps(self) -> RunMaps | None:
         """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
         setup = self.setup
-        if setup.maps is None and setup.averages is None:
+        if setup.maps is None and setup.time_statistics is None:
             return None
         water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) - setup.dry_eta)
         level, bed = {"surface_elevation": setup.datum.level}, setup.datum.level + setup.centre_bed
         state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.averages, level, maps=setup.maps, bed=bed, water=water)
+        return RunMaps(self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water)
 
     @property
     def bed_elevation(self) -> np.ndarray:
@@ -340,7 +340,7 @@ class ShallowWater(BaseModel):
         self._cache = None
         self._stepper.keeper.forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
@@ -354,17 +354,17 @@ class ShallowWater(BaseModel):
         return self._engine.balance.amounts(self.time)[0]
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
         """Notes for the user before the run."""
         return self._initial_notes
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and what its sides say of that, for the summary of a run."""
         asked = self._engine.balance.asked(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
-        said = sides.remarks(self.sample, self.setup.gravity)
-        return [*water_facts(self.diagnostics(), self.inflow, asked), *said]
+        said = sides.notes(self.sample, self.setup.gravity)
+        return [*water_rows(self.diagnostics(), self.inflow, asked), *said]
 
     @property
     def bytes_per_step(self) -> int:

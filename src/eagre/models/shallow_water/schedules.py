@@ -229,7 +229,7 @@ class Tiles:
         """Whether tiles are the faster way on this device: where each multiprocessor has few, on an H200 one."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
-        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.averages is not None:
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.time_statistics:
             return False
         return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
 

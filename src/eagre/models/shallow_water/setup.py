@@ -66,7 +66,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
-    averages: Asked | None = None
+    time_statistics: Asked | None = None
     lines: FluxLines | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
     live: float = 1.0  # part of the cells that the first step can change: by it a GPU has shorter marches

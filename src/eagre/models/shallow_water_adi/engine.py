@@ -296,7 +296,7 @@ class Engine:
     def look_up_series(self, start: float, made: int, count: int) -> None:
         """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
-        timeless = self.setup.maps is None and self.setup.averages is None
+        timeless = self.setup.maps is None and self.setup.time_statistics is None
         constant = timeless and all(one.is_constant for one in series)
         if constant and self._looked_up:
             return

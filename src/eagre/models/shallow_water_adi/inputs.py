@@ -80,7 +80,7 @@ def chosen_precision(
 
 
 def fine_rain(setup: Setup) -> list[str]:
-    """A remark on rain so weak that elevations in single precision cannot count it; for runs in that."""
+    """A note on rain so weak that elevations in single precision cannot count it; for runs in that."""
     bed = setup.bed[setup.bed < LAND]
     rain = 0.5 * setup.time_step * setup.terms.wettest
     if not bed.size or rain == 0.0:

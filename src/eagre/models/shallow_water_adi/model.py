@@ -28,7 +28,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.given import of_type
 from eagre.grid import Grid, centre_bed
-from eagre.kernels.water_sums import rounding_facts, water_balance, water_facts
+from eagre.kernels.water_sums import rounding_rows, water_balance, water_rows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.averaging import QUANTITIES
 from eagre.models.shallow_water_adi.bands import engine_for
@@ -48,7 +48,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, asked_of, words_of
 from eagre.stepping.maps import Maps, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -101,7 +101,7 @@ class ShallowWaterADI(Fields, BaseModel):
         Default "single", or "double" where single precision can lose more than 0.1 % of the rain on relief.
     start_time : float, s
     maps : Maps, optional
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         What is gathered at every step; see the attribute `maps`.
     lines : mapping of str to sequence of (x, y), m, optional
         Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
@@ -156,7 +156,7 @@ class ShallowWaterADI(Fields, BaseModel):
         precision: str | None = None,
         start_time: float = 0.0,
         maps: Maps | None = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
@@ -167,7 +167,7 @@ class ShallowWaterADI(Fields, BaseModel):
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
         precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, step)
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
-        averaged = asked_of(averages, self.variables, QUANTITIES.cells, maps)
+        averaged = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         size = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(averaged, precision)
         check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
@@ -192,7 +192,7 @@ class ShallowWaterADI(Fields, BaseModel):
             deepest=float(water.max()),
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
-            maps=maps, averages=averaged, lines=FluxLines(lines, grid) if lines else None,
+            maps=maps, time_statistics=averaged, lines=FluxLines(lines, grid) if lines else None,
         )  # fmt: skip
         check_wet(thickness, dry_land, self.setup.drying)
         self._start = one_of("start", start, ("half-step", "zero"))
@@ -267,7 +267,7 @@ class ShallowWaterADI(Fields, BaseModel):
         finally:
             self._forget()
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and reads nothing: for timing."""
 
         def make() -> None:
@@ -301,7 +301,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self._stepper.keeper.forget()
         self._forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
@@ -316,18 +316,18 @@ class ShallowWaterADI(Fields, BaseModel):
         return self._engine.balance.amounts()[0]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and how fast it crossed cells or emptied them, for the summary of a run."""
         grows = self.setup.convection and self.setup.viscosity == 0.0
-        braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying, grows)
+        braked = self._stepper.brake.summary_rows(self.setup.time_step, self.setup.drying, grows)
         asked = self._engine.balance.asked(self._first_time, self.time)
         found = self.diagnostics()
-        rounded = rounding_facts(found) if self.precision == "single" else []
+        rounded = rounding_rows(found) if self.precision == "single" else []
         overdrawn = self._stepper.brake.overdrawn(self.setup.dry_depth)
-        return [*water_facts(found, self.inflow, asked), *rounded, *overdrawn, *braked]
+        return [*water_rows(found, self.inflow, asked), *rounded, *overdrawn, *braked]
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
         """What a user should know before the run."""
         if self._why_precision:
             return [*self._initial_notes, self._why_precision]

@@ -42,7 +42,7 @@ class Setup:
     level: float = 0.0  # from which elevations are counted, m: see `level_of`
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
-    averages: Asked | None = None
+    time_statistics: Asked | None = None
     lines: FluxLines | None = None  # through which the discharge is summed
 
     @property
