@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.boundaries.inside import passed_faces
+from eagre.boundaries.internal import passed_faces
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
@@ -154,16 +154,18 @@ class LineBook:
     def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
         """What a state has of the faces of a part; nothing where it has other lines."""
         if part.lines is None or not self.goes_on(state):
-            return {"lines_faces": np.zeros(0)}
-        return {"lines": state["lines"][part.lines.held], "lines_faces": part.table}
+            return {"cross_sections_faces": np.zeros(0)}
+        return {"cross_sections": state["cross_sections"][part.lines.held], "cross_sections_faces": part.table}
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and its faces, for a restart."""
-        return {} if self.lines is None else {"lines": self.device.host(self.book), "lines_faces": self.table}
+        if self.lines is None:
+            return {}
+        return {"cross_sections": self.device.host(self.book), "cross_sections_faces": self.table}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Whether the book of a state is one of the same faces."""
-        return len(self.table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self.table)
+        return len(self.table) > 0 and np.array_equal(state.get("cross_sections_faces", np.zeros(0)), self.table)
 
 
 class LineSeries:
@@ -212,9 +214,9 @@ class LineSeries:
 
     def state(self) -> dict[str, np.ndarray]:
         """Time and volumes of the last call, for a restart."""
-        return {"lines_last": self._last}
+        return {"cross_sections_last": self._last}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from a state, if it has these lines."""
-        last = state.get("lines_last")
+        last = state.get("cross_sections_last")
         self._last = np.array(last) if last is not None and last.shape == self._last.shape else self._last * np.nan

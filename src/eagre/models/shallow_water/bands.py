@@ -69,7 +69,7 @@ class Bands(Legs):
             self.bands.append(Band(own, member, precision, first, self.rates[rank]))
             self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
         self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
-        self._lines = LineBook(setup.lines, group.members[0])
+        self._lines = LineBook(setup.cross_sections, group.members[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
         self.arrange()
         self.prepare_legs()

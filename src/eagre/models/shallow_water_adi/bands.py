@@ -43,7 +43,7 @@ class Bands:
         check_bands(setup, group, beside)
         self.transport = LocalTransport(group)
         self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
-        self._lines = LineBook(setup.lines, group.members[0])
+        self._lines = LineBook(setup.cross_sections, group.members[0])
         self._deepest = 0.0
         self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.members), strict=True))
         self.rounds = rounds_of(self)

@@ -63,7 +63,7 @@ class Engine:
         self._now = device.zeros((1, 1), np.float64)
         self.gathered, self.averages = Gathering(self), BeginningAverages(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
-        self.lines = LineBook(setup.lines, device)
+        self.lines = LineBook(setup.cross_sections, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
         self._terms = [with_walls(one, setup, device) for one in bound]
@@ -89,7 +89,7 @@ class Engine:
         uniform = self.uniform_friction
         law = {"manning": 1, "chezy": 3}[setup.law]
         self.switches: dict[str, Any] = {
-            "CONVECTION": setup.convection,
+            "CONVECTION": setup.momentum_advection,
             "DISSIPATION": setup.dissipation,
             "DRYING": setup.drying,
             "MAY_DRY": setup.may_dry,
