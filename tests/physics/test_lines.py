@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries.lines import CrossSections
 
 RING = [(22.0, 13.0), (61.0, 9.0), (71.0, 41.0), (33.0, 52.0), (22.0, 13.0)]
 SCHEMES = ("euler", "rk2", "srk2", "ds1", "ds2")
@@ -150,11 +150,11 @@ def test_lines_do_not_change_a_run():
 
 def test_faces_of_lines_lie_where_they_are_drawn():
     grid = eagre.Grid(4, 3, 1.0, 1.0)
-    north = FluxLines({"line": [(2.1, 0.0), (2.1, 3.0)]}, grid)
+    north = CrossSections({"line": [(2.1, 0.0), (2.1, 3.0)]}, grid)
     assert north.faces.tolist() == [[0, 2, 1, 1], [1, 2, 1, 1], [2, 2, 1, 1]]  # the east is to the right
     there_and_back = {"line": [(2.1, 0.0), (2.1, 3.0), (2.1, 1.0)]}
-    assert FluxLines(there_and_back, grid).faces.tolist() == [[0, 2, 1, 1]]
-    west = FluxLines({"line": [(4.0, 1.1), (0.0, 1.1)]}, grid)
+    assert CrossSections(there_and_back, grid).faces.tolist() == [[0, 2, 1, 1]]
+    west = CrossSections({"line": [(4.0, 1.1), (0.0, 1.1)]}, grid)
     assert west.faces.tolist() == [[1, i, 2, 1] for i in range(4)]  # the north is to the right
 
 
@@ -169,11 +169,11 @@ def test_faces_of_lines_lie_where_they_are_drawn():
 )
 def test_what_lines_refuse(points, what):
     with pytest.raises(eagre.InputError, match=what):
-        FluxLines({"line": points}, eagre.Grid(4, 3, 1.0, 1.0))
+        CrossSections({"line": points}, eagre.Grid(4, 3, 1.0, 1.0))
 
 
 def test_the_line_to_write_lies_in_the_domain_to_the_metre():
     grid = eagre.Grid(4, 3, 10.0, 10.0, 512_001.0, 4_660_123.0)
     with pytest.raises(eagre.InputError) as told:
-        FluxLines({"weir": [(512_001.5, 4_660_123.5), (512_002.5, 4_660_123.5)]}, grid)
+        CrossSections({"weir": [(512_001.5, 4_660_123.5), (512_002.5, 4_660_123.5)]}, grid)
     assert told.value.fix == "weir = [[512026, 4660123], [512026, 4660153]]"

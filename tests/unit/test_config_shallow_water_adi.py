@@ -69,6 +69,8 @@ def test_everything_arrives(built):
         ("numerics.viscosity = '2 m/s'", "m2/s"),
         ("numerics.courant_number = 0.25", '"courant_number", which is no key here'),
         ("land_mask.wher = 1", "where"),
+        ("land.where = 1", 'did you mean "land_mask"'),
+        ("numerics.convection = 'off'", 'did you mean "momentum_advection"'),
     ],
 )
 def test_what_is_refused(built, text, words):

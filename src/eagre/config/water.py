@@ -165,7 +165,7 @@ class WaterCase(Case):
     ) -> dict[str, Any]:
         """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
         from eagre.boundaries import Boundaries
-        from eagre.boundaries.lines import FluxLines
+        from eagre.boundaries.lines import CrossSections
 
         options: dict[str, Any] = {}
         sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
@@ -185,7 +185,7 @@ class WaterCase(Case):
         if self.cross_sections is not None:
             with self.at("cross_sections", "paths"):
                 options["cross_sections"] = self.cross_sections.paths.on(grid)
-                FluxLines(options["cross_sections"], grid)
+                CrossSections(options["cross_sections"], grid)
         with self.naming("run"):
             return options | self.place(device, precision, grid.cells, scheme)
 

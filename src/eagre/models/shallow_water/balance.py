@@ -106,10 +106,10 @@ def booking(
     return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
-class LineBook(lines.LineBook):
+class CrossSectionBook(lines.CrossSectionBook):
     """The book of what goes through the lines of a run; a row is that of `Balance`."""
 
-    def __init__(self, given: lines.FluxLines | None, device: Device) -> None:
+    def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
         if given is not None:
             table = given.faces.copy()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.boundaries import FaceRange
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries.lines import CrossSections
 from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -152,4 +152,4 @@ def check_room(
 
 def gathered(maps: Maps | None, averages: Asked | None, lines: Mapping[str, Any] | None, grid: Grid) -> dict[str, Any]:
     """Maps, averages and lines of a set-up."""
-    return {"maps": maps, "averages": averages, "cross_sections": FluxLines(lines, grid) if lines else None}
+    return {"maps": maps, "averages": averages, "cross_sections": CrossSections(lines, grid) if lines else None}

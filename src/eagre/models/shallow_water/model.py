@@ -13,7 +13,7 @@ from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.internal import placed_inside, walls_in_words
-from eagre.boundaries.lines import LineSeries
+from eagre.boundaries.lines import CrossSectionSeries
 from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
     check_sample,
@@ -205,7 +205,7 @@ class ShallowWater(BaseModel):
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
         lines = self.setup.cross_sections
-        self.cross_sections = None if lines is None else LineSeries(lines, self._through_lines)
+        self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
 
     def _through_lines(self) -> tuple[float, np.ndarray]:
         return self.time, self._engine.lines.volumes(self.time)

@@ -14,7 +14,7 @@ from eagre.basis import Basis, bed_basis
 from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
@@ -67,7 +67,7 @@ class Setup:
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.internal`
     maps: Maps | None = None  # what is gathered
     averages: Asked | None = None
-    cross_sections: FluxLines | None = None  # through which the discharge is summed
+    cross_sections: CrossSections | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
     live: float = 1.0  # part of the cells that the first step can change: by it a GPU has shorter marches
     predicted_fraction: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split

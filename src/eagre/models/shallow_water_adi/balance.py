@@ -64,10 +64,10 @@ def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int)
     return [Launch(device.program(book_cuda, "double", switches), arguments, (-(-rows // threads),), (threads,))]
 
 
-class LineBook(lines.LineBook):
+class CrossSectionBook(lines.CrossSectionBook):
     """The book of what goes through the lines of a run; a row is a sum over time, m2."""
 
-    def __init__(self, given: lines.FluxLines | None, device: Device) -> None:
+    def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
         if given is not None:
             j, i, across, sign = given.faces.T

@@ -13,7 +13,7 @@ from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.internal import placed_inside, walls_in_words
-from eagre.boundaries.lines import FluxLines, LineSeries
+from eagre.boundaries.lines import CrossSections, CrossSectionSeries
 from eagre.boundaries.open_sides import with_initial_water
 from eagre.checks import (
     check_memory,
@@ -188,11 +188,11 @@ class ShallowWaterADI(Fields, BaseModel):
             momentum_advection=one_of("momentum_advection", momentum_advection, ("on", "off")) == "on",
             drying=one_of("drying", drying, ("on", "off")) == "on",
             dry_depth=depth_of_dry_faces(dry_depth, water),
-            time_step=step,
-            deepest=float(water.max()),
+            time_step=step, deepest=float(water.max()),
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
-            maps=maps, averages=averaged, cross_sections=FluxLines(cross_sections, grid) if cross_sections else None,
+            maps=maps, averages=averaged,
+            cross_sections=CrossSections(cross_sections, grid) if cross_sections else None,
         )  # fmt: skip
         check_wet(thickness, dry_land, self.setup.drying)
         self._start = one_of("start", start, ("half-step", "zero"))
@@ -222,7 +222,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self._engine.set_state(surface, p, *pair)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         lines = self.setup.cross_sections
-        self.cross_sections = None if lines is None else LineSeries(lines, self._through_lines)
+        self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
         self._forget()
 
     def _through_lines(self) -> tuple[float, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.basis import Basis, bed_basis
 from eagre.boundaries import FaceRange
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
@@ -43,7 +43,7 @@ class Setup:
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.internal`
     maps: Maps | None = None  # what is gathered
     averages: Asked | None = None
-    cross_sections: FluxLines | None = None  # through which the discharge is summed
+    cross_sections: CrossSections | None = None  # through which the discharge is summed
 
     @property
     def may_dry(self) -> bool:
