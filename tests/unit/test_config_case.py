@@ -101,7 +101,7 @@ def test_good_case():
         ("numerics", 'scheme = "rk3"', "numerics.scheme", ['scheme = "rk2"', "euler"]),
         ("numerics", "courant_numbr = 0.2", "numerics.courant_numbr", ["courant_number = 0.2"]),
         ("numerics", "theta = 1.3", "numerics.theta", ['did you mean "minmod_theta"', "minmod_theta = 1.3"]),
-        ("numerics", "fixed_time_step = 0.1", "numerics.fixed_time_step", ['did you mean "time_step"', "time_step = 0.1"]),
+        ("numerics", "fixed_time_step = 1", "numerics.fixed_time_step", ['did you mean "time_step"', "time_step = 1"]),
         ("numerics", 'time_step = "exact"', "numerics.time_step", ["a number in s"]),
         ("initial", 'depth = "sim(x)"', "initial.depth", ['did you mean "sin"']),
         ("initial", 'depth = "2 s"', "initial.depth", ["no unit of length"]),
