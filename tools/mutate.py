@@ -40,7 +40,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
     "tests/physics/test_balance.py",
     "boundaries/halo.py": "tests/unit/test_halo.py",
-    "boundaries/inside.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
+    "boundaries/internal.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
     "tests/physics/test_inside.py",
     "boundaries/lines.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
     "config/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",

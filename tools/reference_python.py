@@ -51,7 +51,7 @@ PARTS = (
     Part("Grids and series", "In the plane, and over time.", "eagre", ("Grid", "Series")),
     Part(
         "Sides of shallow water", "For `boundaries`; [how to](../how-to/boundaries.md).", "eagre",
-        ("Boundaries", "Part", "Line", "Area", *sorted(CONDITIONS)), brief=True,
+        ("Boundaries", "BoundarySegment", "InternalLine", "InternalArea", *sorted(CONDITIONS)), brief=True,
     ),
     Part(
         "Terms of shallow water", "For `sources`; [weather](../how-to/weather.md).", "eagre",

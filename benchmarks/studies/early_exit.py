@@ -19,13 +19,13 @@ PRECISIONS, WAYS = ("single", "double"), ("off", "rows", "on")
 STEPS = {"cpu": 4, "cuda": 40}
 
 
-def flood(n: int, wet: float, device: str, precision: str, early_exit: str) -> Any:
+def flood(n: int, wet: float, device: str, precision: str, active_tiles: str) -> Any:
     """n x n cells of which a part holds water: a round pond in the middle of a plain, whose rim breaks at once."""
     grid = eagre.Grid(n, n, 1.0, 1.0)
     centre, radius = 0.5 * n, n * np.sqrt(wet / np.pi)
     x, y = (grid.x - centre).astype(np.float32), (grid.y - centre).astype(np.float32)[:, None]
     depth = np.where(x * x + y * y < radius * radius, 1.0 + 0.1 * np.sin(0.11 * x) * np.cos(0.07 * y), 0.0)
-    return eagre.ShallowWater(grid, 0.0, depth=depth, device=device, precision=precision, early_exit=early_exit)
+    return eagre.ShallowWater(grid, 0.0, depth=depth, device=device, precision=precision, active_tiles=active_tiles)
 
 
 def milliseconds(model: Any, steps: int) -> float:

@@ -156,7 +156,7 @@ def every(device: str, n: int, count: int, lengths: tuple[int, ...] = (400, 1600
     first.advance(1e9, max_steps=20)
     interval = 0.9 * first.time_step
     for way in ("none", "way", "none", "way"):
-        model = basin(n, device, **({"fixed_time_step": interval} if way == "none" else {}))
+        model = basin(n, device, **({"time_step": interval} if way == "none" else {}))
         end = 100
         seconds(model, end * interval, way, interval, count)
         for steps in lengths:

@@ -66,7 +66,7 @@ def mean_current(coast: str, time_step: float | None, amplitude: float, manning:
     if time_step is None:
         model = ShallowWater(GRID, np.where(land(coast, *GRID.mesh("corner")), BANK, -DEPTH), **options)
     else:
-        model = ShallowWaterADI(GRID, -DEPTH, time_step, land=land(coast, x, y), **options)
+        model = ShallowWaterADI(GRID, -DEPTH, time_step, land_mask=land(coast, x, y), **options)
     start = perf_counter()
     model.advance(2.0 * PERIOD)
     seconds = perf_counter() - start

@@ -104,7 +104,7 @@ def timed(device: str, n: int, precision: str, steps: int, spacing: float = 1600
     """One set-up; then an engine for every set of terms."""
     grid = eagre.Grid(n, n, 100.0, 100.0)
     found = fields(grid, [0.0, 1e5, 2e5], spacing)
-    model = basin(grid, device, precision, [], early_exit="off")
+    model = basin(grid, device, precision, [], active_tiles="off")
     state, before = model.state()["q"][:, 2:-2, 2:-2], None
     cases = {name: sources(found, name) for name in ("none", "all", "rain", "wind", "pressure")}
     for name, terms in {**cases, "maps": in_maps(grid)}.items():
@@ -118,7 +118,7 @@ def timed(device: str, n: int, precision: str, steps: int, spacing: float = 1600
 def with_registers(device: str, n: int, precision: str, steps: int, spacing: float = 1600.0) -> None:
     """All fields with other limits of registers in the march."""
     grid = eagre.Grid(n, n, 100.0, 100.0)
-    model = basin(grid, device, precision, [], early_exit="off")
+    model = basin(grid, device, precision, [], active_tiles="off")
     state, usual = model.state()["q"][:, 2:-2, 2:-2], model.device.layout
     for which in ("all", "wind"):
         setup = replace(model.setup, terms=terms_of(sources(fields(grid, [0.0, 1e5, 2e5], spacing), which), grid))

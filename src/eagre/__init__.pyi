@@ -15,13 +15,13 @@ from eagre import waves as waves
 from eagre.boundaries.absorbing import Absorbing as Absorbing
 from eagre.boundaries.discharge import Discharge as Discharge
 from eagre.boundaries.inflow import Inflow as Inflow
-from eagre.boundaries.inside import Area as Area
-from eagre.boundaries.inside import Line as Line
+from eagre.boundaries.internal import InternalArea as InternalArea
+from eagre.boundaries.internal import InternalLine as InternalLine
 from eagre.boundaries.normal_depth import NormalDepth as NormalDepth
 from eagre.boundaries.outflow import Outflow as Outflow
 from eagre.boundaries.periodic import Periodic as Periodic
 from eagre.boundaries.sides import Boundaries as Boundaries
-from eagre.boundaries.sides import Part as Part
+from eagre.boundaries.sides import BoundarySegment as BoundarySegment
 from eagre.boundaries.stage import Stage as Stage
 from eagre.boundaries.wall import Wall as Wall
 from eagre.errors import BlowUpError as BlowUpError

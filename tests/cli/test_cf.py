@@ -28,8 +28,8 @@ duration_depths = ["30 cm"]
 mean = ["velocity"]
 variance = ["velocity"]
 covariance = [["velocity_x", "velocity_y"]]
-[lines]
-file = "lines.nc"
+[cross_sections]
+file = "cross_sections.nc"
 interval = 1.0
 paths = { weir = [[500100.0, 5200010.0], [500100.0, 5200200.0]] }
 """
@@ -122,8 +122,8 @@ time_of_maximum = ["wind_speed"]
 """,
 }
 MEASURED = {
-    "shallow-water": {"maps", "lines"},
-    "shallow-water-adi": {"maps", "lines"},
+    "shallow-water": {"maps", "cross_sections"},
+    "shallow-water-adi": {"maps", "cross_sections"},
     "barotropic": {"particles", "maps"},
     "potential-waves": {"probes", "maps"},
     "anelastic": {"profiles", "slice_y", "slice_z", "slice_k", "probes", "spectra", "maxima", "maps"},

@@ -178,7 +178,7 @@ def test_existing_files_are_kept_unless_told_otherwise(eagre, fake_case, tmp_pat
 @pytest.mark.parametrize(
     ("fail", "code", "words"),
     [
-        ("blow-up", exits.BLOW_UP, ["t = 6 s", "(3, 4)", "restart.nc", "smaller cfl"]),
+        ("blow-up", exits.BLOW_UP, ["t = 6 s", "(3, 4)", "restart.nc", "smaller courant_number"]),
         ("memory", exits.NO_MEMORY, ["5.00 GiB", "coarser grid"]),
         ("disk", exits.NO_OUTPUT, ["out.nc", "No space left"]),
         ("bug", exits.INTERNAL, ["ZeroDivisionError: a bug", "--debug"]),

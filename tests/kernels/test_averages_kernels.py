@@ -68,13 +68,13 @@ WAVES = TimeStatistics(["surface_elevation", "velocity_x", "velocity_z"], maximu
 
 
 def explicit(device, precision):
-    options = {**options_of(6, 4, seed=2), "fixed_time_step": None, "precision": precision}
+    options = {**options_of(6, 4, seed=2), "time_step": None, "precision": precision}
     return ShallowWater(device=device, time_statistics=WATER, **options)
 
 
 def implicit(device, precision):
     options = options_of(6, 4, seed=2)
-    for name in ("fixed_time_step", "desingularisation_depth"):
+    for name in ("time_step", "desingularisation_depth"):
         del options[name]
     return ShallowWaterADI(time_step=0.05, device=device, precision=precision, time_statistics=WATER, **options)
 

@@ -25,8 +25,8 @@ def estuary(ground, device="cpu", precision="single"):
     times = [0.0, 600.0, 1200.0, 3000.0]
     lines = {"across": [(1500.0, 0.0), (1500.0, 6400.0)]} if device == "cpu" else None
     return eagre.ShallowWaterADI(
-        grid, bed, 5.0, surface_elevation=ground, manning=0.03, land=land, device=device, precision=precision,
-        sources=[eagre.Rain(2.0**-16)], lines=lines,
+        grid, bed, 5.0, surface_elevation=ground, manning=0.03, land_mask=land, device=device, precision=precision,
+        sources=[eagre.Rain(2.0**-16)], cross_sections=lines,
         boundaries=eagre.Boundaries(
             west=eagre.Stage(eagre.Series(times, ground + np.array([0.0, 0.5, 0.75, -0.5]))),
             east=eagre.Absorbing(level=ground, incoming=eagre.Series(times, [0.0, 0.25, 0.0, 0.0])),

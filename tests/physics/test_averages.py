@@ -129,20 +129,22 @@ NAMES = ["surface_elevation", "depth", "velocity_x", "velocity_y", "discharge_x"
 
 
 @pytest.mark.parametrize(
-    "options", [{"time_step": "predicted", "scheme": "euler", "cfl": 0.25}, {"precision": "single"}, {"scheme": "ds1"}],
+    "options",
+    [{"time_step_control": "predicted", "scheme": "euler", "courant_number": 0.25},
+     {"precision": "single"}, {"scheme": "ds1"}],
     ids=["refused steps", "single", "sweeps"],
 )  # fmt: skip
 def test_averages_of_a_dam_break_are_those_of_every_accepted_step(options):
     model = dam_break(maps=None, time_statistics=WATER, **options)
     times, fields = followed(model, NAMES, 60)
-    assert "cfl" not in options or model.statistics()["redone_steps"] > 0
+    assert "courant_number" not in options or model.statistics()["redone_steps"] > 0
     assert_right(model, WATER, times, fields, 3e-6 if "precision" in options else 1e-12)
 
 
 def test_averages_of_the_implicit_model_are_those_of_every_step():
     dry_land = np.zeros((124, 24), bool)
     dry_land[3:5, 4:9] = True
-    model = flood(maps=None, time_statistics=WATER, land=dry_land)
+    model = flood(maps=None, time_statistics=WATER, land_mask=dry_land)
     assert_right(model, WATER, *followed(model, NAMES, 20), 1e-12)
     assert "max_depth" in model.maps.sample()
 

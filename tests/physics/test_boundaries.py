@@ -223,7 +223,7 @@ def test_nothing_comes_back_through_an_outflow(light_device):
 def test_discharge_through_a_part_is_that_of_the_part(light_device):
     """3 m3/s through 6 of 12 m; nothing beside them."""
     grid = eagre.Grid(6, 6, 2.0, 2.0)
-    sides = eagre.Boundaries(south=[eagre.Part(4.0, 10.0, eagre.Discharge(3.0))])
+    sides = eagre.Boundaries(south=[eagre.BoundarySegment(4.0, 10.0, eagre.Discharge(3.0))])
     model = eagre.ShallowWater(grid, 0.0, depth=1.0, boundaries=sides, device=light_device, precision="double")
     model.advance(2.0)
     assert model.diagnostics()["volume"] - 144.0 == pytest.approx(6.0, rel=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre import Absorbing, Boundaries, InputError, Part, Stage
+from eagre import Absorbing, Boundaries, BoundarySegment, InputError, Stage
 
 SIDES = ("west", "east", "south", "north")
 MODELS = {
@@ -37,7 +37,7 @@ def test_parts_of_a_side_have_levels_of_their_own(kind):
     y = GRID.mesh()[1]
     yc = GRID.mesh("corner")[1]
     bed = np.where((yc > 100.0) & (yc < 150.0), 20.0, 0.0)
-    parts = [Part(0.0, 75.0, Absorbing()), Part(175.0, 250.0, Absorbing())]
+    parts = [BoundarySegment(0.0, 75.0, Absorbing()), BoundarySegment(175.0, 250.0, Absorbing())]
     surface = np.where(y < 125.0, 4.0, 6.0)
     model = model_of(kind, Boundaries(west=parts), bed, depth=None, surface_elevation=surface)
     before = model.field("surface_elevation")

@@ -81,8 +81,8 @@ def test_what_an_inflow_refuses():
         eagre.ShallowWater(grid, 0.0, depth=0.3, boundaries=eagre.Boundaries(west=eagre.Inflow(0.6, 0.0)))
     with pytest.raises(InputError, match=r"(?s)Inflow on the west side of shallow-water-adi.*west = Discharge\(\.\.\)"):
         eagre.ShallowWaterADI(grid, 0.0, 1.0, depth=0.3, boundaries=eagre.Boundaries(west=eagre.Inflow(9.0, 0.3)))
-    inside = eagre.Boundaries(inside=[eagre.boundaries.Line([(2.0, 1.0)], eagre.Inflow(9.0, 0.3))])
-    with pytest.raises(InputError, match="Inflow on inside 1"):
+    inside = eagre.Boundaries(internal=[eagre.boundaries.InternalLine([(2.0, 1.0)], eagre.Inflow(9.0, 0.3))])
+    with pytest.raises(InputError, match="Inflow on internal 1"):
         eagre.ShallowWater(grid, 0.0, depth=0.3, boundaries=inside)
 
 

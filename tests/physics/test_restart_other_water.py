@@ -56,8 +56,8 @@ def test_land_that_comes_or_goes_is_another_bed():
     land = np.zeros(LAKE.shape, bool)
     land[4, 4] = True
     with pytest.raises(InputError, match="part of rows that is land of 0 at point 4"):
-        implicit(land=land).restore(implicit().state())
-    implicit(land=land).restore(implicit(land=land).state())
+        implicit(land_mask=land).restore(implicit().state())
+    implicit(land_mask=land).restore(implicit(land_mask=land).state())
 
 
 def test_gyres_of_another_deformation_radius_are_refused():

@@ -19,7 +19,7 @@ GRID = eagre.Grid(12, 9, 10.0, 10.0)
 BED = np.random.default_rng(1).uniform(-1.5, 0.2, GRID.shape_of("corner"))
 WATER = {"surface_elevation": np.where(GRID.mesh()[0] < 60.0, 1.0, 0.0), "device": "cpu"}
 MODELS = {
-    "shallow-water": lambda: eagre.ShallowWater(GRID, BED, fixed_time_step=0.2, **WATER),
+    "shallow-water": lambda: eagre.ShallowWater(GRID, BED, time_step=0.2, **WATER),
     "shallow-water-adi": lambda: eagre.ShallowWaterADI(GRID, BED, 1.0, **WATER),
     "barotropic": lambda: eagre.BarotropicVorticity.double_gyre(9, reynolds=1.6, time_step=2e-6, device="cpu"),
 }

@@ -139,6 +139,6 @@ def test_the_part_that_is_live_counts_water_sides_and_rain():
     def live(**options):
         return eagre.ShallowWater(grid, 0.0, depth=depth, device="cpu", **options).setup.live
 
-    assert live() == pytest.approx(0.2) and live(early_exit="off") == pytest.approx(0.2)
+    assert live() == pytest.approx(0.2) and live(active_tiles="off") == pytest.approx(0.2)
     assert live(boundaries=eagre.Boundaries(north=eagre.Stage(0.5))) == pytest.approx(0.25)
     assert live(sources=[eagre.Rain(1e-5)]) == live(wet_dry="kurganov-petrova") == 1.0

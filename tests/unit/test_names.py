@@ -22,6 +22,14 @@ def test_nearest_needs_likeness_and_takes_capitals_and_dashes_for_small_ones():
     assert did_you_mean("zzz", ["nx"]) == ""
 
 
+def test_a_name_that_differs_by_leading_words_only_is_the_nearest():
+    assert nearest("theta", ["minmod_theta", "gravity"]) == "minmod_theta"
+    assert nearest("fixed_time_step", ["time_step_control", "max_time_step", "time_step"]) == "time_step"
+    assert nearest("fixed-Time-Step", ["time_step"]) == "time_step"
+    assert nearest("time_step", ["max_time_step", "min_time_step", "time_steps"]) == "time_steps"
+    assert nearest("a_dx", ["dx", "a_dy"]) == "a_dy"
+
+
 @pytest.mark.parametrize(
     ("name", "known", "expected"),
     [

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.boundaries.base import Condition
-from eagre.boundaries.sides import SIDES, Boundaries, Part
+from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment
 from eagre.boundaries.stage import Stage
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
@@ -53,7 +53,7 @@ def with_static_level(
     return replace(boundaries, **{side: _raised(getattr(boundaries, side), side, rises) for side in SIDES})
 
 
-def _stages(given: Condition | Sequence[Part], side: str, grid: Grid) -> dict[int, np.ndarray]:
+def _stages(given: Condition | Sequence[BoundarySegment], side: str, grid: Grid) -> dict[int, np.ndarray]:
     """Cells along a side of each part that is a stage."""
     centres = grid.y if side in ("west", "east") else grid.x
     if isinstance(given, Condition):
@@ -80,8 +80,8 @@ def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarra
 
 
 def _raised(
-    given: Condition | Sequence[Part], side: str, rises: dict[tuple[str, int], Series]
-) -> Condition | Sequence[Part]:
+    given: Condition | Sequence[BoundarySegment], side: str, rises: dict[tuple[str, int], Series]
+) -> Condition | Sequence[BoundarySegment]:
     if isinstance(given, Condition):
         return _on_top(given, rises[side, 0]) if (side, 0) in rises else given
     return [

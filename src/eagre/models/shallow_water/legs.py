@@ -161,7 +161,7 @@ class Legs:
     @property
     def _attempts(self) -> float:
         """Tries a step; an exact time step is found by a first one."""
-        return 2.0 if self.setup.time_step == "exact" else 1.0
+        return 2.0 if self.setup.time_step_control == "exact" else 1.0
 
     def _rounds(self, steps: float) -> int:
         """Rounds for so many steps."""

@@ -109,7 +109,7 @@ class March:
     def _active_tiles(self) -> ActiveTiles | None:
         """The list of tiles that a step can change, if it may come to be used."""
         setup, device = self.engine.setup, self.engine.device
-        if setup.early_exit == "off":
+        if setup.active_tiles == "off":
             return None
         if device.kind == "cpu":
             return ActiveTiles(setup, device, *self._tile)
