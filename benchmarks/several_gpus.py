@@ -50,7 +50,7 @@ class Gyre:
         grid = Grid.from_points(nx, ny, np.pi, h * (ny - 1))
         curl = np.repeat(-1.36e5 * np.sin(2.0 * np.pi * grid.y / grid.y[-1])[:, None], nx, axis=1)
         self.model = BarotropicVorticity(
-            grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_curl=curl, device=device,
+            grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_forcing=curl, device=device,
             precision=precision,
         )  # fmt: skip
         self.device, self.bytes = self.model.device, self.model.bytes_per_step

@@ -122,13 +122,14 @@ BAROTROPIC = {
 } | {
     "reference kernels": {"kernels": "reference", "all_terms": True},
     "ab3, arakawa, free slip, explicit": {
-        "scheme": "ab3", "jacobian": "arakawa", "walls": "free-slip", "viscous": "explicit", "basin": "box",
+        "scheme": "ab3", "jacobian": "arakawa", "walls": "free-slip", "viscosity_scheme": "explicit", "basin": "box",
     },
     "averages": {"time_statistics": TimeStatistics(mean=("streamfunction",), variance=("streamfunction",))},
     "tracer": {"tracer": np.abs(POINTS), "tracer_diffusivity": 0.01},
     "two layers, no slip": {"all_terms": True, "walls": "no-slip"},
     "relative vorticity": {
-        "layers": Layers(3.0, 1.0), "potential_vorticity": None, "vorticity": POINTS, "vorticity_lower": POINTS[::-1],
+        "layers": Layers(3.0, 1.0), "potential_vorticity": None, "relative_vorticity": POINTS,
+        "relative_vorticity_lower": POINTS[::-1],
     },
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ def small(kind, precision="double"):
     options = {"device": "cpu", "precision": precision}
     if kind == "barotropic":
         grid = eagre.Grid.from_points(12, 10, 3.0, 2.0)
-        return eagre.BarotropicVorticity(grid, time_step=0.01, wind_curl=np.sin(grid.mesh()[1]), **options)
+        return eagre.BarotropicVorticity(grid, time_step=0.01, wind_forcing=np.sin(grid.mesh()[1]), **options)
     if kind == "potential-waves":
         grid = eagre.Grid.from_points(12, 10, 1.1, 0.9)
         hump = 0.02 * np.cos(np.pi * grid.x / 1.1) * np.cos(np.pi * grid.y / 0.9)[:, None]

@@ -187,7 +187,7 @@ def test_transport_follows_the_seasons_of_the_wind(tmp_path):
     output, printed = run_case("gyre_seasons", tmp_path, nx="65")
     assert "the wind changes with time" in printed
     gauges = read_gauges(output / "gauges.csv")
-    time, curl, psi = (gauges[name] for name in ("time", "south wind_curl", "south streamfunction"))
+    time, curl, psi = (gauges[name] for name in ("time", "south wind_forcing", "south streamfunction"))
     days = 86400.0 * np.arange(731)
     factor = np.interp(time, days, 1.0 + 0.5 * np.cos(2.0 * np.pi * days / 3.15576e7))
     np.testing.assert_allclose(curl / curl[0], factor / 1.5, rtol=1e-5)

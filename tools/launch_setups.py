@@ -109,8 +109,8 @@ def gyre(device: Any, *, nx: int, ny: int, given: dict[str, Any], all_terms: boo
             "particles": [[0.5, 0.5], [1.0, 2.0]], **given,
         }  # fmt: skip
     return eagre.BarotropicVorticity(
-        grid, time_step=1e-4 if nx < 500 else 1e-5, beta=3.0, viscosity=0.02, wind_curl=curl, potential_vorticity=zeta,
-        bottom_friction=0.1, device=device, **given,
+        grid, time_step=1e-4 if nx < 500 else 1e-5, beta=3.0, viscosity=0.02, wind_forcing=curl,
+        potential_vorticity=zeta, bottom_friction=0.1, device=device, **given,
     )  # fmt: skip
 
 
@@ -141,12 +141,12 @@ GYRES: dict[str, dict[str, Any]] = {
     "ab2": {"given": {"scheme": "ab2", "jacobian": "advective"}},
     "no-slip": {"given": {"walls": "no-slip"}},
     "thom": {"given": {"walls": "no-slip-thom"}},
-    "implicit": {"given": {"viscous": "implicit"}},
+    "implicit": {"given": {"viscosity_scheme": "implicit"}},
     "reduced gravity": {"given": {"deformation_radius": 0.4}},
     "all terms": {"all_terms": True},
     "channel": {"given": {"basin": "channel"}, "all_terms": True},
     "periodic": {"given": {"basin": "periodic"}},
-    "compensated": {"given": {"compensated": True}},
+    "compensated": {"given": {"compensated_summation": True}},
 }
 
 

@@ -72,7 +72,7 @@ PARTS = (
     Part("What drives air", "For `forcing` of `AnelasticFlow`.", f"{AIR}.forcing", ("Forcing", "Nudging"), True),
     Part("Ground under air", "For `surface` of `AnelasticFlow`.", f"{AIR}.surface", ("Surface",), True),
     Part("Closure of air", "For `closure` of `AnelasticFlow`.", f"{AIR}.closure", ("Smagorinsky",), True),
-    Part("Wind over an ocean", "For `wind_curl`.", "eagre.models.barotropic.inputs", ("curl_of_stress",)),
+    Part("Wind over an ocean", "For `wind_forcing`.", "eagre.models.barotropic.inputs", ("curl_of_stress",)),
     Part("Cyclones", "[How to](../how-to/weather.md).", "eagre.cyclone", ("Track", "cyclone_fields", "holland"), True),
     Part("Tides", "[How to](../how-to/boundaries.md#tides).", "eagre.tides", ("speed", "argument", "heights"), True),
     Part("Waves", "Usable without a model; [how to](../how-to/waves.md).", "eagre.waves"),

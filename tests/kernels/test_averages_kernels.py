@@ -63,7 +63,7 @@ def test_a_million_steps_in_single_precision():
 WATER = TimeStatistics(
     ["surface_elevation", "velocity", "discharge"], ["speed"], [("depth", "velocity_x")], maximum=["speed"]
 )
-GYRE = TimeStatistics(["streamfunction", "vorticity", "speed"], ["velocity"], minimum=["vorticity"])
+GYRE = TimeStatistics(["streamfunction", "relative_vorticity", "speed"], ["velocity"], minimum=["relative_vorticity"])
 WAVES = TimeStatistics(["surface_elevation", "velocity_x", "velocity_z"], maximum=["surface_elevation"])
 
 

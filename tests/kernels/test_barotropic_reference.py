@@ -19,7 +19,7 @@ def assert_reference_is_fast(device, steps, **options):
         model.advance(steps * model.time_step)
     assert ours.steps == steps and ours._engine.kernels.name == "reference"
     # 1 - delta of `column_table` loses four digits where the screening, here 2 / (dt A), is that of implicit viscosity.
-    tolerance = 1e-10 if "viscous" in options else TOLERANCE[options.get("precision", "double")]
+    tolerance = 1e-10 if "viscosity_scheme" in options else TOLERANCE[options.get("precision", "double")]
     assert_same_states(ours, theirs, tolerance)
 
 
@@ -57,7 +57,9 @@ def test_what_runs_is_said():
     assert told["fast"] == ("fast", []) and told["reference"][0] == "reference"
     assert "plain cells" in told["reference"][1][0] and 'kernels = "reference"' in told["reference"][1][0]
     kept = model_on("cpu", 17, 14, **CASES["compensated"])
-    assert kept.settings()["kernels"] == "fast; update: reference" and "compensated = true" in kept.notes[-1]
+    assert (
+        kept.settings()["kernels"] == "fast; update: reference" and "compensated_summation = true" in kept.notes[-1]
+    )
     with pytest.raises(InputError, match='kernels = "fast"'):
         model_on("cpu", 17, 14, kernels="fastest")
     with pytest.raises(InputError, match="kernels"):

@@ -14,14 +14,16 @@ from oracle.averages import extremes_of, moments_of
 from physics.test_maps import dam_break, flood
 
 GYRE = eagre.TimeStatistics(
-    ["streamfunction", "velocity", "speed", "vorticity"], ["velocity"], [("velocity_x", "velocity_y")], start=0.014,
-    maximum=["speed"], minimum=["streamfunction"],
+    ["streamfunction", "velocity", "speed", "relative_vorticity"], ["velocity"], [("velocity_x", "velocity_y")],
+    start=0.014, maximum=["speed"], minimum=["streamfunction"],
 )  # fmt: skip
-FROM_THE_START = eagre.TimeStatistics(maximum=["speed", "vorticity"], minimum=["speed"], time_of_maximum=["vorticity"])
+FROM_THE_START = eagre.TimeStatistics(
+    maximum=["speed", "relative_vorticity"], minimum=["speed"], time_of_maximum=["relative_vorticity"]
+)
 TWO_LAYERS = eagre.TimeStatistics(
     [
-        "streamfunction_lower", "vorticity", "vorticity_lower", "potential_vorticity", "potential_vorticity_lower",
-        "tracer", "velocity",
+        "streamfunction_lower", "relative_vorticity", "relative_vorticity_lower", "potential_vorticity",
+        "potential_vorticity_lower", "tracer", "velocity",
     ]
 )  # fmt: skip
 
@@ -94,23 +96,23 @@ def assert_times(found, times, values, start, tolerance):
 def test_vorticity_of_a_gyre_of_reduced_gravity_is_the_relative_one():
     """q + psi / R^2, of which a model keeps q."""
     model = gyre(deformation_radius=0.5)
-    names = ["streamfunction", "velocity_x", "velocity_y", "speed", "vorticity"]
+    names = ["streamfunction", "velocity_x", "velocity_y", "speed", "relative_vorticity"]
     assert_right(model, GYRE, *followed(model, names, 9), 1e-12)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_averages_of_a_gyre_are_those_of_every_step(precision):
     model = gyre(precision)
-    times, fields = followed(model, ["streamfunction", "velocity_x", "velocity_y", "speed", "vorticity"], 9)
+    times, fields = followed(model, ["streamfunction", "velocity_x", "velocity_y", "speed", "relative_vorticity"], 9)
     assert_right(model, GYRE, times, fields, 1e-12 if precision == "double" else 2e-6)
 
 
 def test_extremes_of_a_gyre_include_the_first_instant():
     """Noise fades: what was largest at most points was so at the start, which no step led to."""
     model = gyre(time_statistics=FROM_THE_START)
-    times, fields = followed(model, ["speed", "vorticity"], 4)
+    times, fields = followed(model, ["speed", "relative_vorticity"], 4)
     assert_right(model, FROM_THE_START, times, fields, 1e-12)
-    found = model.maps.sample()["time_of_max_vorticity"]
+    found = model.maps.sample()["time_of_max_relative_vorticity"]
     assert 0.1 < np.mean(found == 0.0) < 0.9
     again = gyre(time_statistics=FROM_THE_START)
     again.restore(model.state())
@@ -121,7 +123,7 @@ def test_extremes_of_a_gyre_include_the_first_instant():
 def test_averages_of_layers_and_a_tracer(basin):
     model = gyre(time_statistics=TWO_LAYERS, all_terms=True, basin=basin)
     names = ["streamfunction_lower", "tracer", "velocity_x", "velocity_y"]
-    names += ["vorticity", "vorticity_lower", "potential_vorticity", "potential_vorticity_lower"]
+    names += ["relative_vorticity", "relative_vorticity_lower", "potential_vorticity", "potential_vorticity_lower"]
     assert_right(model, TWO_LAYERS, *followed(model, names, 4), 1e-12)
 
 
@@ -215,7 +217,7 @@ def test_averages_leave_the_run_as_it_is_and_other_averages_begin_anew():
     plain, model, other = gyre(time_statistics=None), gyre(), gyre(time_statistics=eagre.TimeStatistics(["speed"]))
     for one in (plain, model):
         one.advance(0.02)
-    np.testing.assert_array_equal(plain.field("vorticity"), model.field("vorticity"))
+    np.testing.assert_array_equal(plain.field("relative_vorticity"), model.field("relative_vorticity"))
     assert plain.maps is None and "maps_averages" not in plain.state()
     other.restore(model.state())
     assert np.isnan(other.maps.sample()["mean_speed"]).all()

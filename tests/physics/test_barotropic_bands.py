@@ -148,7 +148,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     ("options", "words"),
     [
         ({"basin": "channel"}, 'basin = "channel"'),
-        ({"viscous": "implicit"}, "implicit"),
+        ({"viscosity_scheme": "implicit"}, "implicit"),
         ({"biharmonic_viscosity": 1e-9}, "biharmonic_viscosity"),
         ({"particles": [[0.5, 0.5]]}, "particles"),
         ({"device": ["cpu"] * 10}, "up to 9"),

@@ -27,7 +27,7 @@ FRICTION = {
 def test_friction(options, monkeypatch):
     grid = Grid.from_points(13, 10, 2.0, 1.0)
     noise = 1e-9 * np.random.default_rng(0).standard_normal(grid.shape)
-    options = {**options, **COMMON, "vorticity": noise}
+    options = {**options, **COMMON, "relative_vorticity": noise}
     limit = friction_limit(BarotropicVorticity(grid, time_step=1e-9, **options).setup)
     with pytest.raises(InputError, match=rf"up to {limit:.4g}"):
         BarotropicVorticity(grid, time_step=1.001 * limit, **options)
@@ -86,7 +86,7 @@ def gravest_mode(time_step, **options):
         np.pi * x
     )
     swing = -1e-9 * swing * np.sin(np.pi * y)
-    return BarotropicVorticity(grid, time_step=time_step, beta=5.0, vorticity=swing, **options, **COMMON)
+    return BarotropicVorticity(grid, time_step=time_step, beta=5.0, relative_vorticity=swing, **options, **COMMON)
 
 
 FREQUENCY = 5.0 / (2.0 * np.sqrt(2.0) * np.pi)

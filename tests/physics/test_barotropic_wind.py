@@ -22,7 +22,7 @@ GUST = Series(np.array([0.0, 0.033, 0.05, 0.2]), np.array([0.0, 2.0, -1.0, 4.0])
 
 def blown(factor=GUST, **options):
     options = {"device": "cpu", "precision": "double", "time_step": STEP, **options}
-    return BarotropicVorticity(GRID, wind_curl=varying_curl(SHAPE, factor), **options)
+    return BarotropicVorticity(GRID, wind_forcing=varying_curl(SHAPE, factor), **options)
 
 
 def summed(scheme, count):
@@ -43,7 +43,9 @@ def test_vorticity_is_the_sum_of_the_gusts(scheme, precision, tolerance, device)
     for end in (0.07, 0.2):
         model.advance(end)
         expected = summed(scheme, model.steps) * SHAPE
-        np.testing.assert_allclose(model.field("vorticity"), expected, rtol=0, atol=tolerance * np.abs(expected).max())
+        np.testing.assert_allclose(
+            model.field("relative_vorticity"), expected, rtol=0, atol=tolerance * np.abs(expected).max()
+        )
 
 
 def test_a_wind_that_grows_evenly_is_integrated_exactly():
@@ -51,14 +53,14 @@ def test_a_wind_that_grows_evenly_is_integrated_exactly():
     model = blown(Series(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "growing"), scheme="ab2")
     model.advance(0.5)
     missing = 0.5 * STEP**2  # of the first step alone
-    np.testing.assert_allclose(model.field("vorticity"), (0.5 * 0.5**2 - missing) * SHAPE, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(model.field("relative_vorticity"), (0.5 * 0.5**2 - missing) * SHAPE, rtol=0, atol=1e-15)
 
 
 def test_a_run_that_begins_later_meets_the_same_gusts():
     later = Series(GUST.times + 64.0, GUST.values, "a later gust")
     model = blown(later, start_time=64.0)
     model.advance(64.2)
-    np.testing.assert_allclose(model.field("vorticity"), summed("ab3", 20) * SHAPE, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.field("relative_vorticity"), summed("ab3", 20) * SHAPE, rtol=0, atol=1e-12)
 
 
 def test_what_the_wind_is_now_is_told():
@@ -66,12 +68,12 @@ def test_what_the_wind_is_now_is_told():
     for end in (0.03, 0.05, 0.12, 0.2):
         model.advance(end)
         gust = GUST(model.time)
-        np.testing.assert_allclose(model.field("wind_curl"), gust * SHAPE, atol=1e-14)
+        np.testing.assert_allclose(model.field("wind_forcing"), gust * SHAPE, atol=1e-14)
         psi = model.field("streamfunction")
         fed = -(psi * gust * SHAPE)[1:-1, 1:-1].sum() * GRID.cell_area
         assert model.energy_budget()["wind"] == pytest.approx(fed, rel=1e-12)
-    assert not model.variables["wind_curl"].static
-    assert BarotropicVorticity.double_gyre(9, time_step=1e-6, device="cpu").variables["wind_curl"].static
+    assert not model.variables["wind_forcing"].static
+    assert BarotropicVorticity.double_gyre(9, time_step=1e-6, device="cpu").variables["wind_forcing"].static
 
 
 @pytest.mark.parametrize("cut_at", [0.02, 0.04, 0.05, 0.11])
@@ -88,7 +90,7 @@ def test_a_wind_whose_records_are_equal_changes_no_bit(name):
     ours, theirs = (model_on("cpu", factor=factor, **options) for factor in (still, None))
     for model in (ours, theirs):
         model.advance(8e-4)
-    assert np.abs(theirs.field("wind_curl")).max() > 1.0
+    assert np.abs(theirs.field("wind_forcing")).max() > 1.0
     for key, value in theirs.state().items():
         np.testing.assert_array_equal(ours.state()[key], value, err_msg=key)
 
@@ -133,7 +135,8 @@ def test_stress_of_a_wind():
     [
         (lambda: blown().advance(0.21), "a gust from 0 s to 0.2 s for a run from 0 s to 0.21 s"),
         (lambda: blown(start_time=-0.1), "a gust from 0 s"),
-        (lambda: BarotropicVorticity(GRID, time_step=STEP, wind_curl=varying_curl(SHAPE[1:], GUST)), r"\(14, 17\) p"),
+        (lambda: BarotropicVorticity(GRID, time_step=STEP, wind_forcing=varying_curl(SHAPE[1:], GUST)),
+         r"\(14, 17\) p"),
         (lambda: moving_curl(*stresses(nx=17), GRID, 1.0), r"\(13, 16\) cells between the points"),
         (lambda: moving_curl(stresses()[0], stresses((0.0, 2.0))[1], GRID, 1.0), "the same instants"),
         (lambda: moving_curl(*stresses(ny=600), Grid.from_points(17, 601, 3.0, 9.0), 1.0).record(0), "x at t = 0 s"),

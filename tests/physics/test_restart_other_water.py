@@ -24,7 +24,9 @@ def implicit(bed=SHORE, **options):
 
 
 def gyre(**options):
-    return BarotropicVorticity(GYRE, time_step=1e-3, viscosity=0.02, beta=3.0, vorticity=4.0 * SPIN, **ON, **options)
+    return BarotropicVorticity(
+        GYRE, time_step=1e-3, viscosity=0.02, beta=3.0, relative_vorticity=4.0 * SPIN, **ON, **options
+    )
 
 
 def flume(depth=0.3, **options):

@@ -65,7 +65,7 @@ class Band:
 
     def _screening(self, layer: int) -> float:
         """Of what is solved in the place of a layer: with two layers their modes."""
-        return self.setup.screening if self.setup.layers is None else self.setup.layers.screening(layer)
+        return self.setup.screening if self.setup.layers is None else self.setup.layers.inverse_radius_squared(layer)
 
     def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
         grid, inversion = self.setup.grid, self._inversion
@@ -270,7 +270,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     """Refuse what is not there for several devices."""
     without = {
         f'basin = "{setup.basin}"': setup.basin != "box",
-        'viscous = "implicit"': setup.implicit,
+        'viscosity_scheme = "implicit"': setup.implicit,
         'kernels = "reference"': setup.kernels == "reference",
         "biharmonic_viscosity": setup.biharmonic > 0.0,
         "particles": setup.particles > 0,

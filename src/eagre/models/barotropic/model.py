@@ -68,7 +68,7 @@ class BarotropicVorticity(BaseModel):
     time_step : float, s
     beta : float, 1 / (m s)
         Northward gradient of the Coriolis parameter.
-    wind_curl : float, (ny, nx) array or TimeVaryingField, 1 / s2
+    wind_forcing : float, (ny, nx) array or TimeVaryingField, 1 / s2
         curl(tau) / (rho D), the source of vorticity; one over time (`wind.moving_curl`) is linear between its records
         and taken where a step begins.
     viscosity : float, m2 / s
@@ -91,11 +91,11 @@ class BarotropicVorticity(BaseModel):
         Arakawa's, which conserves energy and enstrophy; the plain one is Bleichrodt's (2011).
     scheme : {"ab3", "ab2"}
         Adams-Bashforth; the first steps have as many terms as there is history.
-    viscous : {"explicit", "implicit"}
+    viscosity_scheme : {"explicit", "implicit"}
         Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
-    compensated : bool
+    compensated_summation : bool
         Keep what each step loses to rounding and add it to the next, for very small steps in single precision.
-    vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
+    relative_vorticity, relative_vorticity_lower : float or (ny, nx) array, 1 / s
         Initial relative vorticity Lap psi of the (upper) and the lower layer; the flow is at rest if not given.
     potential_vorticity, potential_vorticity_lower : float or (ny, nx) array, 1 / s
         Alternative to the relative vorticity: q = Lap psi - psi / R^2, or q of `Layers`, without beta y and topography.
@@ -146,7 +146,7 @@ class BarotropicVorticity(BaseModel):
         *,
         time_step: float,
         beta: float = 0.0,
-        wind_curl: Any = 0.0,
+        wind_forcing: Any = 0.0,
         viscosity: float = 0.0,
         biharmonic_viscosity: float = 0.0,
         bottom_friction: float = 0.0,
@@ -157,10 +157,10 @@ class BarotropicVorticity(BaseModel):
         walls: str = "free-slip",
         jacobian: str = "arakawa",
         scheme: str = "ab3",
-        viscous: str = "explicit",
-        compensated: bool = False,
-        vorticity: Any = None,
-        vorticity_lower: Any = None,
+        viscosity_scheme: str = "explicit",
+        compensated_summation: bool = False,
+        relative_vorticity: Any = None,
+        relative_vorticity_lower: Any = None,
         potential_vorticity: Any = None,
         potential_vorticity_lower: Any = None,
         tracer: Any = None,
@@ -175,9 +175,9 @@ class BarotropicVorticity(BaseModel):
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
-        more = layers is not None, tracer is not None
-        asked = asked_of(time_statistics, {one.name: one for one in fields_of(*more)}, possible(*more))
-        check_memory(grid, self.device, precision, 1 + more[0], words_of(asked, precision) + words_of_wind(wind_curl))
+        has = layers is not None, tracer is not None
+        asked = asked_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
+        check_memory(grid, self.device, precision, 1 + has[0], words_of(asked, precision) + words_of_wind(wind_forcing))
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -190,9 +190,9 @@ class BarotropicVorticity(BaseModel):
             biharmonic=checked_number("biharmonic_viscosity", biharmonic_viscosity),
             friction=checked_number("bottom_friction", bottom_friction),
             screening=screening_of(deformation_radius),
-            implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
-            compensated=bool(compensated),
-            **checked_curl(wind_curl, grid, float(start_time)),
+            implicit=one_of("viscosity_scheme", viscosity_scheme, ("explicit", "implicit")) == "implicit",
+            compensated_summation=bool(compensated_summation),
+            **checked_curl(wind_forcing, grid, float(start_time)),
             topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers and of_type("layers", layers, Layers, "Layers(upper=4e-10, lower=1e-10)"),
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
@@ -202,8 +202,8 @@ class BarotropicVorticity(BaseModel):
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
-        relative, potential = (vorticity, vorticity_lower), (potential_vorticity, potential_vorticity_lower)
-        start = initial_vorticity(self.setup, relative, potential)
+        relative = relative_vorticity, relative_vorticity_lower
+        start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
         self._engine = engine_for(self.setup, self.device, precision)
         self._engine.set_state(
             start,
@@ -246,7 +246,7 @@ class BarotropicVorticity(BaseModel):
             beta=beta,
             viscosity=1.0 / reynolds,
             bottom_friction=mu,
-            wind_curl=curl,
+            wind_forcing=curl,
             **options,
         )
 

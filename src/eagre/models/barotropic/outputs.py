@@ -18,7 +18,7 @@ from eagre.models.barotropic.stability import step_note
 
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
-    Variable("vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
+    Variable("relative_vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
     Variable("potential_vorticity", "s-1", "potential vorticity without beta y and topography"),
     Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
     Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
@@ -26,13 +26,13 @@ ALWAYS = (
 )
 LOWER = (
     Variable("streamfunction_lower", "m2 s-1", "streamfunction of the lower layer"),
-    Variable("vorticity_lower", "s-1", "relative vorticity of the lower layer"),
+    Variable("relative_vorticity_lower", "s-1", "relative vorticity of the lower layer"),
     Variable(
         "potential_vorticity_lower", "s-1", "potential vorticity of the lower layer without beta y and topography"
     ),
 )
 TRACER = Variable("tracer", "1", "concentration of a passive tracer")
-WIND = Variable("wind_curl", "s-2", "curl of the wind stress over density and depth", static=True)
+WIND = Variable("wind_forcing", "s-2", "curl of the wind stress over density and depth", static=True)
 
 
 def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variable, ...]:
@@ -43,7 +43,7 @@ def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variabl
 def field_of(engine: Any, name: str, time: float) -> np.ndarray:
     """Host copy of a field at the points, (ny, nx), now, at `time`, s; `name` is one of `fields_of`."""
     setup = engine.setup
-    if name == "wind_curl":
+    if name == "wind_forcing":
         return setup.curl_at(time).astype(engine.real)
     if name == "tracer":
         return engine.points("tracer")
@@ -52,7 +52,7 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
         return engine.points("psi", layer)
     if name.startswith("potential_vorticity"):
         return engine.points("q", layer)
-    if name.startswith("vorticity"):
+    if name.startswith("relative_vorticity"):
         psi, q = ([engine.points(field, k) for k in range(engine.count)] for field in ("psi", "q"))
         return relative_vorticity(setup, layer, psi, q)
     psi = engine.padded("psi")
@@ -114,8 +114,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "biharmonic_viscosity": setup.biharmonic,
         "bottom_friction": setup.friction,
         "screening": setup.screening,
-        "viscous": "implicit" if setup.implicit else "explicit",
-        "compensated": int(setup.compensated),
+        "viscosity_scheme": "implicit" if setup.implicit else "explicit",
+        "compensated_summation": int(setup.compensated_summation),
         "layers": 2 if setup.layers else 1,
     }
     if setup.beta != 0.0 and setup.viscosity > 0.0:

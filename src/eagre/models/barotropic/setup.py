@@ -29,7 +29,7 @@ class Setup:
     friction: float
     screening: float
     implicit: bool
-    compensated: bool  # rounding of each step is kept and added to the next
+    compensated_summation: bool  # rounding of each step is kept and added to the next
     curl: np.ndarray  # of the wind; of one that moves, at the start
     topography: np.ndarray | None  # f0 b / D, as a vorticity
     layers: Layers | None
@@ -48,7 +48,7 @@ class Setup:
     @property
     def deformation_radius(self) -> float:
         """Deformation radius, m; with two layers, of the baroclinic mode; infinite for a rigid lid."""
-        screening = self.screening if self.layers is None else self.layers.screening(1)
+        screening = self.screening if self.layers is None else self.layers.inverse_radius_squared(1)
         return screening**-0.5 if screening > 0.0 else np.inf
 
     @property

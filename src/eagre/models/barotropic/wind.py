@@ -100,17 +100,17 @@ def between_points(grid: Grid) -> Grid:
 
 
 def words_of_wind(value: Any) -> int:
-    """Maps that a run has of a `wind_curl` beside the one of a constant wind: two records."""
+    """Maps that a run has of a `wind_forcing` beside the one of a constant wind: two records."""
     return 2 if isinstance(value, TimeVaryingField) else 0
 
 
 def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
-    """Of a `wind_curl`, for `Setup`: values at the points, those at `time`, s, of one that moves, and what moves."""
+    """Of a `wind_forcing`, for `Setup`: values at the points, those at `time`, s, of one that moves, and what moves."""
     if not isinstance(value, TimeVaryingField):
-        return {"curl": field_at_points("wind_curl", value, grid)}
+        return {"curl": field_at_points("wind_forcing", value, grid)}
     if value.nodes.shape != grid.shape:
         raise InputError(
-            f"wind_curl on {value.nodes.shape} nodes", allowed=f"a node at each of the {grid.shape} points",
+            f"wind_forcing on {value.nodes.shape} nodes", allowed=f"a node at each of the {grid.shape} points",
             fix="nodes = NodeGrid(grid.ny - 1, grid.nx - 1)",
         )  # fmt: skip
     value.instants.hats[0].covers(time, time)
@@ -147,7 +147,7 @@ def moving_curl(
     Returns
     -------
     TimeVaryingField
-        At the points, 1 / s2; the `wind_curl` of the model.
+        At the points, 1 / s2; the `wind_forcing` of the model.
 
     Raises
     ------

@@ -113,7 +113,7 @@ class WindSection(Section):
         return self
 
     def make(self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, at: At) -> Any:
-        """The model's `wind_curl` for a run to `end`, s: a number or map, or what changes with time."""
+        """The model's `wind_forcing` for a run to `end`, s: a number or map, or what changes with time."""
         from eagre.models.barotropic.wind import moving_curl, varying_curl
 
         if self.depth is not None:
