@@ -58,7 +58,10 @@ PARTS = (
         (*sorted(TERMS), "MovingField", "Instants", "Nodes"), brief=True,
     ),
     Part("Gyres", "In SI units for the nondimensional numbers; for `layers`.", "eagre", ("DoubleGyre", "Layers")),
-    Part("Sides of waves", "For `zones`, `paddles` and `sponges`.", "eagre", ("Zone", "Paddle", "SpongeLayer"), True),
+    Part(
+        "Sides of waves", "For `relaxation_zones`, `wavemakers` and `sponges`.", "eagre",
+        ("RelaxationZone", "Wavemaker", "SpongeLayer"), brief=True,
+    ),
     Part("Maps", "For `maps` and `averages`; [how to](../how-to/maps.md).", "eagre", ("Maps", "Averages"), True),
     Part("Errors", "All are `EagreError`s.", "eagre", tuple(name for name in eagre.__all__ if name.endswith("Error"))),
     Part(
