@@ -35,7 +35,13 @@ def made(points: tuple[int, int, int], precision: str, order: int, device: Any) 
     wave = np.cos(x) * np.cos(y) + 0.3 * np.cos(0.5 * y)
     depth = 20.0 + 2.0 * np.cos(0.1 * x) * np.cos(0.1 * y)
     return PotentialWaves(
-        grid, depth, surface_elevation=0.4 * wave, order=order, layers=layers, device=device, precision=precision
+        grid,
+        depth,
+        surface_elevation=0.4 * wave,
+        order=order,
+        vertical_points=layers,
+        device=device,
+        precision=precision,
     )
 
 

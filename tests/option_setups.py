@@ -28,13 +28,13 @@ from eagre import (
     Maps,
     NormalDepth,
     Outflow,
-    Paddle,
     PotentialWaves,
     Series,
     SpongeLayer,
     Stage,
     TimeStatistics,
     Wall,
+    Wavemaker,
 )
 from eagre.models.anelastic.atmosphere import boussinesq
 
@@ -149,10 +149,10 @@ WAVES = {
     "modes, double corrections": ("torus", {"preconditioner": "modes", "correction_precision": "double"}),
     "single corrections": ("torus", {"correction_precision": "single", "multigrid": {"pre": 2}}),
     "linear": ("torus", {"linear": True, "time_step": 0.05, "gravity": 9.8}),
-    "order 2": ("torus", {"order": 2, "clustered": False, "tolerance": 1e-6}),
-    "order 4": ("torus", {"order": 4, "courant": 0.4}),
-    "order 6": ("basin", {"order": 6, "layers": 9}),
-    "order 8": ("torus", {"order": 8, "layers": 11}),
+    "order 2": ("torus", {"order": 2, "vertical_clustering": False, "tolerance": 1e-6}),
+    "order 4": ("torus", {"order": 4, "courant_number": 0.4}),
+    "order 6": ("basin", {"order": 6, "vertical_points": 9}),
+    "order 8": ("torus", {"order": 8, "vertical_points": 11}),
     "averages": ("basin", {"time_statistics": TimeStatistics(mean=("surface_elevation",))}),
 }  # fmt: skip
 
@@ -161,8 +161,8 @@ def paddle_tank(device, precision):
     """A piston in the west and a sponge in the east of a tank with a level bed."""
     grid = Grid.from_points(33, 9, 32.0, 8.0)
     return PotentialWaves(
-        grid, 2.0, paddles=[Paddle("west", velocity=PUSH)], sponges=[SpongeLayer("east", 10.0, 0.3)], order=4,
-        layers=6, device=device, precision=precision,
+        grid, 2.0, wavemakers=[Wavemaker("west", velocity=PUSH)], sponges=[SpongeLayer("east", 10.0, 0.3)], order=4,
+        vertical_points=6, device=device, precision=precision,
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def periodic_waves(axis, device, precision):
     x, y = 2.0 * np.pi * grid.x / 32.0, 2.0 * np.pi * grid.y[:, None] / 18.0
     wave = 0.1 * (np.cos(x) + 0.0 * y if axis == "x" else np.cos(y) + 0.0 * x)
     return PotentialWaves(
-        grid, 2.0, surface_elevation=wave, periodic=axis, order=4, layers=6, device=device, precision=precision
+        grid, 2.0, surface_elevation=wave, periodic=axis, order=4, vertical_points=6, device=device, precision=precision
     )
 
 

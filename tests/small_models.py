@@ -17,7 +17,7 @@ def small(kind, precision="double"):
     if kind == "potential-waves":
         grid = eagre.Grid.from_points(12, 10, 1.1, 0.9)
         hump = 0.02 * np.cos(np.pi * grid.x / 1.1) * np.cos(np.pi * grid.y / 0.9)[:, None]
-        return eagre.PotentialWaves(grid, 0.3, surface_elevation=hump, order=2, layers=4, **options)
+        return eagre.PotentialWaves(grid, 0.3, surface_elevation=hump, order=2, vertical_points=4, **options)
     if kind == "anelastic":
         grid = eagre.Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
         warm = 0.1 * np.cos(2 * np.pi * grid.x / 1200.0) * np.ones((6, 10, 1))

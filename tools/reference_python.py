@@ -58,7 +58,10 @@ PARTS = (
         (*sorted(TERMS), "TimeVaryingField", "RecordTimeAxis", "NodeGrid"), brief=True,
     ),
     Part("Gyres", "In SI units for the nondimensional numbers; for `layers`.", "eagre", ("DoubleGyre", "Layers")),
-    Part("Sides of waves", "For `zones`, `paddles` and `sponges`.", "eagre", ("Zone", "Paddle", "SpongeLayer"), True),
+    Part(
+        "Sides of waves", "For `relaxation_zones`, `wavemakers` and `sponges`.", "eagre",
+        ("RelaxationZone", "Wavemaker", "SpongeLayer"), brief=True,
+    ),
     Part(
         "Maps", "For `maps` and `time_statistics`; [how to](../how-to/maps.md).", "eagre",
         ("Maps", "TimeStatistics"), True,

@@ -30,7 +30,7 @@ def stepped(shape: tuple[int, int], layers: int, kinds: tuple[str, str]) -> None
     eta = np.broadcast_to(0.01 * np.cos(np.pi * grid.x), grid.shape)
     precision, correction = kinds
     model = PotentialWaves(
-        grid, 0.5, surface_elevation=eta, layers=layers, device="cpu", precision=precision,
+        grid, 0.5, surface_elevation=eta, vertical_points=layers, device="cpu", precision=precision,
         correction_precision=correction,
     )  # fmt: skip
     model.advance(1e9, max_steps=STEPS)

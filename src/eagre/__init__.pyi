@@ -36,9 +36,9 @@ from eagre.models.barotropic.layers import Layers as Layers
 from eagre.models.barotropic.model import BarotropicVorticity as BarotropicVorticity
 from eagre.models.barotropic.scales import DoubleGyre as DoubleGyre
 from eagre.models.potential_waves.model import PotentialWaves as PotentialWaves
-from eagre.models.potential_waves.sides import Paddle as Paddle
 from eagre.models.potential_waves.sides import SpongeLayer as SpongeLayer
-from eagre.models.potential_waves.zones import Zone as Zone
+from eagre.models.potential_waves.sides import Wavemaker as Wavemaker
+from eagre.models.potential_waves.zones import RelaxationZone as RelaxationZone
 from eagre.models.registry import load_case as load_case
 from eagre.models.shallow_water.model import ShallowWater as ShallowWater
 from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble as ShallowWaterADIEnsemble

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import BlowUpError, Grid, PotentialWaves, TimeStatistics, Zone
+from eagre import BlowUpError, Grid, PotentialWaves, RelaxationZone, TimeStatistics
 from eagre.backend.select import cuda_problem
 from eagre.cases.wave_tanks import TANKS
 from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea
@@ -24,11 +24,11 @@ def basin(device="cuda", precision="single"):
     grid = Grid.from_points(49, 33, 60.0, 40.0)
     depth = 8.0 - 5.0 * np.exp(-((grid.x - 35.0) ** 2 + (grid.y[:, None] - 20.0) ** 2) / 100.0)
     sea = Sea(Jonswap(0.6, 3.5), 8.0, spreading=CosineSpreading(s=15.0), count=50)
-    zones = [Zone("west", 15.0, 3.5, sea, ramp=3.5), Zone("east", 15.0, 3.5)]
+    zones = [RelaxationZone("west", 15.0, 3.5, sea, ramp=3.5), RelaxationZone("east", 15.0, 3.5)]
     return PotentialWaves(
         grid,
         depth,
-        zones=zones,
+        relaxation_zones=zones,
         device=device,
         precision=precision,
         breaking=True,

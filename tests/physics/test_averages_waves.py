@@ -68,7 +68,7 @@ def test_height_and_drift_of_regular_waves():
     asked = eagre.TimeStatistics(["velocity"], SURFACE)
     model = eagre.PotentialWaves(
         grid, 0.5, surface_elevation=start[0], surface_potential=start[1], periodic="x", device="cpu", order=4,
-        layers=6, precision="double", time_statistics=asked, time_step=wave.period / 32,
+        vertical_points=6, precision="double", time_statistics=asked, time_step=wave.period / 32,
     )  # fmt: skip
     model.advance(4.0 * wave.period)
     found = model.maps.sample()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre import BlowUpError, Grid, InputError, PotentialWaves, RelaxationZone, Series, SpongeLayer, Wavemaker
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.models.potential_waves.inlet import stroke_of_height
@@ -25,7 +25,7 @@ def basin(nx=13, ny=9, length_x=1.2, length_y=0.8, periodic="none", height=0.02,
     grid = Grid.from_points(nx, ny, length_x, length_y, periodic=wraps)
     x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (length_x, length_y), strict=True))
     depth = 0.3 + 0.05 * np.cos(x) * np.cos(y)
-    options = {"order": 4, "layers": 6, "device": "cpu", "precision": "double", **options}
+    options = {"order": 4, "vertical_points": 6, "device": "cpu", "precision": "double", **options}
     eta = height * (np.cos(x) + 0.5 * np.cos(y))
     return PotentialWaves(grid, depth, surface_elevation=eta, periodic=periodic, **options)
 
@@ -33,7 +33,7 @@ def basin(nx=13, ny=9, length_x=1.2, length_y=0.8, periodic="none", height=0.02,
 def flume(length=20.0, nx=161, **options):
     """Still water 0.45 m deep, one row of points."""
     grid = Grid.from_points(nx, 1, length, 1.0)
-    return PotentialWaves(grid, 0.45, **{"device": "cpu", "precision": "double", "layers": 7, **options})
+    return PotentialWaves(grid, 0.45, **{"device": "cpu", "precision": "double", "vertical_points": 7, **options})
 
 
 # -- time, looks and restarts ---------------------------------------------------------------------
@@ -46,7 +46,9 @@ def test_restart_bit_for_bit(precision):
     def make():
         wave = AiryWave(height=0.01, depth=0.3, period=1.0)
         return basin(
-            length_x=3.0, precision=precision, zones=[Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
+            length_x=3.0,
+            precision=precision,
+            relaxation_zones=[RelaxationZone("west", 1.0, 1.0, wave, ramp=1.0), RelaxationZone("east", 1.0, 1.0)],
         )
 
     assert_repeats_and_restarts(make, lambda model: model.advance(10.0, max_steps=5), 0.4)
@@ -115,7 +117,7 @@ def test_a_long_run_of_a_linear_standing_wave(kh):
     shape = np.cos(k * grid.x)[None]
     omega = np.sqrt(GRAVITY * k * np.tanh(kh))
     model = PotentialWaves(
-        grid, kh / k, surface_elevation=1e-3 * shape, linear=True, device="cpu", layers=7,
+        grid, kh / k, surface_elevation=1e-3 * shape, linear=True, device="cpu", vertical_points=7,
         time_step=2.0 * np.pi / omega / 28.0,
     )  # fmt: skip
     model.advance(periods * 2.0 * np.pi / omega)
@@ -145,8 +147,8 @@ def test_a_stream_function_wave_keeps_its_energy_and_its_shape():
 def test_zones_make_the_height_of_a_nonlinear_wave():
     """Over still water: no drift of the level, the height between the zones within 2 %, little comes back."""
     wave = StreamFunctionWave.over_still_water(height=0.03, depth=0.45, period=2.0, stokes_current=0.0)
-    zones = [Zone("west", 4.0, 2.0, wave, ramp=4.0), Zone("east", 7.0, 2.0)]
-    model, found = flume(28.0, 225, zones=zones, precision="single", time_step=0.05), []
+    zones = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
+    model, found = flume(28.0, 225, relaxation_zones=zones, precision="single", time_step=0.05), []
     model.advance(30.0)
     while model.time < 34.0 - 1e-9:
         model.advance(model.time + 0.05)
@@ -202,7 +204,7 @@ def test_a_periodic_axis_has_no_beginning(nx, ny, periodic):
     for moved in ((0, 0), (3 % ny, 5 % nx)):
         depth, eta, phi = (np.roll(field, moved, (0, 1)) for field in fields)
         model = PotentialWaves(
-            grid, depth, surface_elevation=eta, surface_potential=phi, periodic=periodic, order=4, layers=6,
+            grid, depth, surface_elevation=eta, surface_potential=phi, periodic=periodic, order=4, vertical_points=6,
             tolerance=1e-11, device="cpu", precision="double",
         )  # fmt: skip
         model.advance(0.2)
@@ -240,20 +242,29 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         ({"time_step": 1.0}, "time_step = 1 s"),
         ({"tolerance": 1e-8, "precision": "single"}, "tolerance"),
         ({"order": 3}, "order = 3"),
-        ({"layers": 4}, "nz = 4"),
+        ({"vertical_points": 4}, "nz = 4"),
         ({"periodic": "x", "nx": 13}, "nx = 13 along a periodic axis"),
         ({"periodic": "z"}, "periodic = 'z'"),
         ({"ny": 2}, "ny = 2"),
-        ({"zones": [Zone("west", 5.0, 1.0)]}, "width = 5 m"),
-        ({"zones": [Zone("west", 0.5, 1.0)], "periodic": "x", "nx": 12}, "west side of an axis that is periodic"),
-        ({"zones": [Zone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
+        ({"relaxation_zones": [RelaxationZone("west", 5.0, 1.0)]}, "width = 5 m"),
+        (
+            {"relaxation_zones": [RelaxationZone("west", 0.5, 1.0)], "periodic": "x", "nx": 12},
+            "west side of an axis that is periodic",
+        ),
+        ({"relaxation_zones": [RelaxationZone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
         ({"surface_potential": np.nan}, "surface_potential"),
         ({"height": 0.5}, "surface_elevation = "),
         ({"device": ["cpu"] * 9}, "9 devices for "),
-        ({"zones": [Zone("west", 0.3, 1.0), Zone("west", 0.3, 1.0)]}, "two zones along the west side"),
-        ({"zones": [Zone("west", 0.3, 1.0)], "paddles": [Paddle("west", 0.1)]}, "a zone and a paddle along the west"),
-        ({"paddles": [Paddle("east", 0.1), Paddle("east", 0.1)]}, "two paddles along the east side"),
-        ({"courant": 0.0}, "courant"),
+        (
+            {"relaxation_zones": [RelaxationZone("west", 0.3, 1.0), RelaxationZone("west", 0.3, 1.0)]},
+            "two zones along the west side",
+        ),
+        (
+            {"relaxation_zones": [RelaxationZone("west", 0.3, 1.0)], "wavemakers": [Wavemaker("west", 0.1)]},
+            "a zone and a wavemaker along the west",
+        ),
+        ({"wavemakers": [Wavemaker("east", 0.1), Wavemaker("east", 0.1)]}, "two wavemakers along the east side"),
+        ({"courant_number": 0.0}, "courant_number"),
         ({"gravity": -9.81}, "gravity"),
     ],
 )
@@ -328,10 +339,10 @@ def test_the_step_by_courant_is_that_of_waves_in_the_deepest_water():
 
 
 def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
-    """Short waves fade at mu q, which Runge-Kutta's method bears up to 2.785 over it; the step by courant is above."""
+    """Short waves fade at mu q, which Runge-Kutta's method bears up to 2.785 over it; `courant_number` gives more."""
     grid, layer = Grid.from_points(129, 1, 2.0, 1.0), SpongeLayer("east", 0.5, 1.0)
     zigzag = 1e-4 * (-1.0) ** np.arange(129)[None]
-    options = {"surface_elevation": zigzag, "linear": True, "order": 4, "layers": 6, "device": "cpu"}
+    options = {"surface_elevation": zigzag, "linear": True, "order": 4, "vertical_points": 6, "device": "cpu"}
 
     def made(**more):
         return PotentialWaves(grid, 0.4, precision="double", **options, **more)
@@ -357,13 +368,13 @@ def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
 
 def test_notes_name_what_costs_accuracy():
     wave = AiryWave(height=0.01, depth=0.45, period=1.0)
-    model = flume(20.0, 81, zones=[Zone("west", 1.0, 1.0, wave)], time_step=0.07)
+    model = flume(20.0, 81, relaxation_zones=[RelaxationZone("west", 1.0, 1.0, wave)], time_step=0.07)
     told = "\n".join(model.notes)
     for words in ("of the longest stable one", "points per wave length", "wave lengths wide", "steps per period"):
         assert words in told
     for height, steep in ((0.05, False), (0.13, True)):
         sea = Sea(Jonswap(height, 1.0), 0.45, count=20)
-        notes = flume(20.0, 161, zones=[Zone("west", 4.0, 1.0, sea)]).notes
+        notes = flume(20.0, 161, relaxation_zones=[RelaxationZone("west", 4.0, 1.0, sea)]).notes
         assert any("[breaking] or a lower Hs" in note for note in notes) is steep
     grid = Grid.from_points(41, 1, 4.0, 1.0)
     sloping = PotentialWaves(grid, 0.5 - 0.05 * grid.x[None], device="cpu")
@@ -387,7 +398,7 @@ def test_a_bed_that_is_too_steep_is_named_by_its_place_on_the_map(device):
 
 def test_statistics_are_those_of_all_steps():
     model, found, times = basin(statistics_from=0.1, time_step=0.015), [], []
-    assert {"highest_surface", "significant_height"} <= set(model.variables)
+    assert {"max_surface_elevation", "significant_height"} <= set(model.variables)
     assert not model.field("significant_height").any()
     while model.time < 0.6:
         found.append(model.state()["surface"][0])
@@ -397,9 +408,9 @@ def test_statistics_are_those_of_all_steps():
     times.append(model.time)
     mean, variance = moments_of(times, found, start=0.1)
     highest, lowest, _ = extremes_of(times, found, 0.1)
-    assert model.field("highest_surface") == pytest.approx(highest)
-    assert model.field("lowest_surface") == pytest.approx(lowest)
-    assert model.field("mean_surface") == pytest.approx(mean, abs=1e-12)
+    assert model.field("max_surface_elevation") == pytest.approx(highest)
+    assert model.field("min_surface_elevation") == pytest.approx(lowest)
+    assert model.field("mean_surface_elevation") == pytest.approx(mean, abs=1e-12)
     assert model.field("significant_height") == pytest.approx(4.0 * np.sqrt(variance), abs=1e-12)
     assert any("Hs up to" in text and "of 0.5 s" in text for _, text in model.summary_rows)
 
@@ -448,7 +459,12 @@ def test_numbers_of_breaking_are_taken():
     grid, found = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False)), []
     wave = AiryWave(height=0.05, depth=0.5, length=1.0)  # crests of u / c and fronts of k a = 0.16
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
-    for given in ({}, {"limit": 0.1}, {"steepest": 0.1}, {"limit": 0.1, "strength": 0.2}):
+    for given in (
+        {},
+        {"max_crest_speed_ratio": 0.1},
+        {"max_front_slope": 0.1},
+        {"max_crest_speed_ratio": 0.1, "strength": 0.2},
+    ):
         model = PotentialWaves(
             grid, 0.5, surface_elevation=surface[0], surface_potential=surface[1], periodic="x", device="cpu",
             breaking=given,
@@ -483,11 +499,11 @@ def test_a_choice_of_the_preconditioner_that_is_not_known():
         basin(multigrid={"cycles": "W"})
 
 
-@pytest.mark.parametrize("breaking", [{"limits": 1.0}, {"limit": -1.0}])
+@pytest.mark.parametrize("breaking", [{"limits": 1.0}, {"max_crest_speed_ratio": -1.0}])
 def test_breaking_that_is_refused(breaking):
     with pytest.raises(InputError) as refused:
         basin(breaking=breaking)
-    assert "limit" in str(refused.value)
+    assert "max_crest_speed_ratio" in str(refused.value)
 
 
 # -- under the surface ----------------------------------------------------------------------------
@@ -531,8 +547,8 @@ def test_a_piston_and_a_sponge():
     position = Series(times, 0.5 * stroke * np.sin(np.pi * times) * np.minimum(1.0, times / 4.0))
 
     def make():
-        paddle, layer = Paddle("west", position=position), SpongeLayer("east", 7.0, period)
-        return flume(paddles=[paddle], sponges=[layer], linear=True, time_step=0.05, precision="single")
+        paddle, layer = Wavemaker("west", position=position), SpongeLayer("east", 7.0, period)
+        return flume(wavemakers=[paddle], sponges=[layer], linear=True, time_step=0.05, precision="single")
 
     assert_repeats_and_restarts(make, lambda model: model.advance(24.0, max_steps=7), 1.0)
     model, found = make(), []

@@ -7,7 +7,7 @@ import pytest
 
 from adi_runs import pool
 from anelastic_runs import flow_over_a_hill
-from eagre import BarotropicVorticity, Grid, PotentialWaves, Zone
+from eagre import BarotropicVorticity, Grid, PotentialWaves, RelaxationZone
 from eagre.waves import AiryWave
 
 GYRE = Grid.from_points(17, 17, 1.0, 1.0)
@@ -25,9 +25,11 @@ def gyre(time_step=2e-3, **options):
 
 def flume(**options):
     wave = AiryWave(height=0.01, depth=0.3, period=1.0)
-    zones = [Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
+    zones = [RelaxationZone("west", 1.0, 1.0, wave, ramp=1.0), RelaxationZone("east", 1.0, 1.0)]
     grid = Grid.from_points(33, 1, 4.0, 1.0)
-    return PotentialWaves(grid, 0.3, order=4, layers=6, zones=zones, device="cpu", precision="double", **options)
+    return PotentialWaves(
+        grid, 0.3, order=4, vertical_points=6, relaxation_zones=zones, device="cpu", precision="double", **options
+    )
 
 
 def hill(**options):

@@ -32,7 +32,9 @@ def gyre(**options):
 def flume(depth=0.3, **options):
     grid = Grid.from_points(17, 1, 4.0, 1.0)
     hump = 0.02 * np.exp(-((grid.x - 2.0) ** 2)) * np.ones((1, 1))
-    return PotentialWaves(grid, depth, surface_elevation=hump, order=4, layers=6, time_step=0.02, **ON, **options)
+    return PotentialWaves(
+        grid, depth, surface_elevation=hump, order=4, vertical_points=6, time_step=0.02, **ON, **options
+    )
 
 
 def on_a_spit(change):

@@ -21,7 +21,7 @@ def surface_of(shape, periodic, device="cpu", **options):
     noise = np.random.default_rng(4).normal(size=(2, *shape))
     model = PotentialWaves(
         grid, 4.0, surface_elevation=0.01 * noise[0], surface_potential=0.01 * noise[1], periodic=name, device=device,
-        precision="double", order=2, layers=4, surface_filter=1, **options,
+        precision="double", order=2, vertical_points=4, surface_filter=1, **options,
     )  # fmt: skip
     return model, 0.01 * noise
 

@@ -25,7 +25,7 @@ MODELS = {
 }
 MODELS["potential-waves"] = lambda: eagre.PotentialWaves(
     eagre.Grid.from_points(6, 5, 1.0, 0.8), 0.3, surface_elevation=0.01 * np.arange(30.0).reshape(5, 6), order=2,
-    layers=3, device="cpu", zones=[eagre.Zone("east", 0.5, 1.0)],
+    vertical_points=3, device="cpu", relaxation_zones=[eagre.RelaxationZone("east", 0.5, 1.0)],
 )  # fmt: skip
 MODELS["anelastic"] = lambda: eagre.AnelasticFlow(
     eagre.Grid.from_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, height=200.0, time_step=2.0, device="cpu",

@@ -50,9 +50,17 @@ MISTAKES = {
     "a number of layers": (
         lambda: eagre.BarotropicVorticity(POINTS, time_step=1.0, layers=2), "layers = 2", "Layers(upper=",
     ),
-    "a zone alone": (lambda: waves(zones=eagre.Zone("west", 4.0, 2.0)), "a list of Zone", 'zones=[Zone("west"'),
-    "a side in place of a zone": (lambda: waves(zones=["west"]), "zones[0] = 'west'", 'zones=[Zone("west"'),
-    "a height in place of waves": (lambda: waves(zones=[eagre.Zone("west", 4.0, 2.0, 0.1)]), "waves = 0.1"),
+    "a zone alone": (
+        lambda: waves(relaxation_zones=eagre.RelaxationZone("west", 4.0, 2.0)),
+        "a list of RelaxationZone", 'relaxation_zones=[RelaxationZone("west"',
+    ),
+    "a side in place of a zone": (
+        lambda: waves(relaxation_zones=["west"]),
+        "relaxation_zones[0] = 'west'", 'relaxation_zones=[RelaxationZone("west"',
+    ),
+    "a height in place of waves": (
+        lambda: waves(relaxation_zones=[eagre.RelaxationZone("west", 4.0, 2.0, 0.1)]), "waves = 0.1",
+    ),
     "a sponge alone": (lambda: waves(sponges=eagre.SpongeLayer("east", 4.0, 2.0)), "a list of SpongeLayer"),
     "a name of an atmosphere": (lambda: air(atmosphere="boussinesq"), "an Atmosphere", "atmosphere=boussinesq()"),
     "one kind of all sides": (lambda: air(sides="wall"), "sides = 'wall'", 'sides={"x": "wall"}'),

@@ -30,7 +30,7 @@ device = "cpu"
 nx = 65
 length_x = 6.4
 depth = 0.4
-[[paddles]]
+[[wavemakers]]
 side = "west"
 position = {{expression = "0.01 * sin(pi * t)", every = {every}}}
 """

@@ -11,7 +11,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.config import PotentialWavesCase
 from eagre.models.potential_waves.wave_checks import check_initial, check_zones
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, CosineSpreading, FocusedGroup, Jonswap, LinearWaves, Sea
 
 FLUME, BASIN = Grid.from_points(33, 1, 16.0, 1.0), Grid.from_points(33, 33, 16.0, 16.0)
@@ -26,7 +26,7 @@ def airy(degrees=0.0, depth=LEVEL, length=2.0):
 
 
 def check(waves, side="west", grid=BASIN, depth: float | np.ndarray = LEVEL, periodic=WALLS, others=()):
-    check_zones([Zone(side, 4.0, 2.0, waves), *others], np.broadcast_to(depth, grid.shape), grid, periodic)
+    check_zones([RelaxationZone(side, 4.0, 2.0, waves), *others], np.broadcast_to(depth, grid.shape), grid, periodic)
 
 
 @pytest.mark.parametrize("degrees", [0.5, 0.0])
@@ -61,7 +61,7 @@ def test_waves_out_of_the_basin(side):
 
 def test_a_wave_that_enters_by_one_zone_may_leave_by_another():
     """The zones of three sides hold the surface of one wave; without the one in the west it comes from nowhere."""
-    south, east = Zone("south", 4.0, 2.0, airy()), Zone("east", 4.0, 2.0, airy())
+    south, east = RelaxationZone("south", 4.0, 2.0, airy()), RelaxationZone("east", 4.0, 2.0, airy())
     check(airy(), others=[south, east])
     with pytest.raises(InputError, match="travel out of the basin"):
         check_zones([south, east], np.full(BASIN.shape, LEVEL), BASIN, WALLS)
@@ -116,9 +116,21 @@ def test_seas_and_groups_in_periodic_basins():
 @pytest.mark.parametrize(
     ("text", "key", "words"),
     [
-        ('[[zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "90 deg"}\n', "zones[1]", "axis of the flume"),
-        ('[[zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "180 deg"}\n', "zones[1]", "out of the basin"),
-        ('[[zones]]\nside = "west"\nwidth = 4\ndepth = 4.0\nwave = {W}\n', "zones[1]", "another depth"),
+        (
+            '[[relaxation_zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "90 deg"}\n',
+            "relaxation_zones[1]",
+            "axis of the flume",
+        ),
+        (
+            '[[relaxation_zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "180 deg"}\n',
+            "relaxation_zones[1]",
+            "out of the basin",
+        ),
+        (
+            '[[relaxation_zones]]\nside = "west"\nwidth = 4\ndepth = 4.0\nwave = {W}\n',
+            "relaxation_zones[1]",
+            "another depth",
+        ),
         ("[initial]\ndepth = 4.0\nwave = {W}\n", "initial.wave", "another depth"),
         ('[initial]\nwave = {W, direction = "45 deg"}\n', "initial.wave", "axis of the flume"),
     ],

@@ -59,7 +59,7 @@ def test_note_on_a_band_without_much_of_the_variance():
     ("section", "what", "units"),
     [
         (
-            '[[zones]]\nside = "west"\nwidth = 6\nwave = {WAVE}\n',
+            '[[relaxation_zones]]\nside = "west"\nwidth = 6\nwave = {WAVE}\n',
             "zone in the west",
             ('"0.32 Hz"', '"320 mHz"', "0.32"),
         ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import StreamFunctionWave
 
 WHALIN_DEPTH, WHALIN_WIDTH = 0.4572, 3.048  # m: before the shoal; half of the tank
@@ -41,8 +41,8 @@ def whalin(
     """
     grid = Grid.from_points(points, rows or (points - 1) // 16 + 1, 35.0, WHALIN_WIDTH, -5.0)
     wave = StreamFunctionWave.over_still_water(height, WHALIN_DEPTH, period=period, stokes_current=0.0)
-    zones = [Zone("west", 5.0, period, wave, ramp=2.0 * period), Zone("east", 5.0, period)]
-    return PotentialWaves(grid, whalin_depth(*grid.mesh()), zones=zones, **{"layers": 7, **options})
+    zones = [RelaxationZone("west", 5.0, period, wave, ramp=2.0 * period), RelaxationZone("east", 5.0, period)]
+    return PotentialWaves(grid, whalin_depth(*grid.mesh()), relaxation_zones=zones, **{"vertical_points": 7, **options})
 
 
 def berkhoff_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -61,8 +61,10 @@ def berkhoff(points: int, rows: int | None = None, **options: Any) -> PotentialW
     """
     grid = Grid.from_points(points, rows or (points - 1) // 2 + 1, 25.0, 20.0, -10.0, -10.0)
     wave = StreamFunctionWave.over_still_water(0.0464, BERKHOFF_DEPTH, period=1.0, stokes_current=0.0)
-    zones = [Zone("west", 3.0, 1.0, wave, ramp=2.0), Zone("east", 4.0, 1.0)]
-    return PotentialWaves(grid, berkhoff_depth(*grid.mesh()), zones=zones, **{"order": 4, "layers": 5, **options})
+    zones = [RelaxationZone("west", 3.0, 1.0, wave, ramp=2.0), RelaxationZone("east", 4.0, 1.0)]
+    return PotentialWaves(
+        grid, berkhoff_depth(*grid.mesh()), relaxation_zones=zones, **{"order": 4, "vertical_points": 5, **options}
+    )
 
 
 TANKS = {"standing-wave": standing_wave, "whalin": whalin, "berkhoff": berkhoff}

@@ -158,7 +158,7 @@ def _restore(case: Case, model: Model, origin: Path) -> None:
         raise InputError(
             f"restart file {origin} of t = {written:g} s, t = {model.time:g} s in steps of {model.time_step:g} s",
             allowed="the time_step of the run that wrote it",
-            fix="the time_step, or courant, of that run",
+            fix="the time_step, or courant_number, of that run",
         )
 
 

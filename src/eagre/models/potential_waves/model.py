@@ -36,7 +36,6 @@ from eagre.models.potential_waves.inputs import (
     smallest_psi,
 )
 from eagre.models.potential_waves.kinematics import Kinematics
-from eagre.models.potential_waves.measuring import Measuring
 from eagre.models.potential_waves.outputs import (
     VARIABLES,
     field_of,
@@ -46,15 +45,16 @@ from eagre.models.potential_waves.outputs import (
     variables_of,
 )
 from eagre.models.potential_waves.predicted_errors import mean_wave_number
+from eagre.models.potential_waves.probe_group import ProbeGroup
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.sides import Paddle, SpongeLayer
+from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stability import SPARE, check_time_step, courant_step, longest_step
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.surface_filter import checked_interval
 from eagre.models.potential_waves.wave_checks import check_zones
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, words_of
@@ -81,29 +81,30 @@ class PotentialWaves(BaseModel):
     surface_elevation, surface_potential : float or (ny, nx) array, m and m2/s
         At the start, over still water.
     periodic : {"none", "x", "y", "both"}
-    zones : sequence of Zone
+    relaxation_zones : sequence of RelaxationZone
         Strips along sides in which waves are made or absorbed.
-    paddles : sequence of Paddle
+    wavemakers : sequence of Wavemaker
         Sides that are pistons, or through which water flows.
     sponges : sequence of SpongeLayer
         Strips along sides that take the energy of waves.
     order : {2, 4, 6, 8}
         Of the differences.
-    layers : int
+    vertical_points : int
         Points from the surface to the bed, more than `order`.
-    clustered : bool
+    vertical_clustering : bool
         Whether they are denser towards the surface.
     linear : bool
         Waves of small height.
     time_step : float, s
-        Without it by `courant`.
-    courant : float
+        Without it by `courant_number`.
+    courant_number : float
         Spacings that a wave of 20 points runs in a time step.
     tolerance : float
         Of the Laplace problems: the last correction relative to the potential below the surface, by root mean square.
     gravity : float, m s-2
     breaking : bool or dict
-        Whether crests that break are dissipated; a dict of `limit`, `steepest` and `strength` of `Breaking`.
+        Whether crests that break are dissipated; a dict of `max_crest_speed_ratio`, `max_front_slope` and `strength`
+        of `Breaking`.
     surface_filter : int
         Number of steps between two applications of the filter of the surface (`surface_filter.SurfaceFilter`), which
         removes sawtooth waves of the grid in steep waves; 0 for none. 10 suits waves of 20 points and more.
@@ -157,15 +158,15 @@ class PotentialWaves(BaseModel):
         surface_elevation: Any = 0.0,
         surface_potential: Any = 0.0,
         periodic: str = "none",
-        zones: Sequence[Zone] = (),
-        paddles: Sequence[Paddle] = (),
+        relaxation_zones: Sequence[RelaxationZone] = (),
+        wavemakers: Sequence[Wavemaker] = (),
         sponges: Sequence[SpongeLayer] = (),
         order: int = 6,
-        layers: int = 9,
-        clustered: bool = True,
+        vertical_points: int = 9,
+        vertical_clustering: bool = True,
         linear: bool = False,
         time_step: float | None = None,
-        courant: float = 0.5,
+        courant_number: float = 0.5,
         tolerance: float = 1e-5,
         gravity: float = GRAVITY,
         breaking: bool | Mapping[str, float] = False,
@@ -181,17 +182,17 @@ class PotentialWaves(BaseModel):
     ) -> None:
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
-        vertical = Vertical(layers, order, bool(clustered))
-        check_kinds(zones, paddles, sponges)
+        vertical = Vertical(vertical_points, order, bool(vertical_clustering))
+        check_kinds(relaxation_zones, wavemakers, sponges)
         asked = asked_of_waves(VARIABLES, time_statistics, statistics_from)
-        check_memory(grid, self.device, precision, layers, words_of(asked["time_statistics"], precision))
+        check_memory(grid, self.device, precision, vertical_points, words_of(asked["time_statistics"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
-        check_zones(zones, h, grid, wraps)
+        check_zones(relaxation_zones, h, grid, wraps)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
         longest = longest_step(h, grid, vertical, g, sponges)
         if time_step is None:
-            time_step = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
+            time_step = courant_step(checked_number("courant_number", courant_number, 1e-6, 10.0), h, grid, g)
             time_step = min(time_step, SPARE * longest) if sponges else time_step
         check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), longest, sponges)
         self.setup = Setup(
@@ -203,14 +204,14 @@ class PotentialWaves(BaseModel):
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
-            smallest=smallest_psi(surface, h, zones, paddles, grid, g),
+            smallest=smallest_psi(surface, h, relaxation_zones, wavemakers, grid, g),
             gravity=g,
-            zones=checked_zones(zones, grid, wraps, paddles),
+            relaxation_zones=checked_zones(relaxation_zones, grid, wraps, wavemakers),
             breaking=checked_breaking(breaking),
             multigrid=checked_multigrid(multigrid),
             preconditioner=checked_preconditioner(preconditioner, self.device),
             correction=correction_of(correction_precision, precision),
-            paddles=tuple(paddles),
+            wavemakers=tuple(wavemakers),
             sponges=tuple(sponges),
             surface_filter=checked_interval(surface_filter),
             **asked,
@@ -315,12 +316,12 @@ class PotentialWaves(BaseModel):
         places = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
         return self._engine.flow().at(places)
 
-    def measuring(self, probes: Mapping[str, Mapping[str, Any]]) -> Measuring:
+    def probe_group(self, probes: Mapping[str, Mapping[str, Any]]) -> ProbeGroup:
         """Probes with names, {"pile": {"x": 12.0, "z": [-0.2, -0.1]}}, that follow this model through a run.
 
         Of each name x, y (default 0), m, and one of z, below and sigma as of `kinematics`, a number or several.
         """
-        return Measuring(self.setup, lambda: self._engine.flow(), probes)
+        return ProbeGroup(self.setup, lambda: self._engine.flow(), probes)
 
     @property
     def maps(self) -> RunMaps | None:
