@@ -180,7 +180,7 @@ AIR = {
     **{name: (run, {}) for name, run in anelastic_runs.RUNS.items()},
     "third order": (anelastic_runs.flow_over_a_hill, {"third_order": True}),
     "not monotone": (anelastic_runs.stratified_bubble, {"nonoscillatory": False}),
-    "courant": (anelastic_runs.turbulence, {"time_step": None, "courant": 0.4, "tolerance": 1e-7}),
+    "courant_number": (anelastic_runs.turbulence, {"time_step": None, "courant_number": 0.4, "tolerance": 1e-7}),
     "diffusivity": (anelastic_runs.stratified_bubble, {"diffusivity": 5.0}),
     "averages": (
         anelastic_runs.forced,
@@ -195,13 +195,13 @@ def air(name, device, precision):
 
 
 def warm_air(device, precision):
-    """A bubble in neutral air of 300 K, given by its total potential temperature."""
+    """A warm bubble in neutral air of 300 K."""
     grid = Grid.from_points(12, 1, 1200.0, 1.0, periodic=(True, True))
     z = np.linspace(0.0, 800.0, 9)[:, None, None]
-    theta = 300.0 + np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
+    warm = np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
     return AnelasticFlow(
-        grid, 9, height=800.0, atmosphere=boussinesq(theta=300.0), theta=theta, time_step=2.0, device=device,
-        precision=precision,
+        grid, 9, top_height=800.0, atmosphere=boussinesq(theta=300.0), theta_perturbation=warm, time_step=2.0,
+        device=device, precision=precision,
     )  # fmt: skip
 
 
@@ -213,7 +213,7 @@ SETUPS = {
     | {f"periodic along {axis}": partial(periodic_waves, axis) for axis in "xy"}
     | {"paddles and sponges": paddle_tank}
     | {"cliff": lambda device, precision: potential_waves_runs.cliff(device, precision=precision)},
-    "AnelasticFlow": {name: partial(air, name) for name in AIR} | {"total theta": warm_air},
+    "AnelasticFlow": {name: partial(air, name) for name in AIR} | {"warm bubble": warm_air},
 }
 SINGLE_ONLY = {("BarotropicVorticity", "compensated")}
 ALL = [

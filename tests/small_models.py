@@ -23,7 +23,7 @@ def small(kind, precision="double"):
         warm = 0.1 * np.cos(2 * np.pi * grid.x / 1200.0) * np.ones((6, 10, 1))
         air = boussinesq(buoyancy_frequency=0.01, wind=(5.0, 0.0))
         return eagre.AnelasticFlow(
-            grid, 6, height=500.0, atmosphere=air, theta_perturbation=warm, time_step=4.0, **options
+            grid, 6, top_height=500.0, atmosphere=air, theta_perturbation=warm, time_step=4.0, **options
         )
     grid = eagre.Grid(12, 10, 100.0, 100.0)
     hump = np.exp(-((grid.mesh()[0] - 600.0) ** 2) / 1e5)

@@ -29,7 +29,7 @@ def hill(precision: str, device: str = "cuda") -> AnelasticFlow:
     ground = 924.0 / (1.0 + (x / 1000.0) ** 2) * np.exp(-((y / 6000.0) ** 2))
     air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     return AnelasticFlow(
-        grid, 65, height=16000.0, atmosphere=air, ground=ground, time_step=5.0, tolerance=1e-7,
+        grid, 65, top_height=16000.0, atmosphere=air, terrain_height=ground, time_step=5.0, tolerance=1e-7,
         device=device, precision=precision,
     )  # fmt: skip
 

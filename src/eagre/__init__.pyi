@@ -31,7 +31,12 @@ from eagre.errors import EagreError as EagreError
 from eagre.errors import InputError as InputError
 from eagre.errors import MemoryNeededError as MemoryNeededError
 from eagre.grid import Grid as Grid
+from eagre.models.anelastic.atmosphere import Atmosphere as Atmosphere
+from eagre.models.anelastic.closure import Smagorinsky as Smagorinsky
+from eagre.models.anelastic.forcing import Forcing as Forcing
+from eagre.models.anelastic.forcing import Nudging as Nudging
 from eagre.models.anelastic.model import AnelasticFlow as AnelasticFlow
+from eagre.models.anelastic.surface import Surface as Surface
 from eagre.models.barotropic.layers import Layers as Layers
 from eagre.models.barotropic.model import BarotropicVorticity as BarotropicVorticity
 from eagre.models.barotropic.scales import DoubleGyre as DoubleGyre

@@ -75,8 +75,8 @@ ny = 12
 levels = 9
 length_x = 1600.0
 length_y = 1200.0
-height = 800.0
-ground = "100 * exp(-((x - 800) / 200)**2)"
+top_height = 800.0
+terrain_height = "100 * exp(-((x - 800) / 200)**2)"
 [atmosphere]
 equations = "boussinesq"
 buoyancy_frequency = 0.01

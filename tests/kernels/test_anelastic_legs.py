@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre import Smagorinsky, Surface
 from eagre.cases.air import decaying_turbulence
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.legs import Book, Legs
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 from eagre.stepping.averages import TimeStatistics
 
@@ -54,7 +53,7 @@ def one_by_one(monkeypatch):
 
 
 def by_courant():
-    return model(time_step=None, courant=0.3)
+    return model(time_step=None, courant_number=0.3)
 
 
 def driven(**options):
@@ -64,9 +63,11 @@ def driven(**options):
     grid = Grid.from_points(3, 2, 100.0, 100.0, periodic=(True, True))
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))
     return AnelasticFlow(
-        grid, 3, height=100.0, device=SimulatedDevice(), atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
+        grid, 3, top_height=100.0, device=SimulatedDevice(),
+        atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
         theta_perturbation=np.random.default_rng(2).standard_normal((3, 2, 3)), precision="double", tolerance=1e-9,
-        **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01, **(options or {"courant": 0.3})},
+        **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01},
+        **(options or {"courant_number": 0.3}),
     )  # fmt: skip
 
 

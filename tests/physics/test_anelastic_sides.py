@@ -20,8 +20,9 @@ def over_a_hill(side):
     grid = Grid.from_points(60 + (not periodic), 1, 60e3, 1.0, -30e3, periodic=(periodic, True))
     ground = np.maximum(10.0 / (1.0 + (grid.x / 4e3) ** 2) - 10.0 / (1.0 + 7.5**2), 0.0)
     model = AnelasticFlow(
-        grid, 31, height=15e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)), ground=ground[None],
-        absorber=(6e3, 0.02), side_absorber={"x": (12e3, 0.01)}, sides={"x": side}, time_step=30.0,
+        grid, 31, top_height=15e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)),
+        terrain_height=ground[None],
+        top_sponge=(6e3, 0.02), side_sponges={"x": (12e3, 0.01)}, boundaries={"x": side}, time_step=30.0,
         tolerance=1e-7, **ON,
     )  # fmt: skip
     model.advance(3 * 3600.0)
@@ -46,7 +47,7 @@ def test_a_uniform_wind_and_a_constant_scalar_stay(ny):
     grid = Grid.from_points(8, ny, 800.0, 500.0, periodic=(False, False))
     air = anelastic(buoyancy_frequency=0.01, wind=(5.0, -3.0 * (ny > 1)))
     model = AnelasticFlow(
-        grid, 5, height=800.0, atmosphere=air, sides={"x": "open", "y": "open"},
+        grid, 5, top_height=800.0, atmosphere=air, boundaries={"x": "open", "y": "open"},
         scalars={"dye": np.full((5, ny, 8), 2.0)}, time_step=5.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(100.0)
@@ -63,7 +64,7 @@ def test_what_is_carried_leaves_and_what_flows_in_is_what_was_there(wind):
     bump = np.exp(-(((grid.x - 1000.0) / 250.0) ** 2)) * np.ones((5, 1, 1))
     side = np.where(grid.x == (0.0 if wind > 0.0 else 2000.0), 0.5, 0.0)
     model = AnelasticFlow(
-        grid, 5, height=400.0, atmosphere=boussinesq(gravity=1e-6, wind=(wind, 0.0)), sides={"x": "open"},
+        grid, 5, top_height=400.0, atmosphere=boussinesq(gravity=1e-6, wind=(wind, 0.0)), boundaries={"x": "open"},
         theta_perturbation=np.maximum(bump, side), scalars={"dye": np.maximum(bump, side)}, time_step=10.0,
         tolerance=1e-10, **ON,
     )  # fmt: skip
@@ -80,8 +81,9 @@ def test_waves_leave_through_the_top_for_hours():
     grid = Grid.from_points(121, 1, 60e3, 1.0, -30e3)
     ground = 10.0 / (1.0 + (grid.x / 5e3) ** 2)[None]
     model = AnelasticFlow(
-        grid, 52, height=17e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)), ground=ground,
-        sides={"x": "open"}, absorber=(7e3, 0.006), side_absorber={"x": (8e3, 0.006)}, tolerance=1e-7, **ON,
+        grid, 52, top_height=17e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)),
+        terrain_height=ground,
+        boundaries={"x": "open"}, top_sponge=(7e3, 0.006), side_sponges={"x": (8e3, 0.006)}, tolerance=1e-7, **ON,
     )  # fmt: skip
     slope = np.gradient(ground[0], grid.dx)
     for hours in (4.0, 8.0):
@@ -98,8 +100,8 @@ def test_waves_of_a_higher_hill_leave_through_a_layer_of_three_wave_lengths():
     _, along, up = LongWave(ground, 200e3, wind, n).displacement((grid.x - grid.x[0])[None], ground[None])
     exact = -0.5 * (wind**2 * ((1.0 - up[0]) ** 2 + along[0] ** 2) + (n * ground) ** 2)  # by Bernoulli's law
     model = AnelasticFlow(
-        grid, 117, height=29e3, atmosphere=boussinesq(buoyancy_frequency=n, wind=(wind, 0.0)), ground=ground[None],
-        absorber=(19e3, 0.002), side_absorber={"x": (25e3, 0.005)}, device="cpu",
+        grid, 117, top_height=29e3, atmosphere=boussinesq(buoyancy_frequency=n, wind=(wind, 0.0)),
+        terrain_height=ground[None], top_sponge=(19e3, 0.002), side_sponges={"x": (25e3, 0.005)}, device="cpu",
     )  # fmt: skip
     for hours in (8.0, 12.0):
         model.advance(3600.0 * hours)
@@ -118,7 +120,7 @@ def test_noise_leaves_without_a_limiter(axis):
     wind = (10.0, 0.0) if axis == "x" else (0.0, 10.0)
     along = [1e-3 * noise[0] + one if one else 0.0 for one in wind]
     model = AnelasticFlow(
-        grid, 9, height=8e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=wind), sides={axis: "open"},
+        grid, 9, top_height=8e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=wind), boundaries={axis: "open"},
         velocity=(*along, 1e-3 * noise[1]), nonoscillatory=False, time_step=30.0, tolerance=1e-8, **ON,
     )  # fmt: skip
     model.advance(9000.0)
@@ -129,11 +131,11 @@ def test_layers_at_sides_damp_as_their_rate_says():
     """Without anything else a wind falls as exp(-A t) towards the ambient one; a scalar that is mixed stays."""
     grid = Grid.from_points(9, 1, 800.0, 1.0, periodic=(True, True))
     model = AnelasticFlow(
-        grid, 1, height=1.0, velocity=(0.0, 1.0, 0.0), scalars={"dye": 2.0}, diffusivity=1.0,
-        side_absorber={"x": (200.0, 0.02)}, time_step=0.5, **ON,
+        grid, 1, top_height=1.0, velocity=(0.0, 1.0, 0.0), scalars={"dye": 2.0}, diffusivity=1.0,
+        side_sponges={"x": (200.0, 0.02)}, time_step=0.5, **ON,
     )  # fmt: skip
     model.advance(50.0)
-    rates = model.setup.side_absorber[0]
+    rates = model.setup.side_sponges[0]
     assert rates[0] == pytest.approx(0.02) and rates[4] == 0.0 and rates == pytest.approx(rates[::-1], abs=1e-12)
     np.testing.assert_allclose(model.field("v")[0, 0], np.exp(-50.0 * rates), rtol=2e-5)
     np.testing.assert_allclose(model.field("dye"), 2.0, rtol=1e-14)
@@ -141,14 +143,14 @@ def test_layers_at_sides_damp_as_their_rate_says():
 
 def test_what_open_sides_refuse():
     grid = Grid.from_points(16, 1, 1600.0, 1.0)
-    given = {"height": 1000.0, "sides": {"x": "open"}, **ON}
+    given = {"top_height": 1000.0, "boundaries": {"x": "open"}, **ON}
     wind = boussinesq(wind=(10.0, 0.0))
     slope = 400.0 * (grid.x / 1600.0)[None]
     with pytest.raises(InputError, match="so that as much air leaves as enters"):
-        AnelasticFlow(grid, 9, atmosphere=wind, ground=slope, **given)
+        AnelasticFlow(grid, 9, atmosphere=wind, terrain_height=slope, **given)
     with pytest.raises(InputError, match="'wall', 'periodic'"):
-        AnelasticFlow(grid, 9, height=1000.0, sides={"z": "open"}, **ON)
+        AnelasticFlow(grid, 9, top_height=1000.0, boundaries={"z": "open"}, **ON)
     with pytest.raises(InputError, match="time_step"):
-        AnelasticFlow(grid, 9, side_absorber={"x": (200.0, 0.5)}, time_step=3.0, **given)
+        AnelasticFlow(grid, 9, side_sponges={"x": (200.0, 0.5)}, time_step=3.0, **given)
     with pytest.raises(InputError, match="which has one point"):
-        AnelasticFlow(grid, 9, side_absorber={"y": (200.0, 0.5)}, **given)
+        AnelasticFlow(grid, 9, side_sponges={"y": (200.0, 0.5)}, **given)

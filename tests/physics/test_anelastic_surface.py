@@ -7,17 +7,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.backend.device import CpuDevice
 from eagre.cases.air import convective_boundary_layer
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import mass_weights
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
-from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
 ON = {"device": "cpu", "precision": "double"}
@@ -33,7 +31,7 @@ def heated(nx, ny, count, height, **options):
         "time_step": 2.0,
         "tolerance": 1e-8,
     }
-    return AnelasticFlow(grid, count, height=height, **(chosen | options), **ON)
+    return AnelasticFlow(grid, count, top_height=height, **(chosen | options), **ON)
 
 
 def heat_of(model):
@@ -55,7 +53,7 @@ def test_heat_of_a_map_over_a_hill():
     """Per horizontal area, where the density falls with height and the flux varies: to 1e-6."""
     x = 50.0 * np.arange(8) - 200.0
     hill, pattern = 100.0 / (1.0 + (x / 80.0) ** 2)[None], (1.0 + np.sin(x / 100.0))[None]
-    model = heated(8, 1, 13, 600.0, ground=hill, atmosphere=anelastic(), surface=Surface(0.1, pattern))
+    model = heated(8, 1, 13, 600.0, terrain_height=hill, atmosphere=anelastic(), surface=Surface(0.1, pattern))
     first = heat_of(model)
     model.advance(100.0)
     density = model.engine.rest.density[0, 0]
@@ -85,7 +83,7 @@ def test_the_column_loses_what_the_ground_takes():
     model = AnelasticFlow(
         grid,
         6,
-        height=200.0,
+        top_height=200.0,
         velocity=(u, v, 0.0),
         surface=Surface(roughness=0.1),
         time_step=1.0,
@@ -107,7 +105,7 @@ def test_the_wind_at_the_ground_is_that_of_the_log_law():
     grid = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
     held = Table(np.array([0.0, 1.0, 20.0]), np.array([1e15, 1e15, 10.0]))
     model = AnelasticFlow(
-        grid, 2, height=20.0, velocity=(8.0, 0.0, 0.0), surface=Surface(roughness=0.1),
+        grid, 2, top_height=20.0, velocity=(8.0, 0.0, 0.0), surface=Surface(roughness=0.1),
         forcing=Forcing(nudging=Nudging(held, u=8.0)), time_step=2.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(2000.0)
@@ -121,7 +119,7 @@ def test_what_is_refused():
         (Surface(roughness=10.0), {}, "below a first level at 50 m"),
         (Surface(roughness=0.0), {}, "roughness = 0"),
         (Surface(0.1, pattern=np.ones(3)), {}, "pattern of shape"),
-        (Surface(0.1), {"sides": {"z": "periodic"}}, "without ground"),
+        (Surface(0.1), {"boundaries": {"z": "periodic"}}, "without ground"),
     ):
         with pytest.raises(InputError, match=words):
             heated(4, 1, 13, 600.0, surface=surface, **({"theta_perturbation": 0.0} | more))
@@ -162,7 +160,13 @@ def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypat
 
         def run(options=options):
             air = boussinesq(buoyancy_frequency=0.01)
-            known = {"height": 1000.0, "atmosphere": air, "ground": ground, "device": "cpu", "precision": precision}
+            known = {
+                "top_height": 1000.0,
+                "atmosphere": air,
+                "terrain_height": ground,
+                "device": "cpu",
+                "precision": precision,
+            }
             AnelasticFlow(grid, 64, **known, **options).advance(60.0, max_steps=2)
 
         run()  # which compiles

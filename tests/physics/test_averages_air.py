@@ -45,7 +45,7 @@ def test_a_map_of_one_level_over_a_hill_says_its_altitude():
     model = flow_over_a_hill(time_statistics=eagre.TimeStatistics(mean=["u"], levels=[3]), device="cpu")
     found = {one.name: one for one in model.maps.axes}["altitude"]
     levels = model.setup.levels
-    ground, top, z = np.asarray(levels.ground), levels.height[-1], levels.height[3]
+    ground, top, z = np.asarray(levels.terrain_height), levels.height[-1], levels.height[3]
     assert ground.max() > 100.0 and 0.0 < z < top
     np.testing.assert_allclose(found.values, ground + (1.0 - ground / top) * z, rtol=1e-12)
     assert found.dimensions == ("y", "x") and found.attributes["standard_name"] == "altitude"
@@ -54,7 +54,7 @@ def test_a_map_of_one_level_over_a_hill_says_its_altitude():
 def test_averages_of_air_go_on_after_a_restart_whoever_looks():
     """Of every third step, with a restart between, steps that follow the flow, and on two devices."""
     asked = eagre.TimeStatistics(["u"], ["theta"], [("u", "w")], every=3)
-    options = {"time_statistics": asked, "time_step": None, "courant": 0.4, "precision": "double"}
+    options = {"time_statistics": asked, "time_step": None, "courant_number": 0.4, "precision": "double"}
     whole, looked, cut, on, several = (forced(device=device, **options) for device in [*("cpu",) * 4, "cpu,cpu"])
     for _ in range(5):
         looked.advance(looked.time + 1e3, max_steps=1)

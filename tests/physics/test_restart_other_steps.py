@@ -88,7 +88,7 @@ def test_air_goes_on_with_the_time_step_of_the_case():
         model = continued(hill, first.state(), time_step=step)
         model.advance(9e9, max_steps=2)
         assert model.time == pytest.approx(60.0 + 2 * step) and model.time_step == step
-    model = continued(hill, first.state(), time_step=None, courant=0.05)
+    model = continued(hill, first.state(), time_step=None, courant_number=0.05)
     model.advance(9e9, max_steps=3)
     assert model.time_step < 10.0
 

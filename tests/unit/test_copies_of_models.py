@@ -28,7 +28,7 @@ MODELS["potential-waves"] = lambda: eagre.PotentialWaves(
     vertical_points=3, device="cpu", relaxation_zones=[eagre.RelaxationZone("east", 0.5, 1.0)],
 )  # fmt: skip
 MODELS["anelastic"] = lambda: eagre.AnelasticFlow(
-    eagre.Grid.from_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, height=200.0, time_step=2.0, device="cpu",
+    eagre.Grid.from_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, top_height=200.0, time_step=2.0, device="cpu",
     atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.1 * np.arange(36.0).reshape(3, 3, 4),
 )  # fmt: skip
 ENDS = {"barotropic": (4e-5, 8e-5), "potential-waves": (0.05, 0.11)}

@@ -23,7 +23,7 @@ WAYS = {
     "ShallowWaterADI": lambda device: eagre.ShallowWaterADI(CELLS, -5.0, 8.0, device=device),
     "BarotropicVorticity": lambda device: eagre.BarotropicVorticity(POINTS, time_step=0.01, device=device),
     "PotentialWaves": lambda device: eagre.PotentialWaves(POINTS, 0.3, device=device),
-    "AnelasticFlow": lambda device: eagre.AnelasticFlow(POINTS, 6, height=5.0, device=device),
+    "AnelasticFlow": lambda device: eagre.AnelasticFlow(POINTS, 6, top_height=5.0, device=device),
     "Multigrid": lambda device: Multigrid((17, 17), (1.0, 1.0), device=device),
     "select": select,
     "select_devices": select_devices,

@@ -29,7 +29,7 @@ def waves(**options):
 
 def air(**options):
     """A plane of air."""
-    return eagre.AnelasticFlow(PLANE, 17, height=1000.0, **options)
+    return eagre.AnelasticFlow(PLANE, 17, top_height=1000.0, **options)
 
 
 MISTAKES = {
@@ -38,7 +38,7 @@ MISTAKES = {
     "no grid of the implicit model": (lambda: eagre.ShallowWaterADI(None, 0.0, 1.0), "grid = None", "eagre.Grid("),
     "no grid of gyres": (lambda: eagre.BarotropicVorticity(5, time_step=1.0), "grid = 5", "eagre.Grid("),
     "no grid of waves": (lambda: eagre.PotentialWaves("a", 1.0), "grid = 'a'", "eagre.Grid("),
-    "no grid of air": (lambda: eagre.AnelasticFlow((9, 9), 9, height=1.0), "grid = (9, 9)", "eagre.Grid("),
+    "no grid of air": (lambda: eagre.AnelasticFlow((9, 9), 9, top_height=1.0), "grid = (9, 9)", "eagre.Grid("),
     "names in place of maps": (lambda: water(maps=["max_depth"]), "a Maps", 'Maps(["max_depth"])'),
     "one name of a map": (lambda: eagre.Maps("max_depth"), "a list of str", 'variables = ["max_depth"]'),
     "names in place of averages": (
@@ -63,7 +63,7 @@ MISTAKES = {
     ),
     "a sponge alone": (lambda: waves(sponges=eagre.SpongeLayer("east", 4.0, 2.0)), "a list of SpongeLayer"),
     "a name of an atmosphere": (lambda: air(atmosphere="boussinesq"), "an Atmosphere", "atmosphere=boussinesq()"),
-    "one kind of all sides": (lambda: air(sides="wall"), "sides = 'wall'", 'sides={"x": "wall"}'),
+    "one kind of all sides": (lambda: air(boundaries="wall"), "boundaries = 'wall'", 'boundaries={"x": "wall"}'),
     "a number in place of a closure": (lambda: air(closure=0.17), "closure = 0.17", "Smagorinsky()"),
     "a flux in place of a surface": (lambda: air(surface=0.1), "surface = 0.1", "Surface("),
     "a profile in place of forcing": (lambda: air(forcing=[1.0]), "forcing = [1.0]", "Forcing("),

@@ -56,7 +56,7 @@ def taylor_green_cube(points: int, reynolds: float = 1600.0, **options: Any) -> 
     x, y = grid.x, grid.y[:, None]
     z = (np.arange(points) * PERIOD / points)[:, None, None]
     wind = np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0.0
-    known = {"height": PERIOD, "sides": {"z": "periodic"}, "viscosity": 1.0 / reynolds}
+    known = {"top_height": PERIOD, "boundaries": {"z": "periodic"}, "viscosity": 1.0 / reynolds}
     return AnelasticFlow(grid, points, velocity=wind, **{**known, **options})
 
 
@@ -83,7 +83,7 @@ def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> 
     sign = 1.0 if start == "printed" else -1.0
     u, v = np.sin(x) * np.cos(y) * np.cos(z), sign * np.cos(x) * np.sin(y) * np.cos(z)
     w = np.sin(x) * np.cos(y) + 0.0 * z
-    return AnelasticFlow(grid, points, height=PERIOD, velocity=(u, v, w), sides={"z": "periodic"}, **options)
+    return AnelasticFlow(grid, points, top_height=PERIOD, velocity=(u, v, w), boundaries={"z": "periodic"}, **options)
 
 
 def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -> AnelasticFlow:
@@ -110,9 +110,9 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
     colder = -7.5 * (1.0 + np.cos(math.pi * away))
     if of == "temperature":
         colder = colder / (1.0 - GRAVITY * z / (DRY_AIR_HEAT_CAPACITY * theta_0))
-    chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "sides": {"x": "wall"}, **options}
+    chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "boundaries": {"x": "wall"}, **options}
     return AnelasticFlow(
-        grid, z.size, height=height, atmosphere=anelastic(theta=theta_0), theta_perturbation=colder, **chosen
+        grid, z.size, top_height=height, atmosphere=anelastic(theta=theta_0), theta_perturbation=colder, **chosen
     )
 
 
@@ -129,7 +129,7 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
     air = boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
     return AnelasticFlow(
-        grid, levels, height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
+        grid, levels, top_height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
     )
 
 
@@ -145,8 +145,8 @@ def mountain_wave(
     grid = Grid.from_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
     ground = hill / (1.0 + (grid.x / half_width) ** 2)
     air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
-    chosen = {"absorber": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
-    return AnelasticFlow(grid, levels, height=height, atmosphere=air, ground=ground[None], **chosen)
+    chosen = {"top_sponge": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, terrain_height=ground[None], **chosen)
 
 
 def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
@@ -160,9 +160,15 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
     z = np.linspace(0.0, height, points + 1)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, (3, points + 1, points, points)) * np.exp(-z / 300.0)
     turned = wind * np.exp(-(1.0 + 1.0j) * z * math.sqrt(f / 16.0))
-    chosen = {"surface": Surface(roughness=0.1), "closure": Smagorinsky(), "coriolis": f, "courant": 0.5, **options}
+    chosen = {
+        "surface": Surface(roughness=0.1),
+        "closure": Smagorinsky(),
+        "coriolis": f,
+        "courant_number": 0.5,
+        **options,
+    }
     return AnelasticFlow(
-        grid, points + 1, height=height, atmosphere=incompressible(wind=(wind, 0.0)),
+        grid, points + 1, top_height=height, atmosphere=incompressible(wind=(wind, 0.0)),
         velocity=(wind - turned.real + noise[0], -turned.imag + noise[1], noise[2]), **chosen,
     )  # fmt: skip
 
@@ -186,8 +192,8 @@ def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **option
     z = np.linspace(0.0, height, levels)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.1, 0.1, (levels, points, points)) * (z < 200.0)
     chosen = {
-        "absorber": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
+        "top_sponge": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
         **options,
     }  # fmt: skip
     air = boussinesq(buoyancy_frequency=0.01)
-    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta_perturbation=noise, **chosen)
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, theta_perturbation=noise, **chosen)

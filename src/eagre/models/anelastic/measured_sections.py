@@ -47,8 +47,8 @@ class ProfilesSection(MeasuredSection):
         """The writer of what the model gathers."""
         from eagre.io import ProfileWriter
 
-        gathered = model.gathered or model.profiles(self.every, self.heights)
-        return ProfileWriter(path, model, gathered, **options)
+        statistics = model.profile_statistics or model.profiles(self.every, self.heights)
+        return ProfileWriter(path, model, statistics, **options)
 
 
 class AirMapsSection(AveragesSection):
