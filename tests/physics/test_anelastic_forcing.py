@@ -79,8 +79,8 @@ def test_nudging_is_exponential():
 def test_cooling_is_exact():
     profile = Table(np.array([0.0, 200.0, 400.0]), np.array([-2e-5, -1e-5, 0.0]))
     model = AnelasticFlow(
-        Grid.from_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, top_height=400.0, forcing=Forcing(heating=profile),
-        atmosphere=boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
+        Grid.from_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, top_height=400.0,
+        forcing=Forcing(heating=profile), atmosphere=boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(3600.0)
     expected = 3600.0 * profile(model.levels.height)[:, None, None] * np.ones((5, 1, 6))
