@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import animate, bench, compare, export, info, new, plot, run, tune, validate, waves
+from eagre.cli import animate, bench, check, compare, export, info, new, plot, run, tune, validate, waves
 from eagre.cli.console import discard
 from eagre.cli.exits import EPILOG, is_usage, report
 
@@ -70,6 +70,7 @@ def main(
 
 app.command("run")(run.run)
 app.command("new")(new.new)
+app.command("check")(check.check)
 app.command("info")(info.info)
 app.command("plot")(plot.plot)
 app.command("animate")(animate.animate)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,18 @@ class OutputPlan:
     append: bool
     overwrite: bool
 
+    def within(self, folder: Path) -> OutputPlan:
+        """Return the same plan with new files in one folder, for a trial."""
+
+        def moved(files: tuple[tuple[Key, Path], ...], name: str) -> tuple[tuple[Key, Path], ...]:
+            return tuple((key, folder / f"{name}{n}_{path.name}") for n, (key, path) in enumerate(files))
+
+        return replace(
+            self, fields=moved(self.fields, "fields"), measured=moved(self.measured, "measured"),
+            gauges=self.gauges and folder / self.gauges.name, particles=self.particles and folder / self.particles.name,
+            append=False, overwrite=True,
+        )  # fmt: skip
+
     @property
     def files(self) -> list[Path]:
         """Files of a run that ends well."""
@@ -76,7 +88,7 @@ class OutputPlan:
         return [*((key, path) for key, path in self._outputs if path is not None), (("restart",), self.checkpoint)]
 
 
-def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputPlan:
+def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bool = True) -> OutputPlan:
     """Decide where a run writes, and refuse what cannot be before anything is computed.
 
     Parameters
@@ -86,6 +98,8 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
         The restart file that the run continues from.
     overwrite : bool
         Replace existing files.
+    create : bool
+        Create the folders of the files; False only checks that this is possible.
 
     Raises
     ------
@@ -110,7 +124,7 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
     plan = OutputPlan(
         fields, gauges, particles, measured, log, restart, checkpoint, origin is not None, overwrite
     )  # fmt: skip
-    _check_places(case, plan, origin)
+    _check_places(case, plan, origin, create)
     for key, path in plan.places[:-1]:
         if path.exists() and not (plan.append or overwrite or path in replaced):
             raise case.problem(
@@ -124,8 +138,8 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
     return plan
 
 
-def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
-    """Refuse outputs that are one file, inputs, or no place for a restart; make their folders."""
+def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: bool) -> None:
+    """Reject outputs with equal paths, with the path of an input, or that cannot be a restart file."""
     from eagre.io.files import is_same_file, is_store
     from eagre.io.restart import restart_place
 
@@ -134,7 +148,7 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
         inputs = list(case.inputs) + ([origin] if origin is not None else [])
         if key == ("restart",) and origin is not None:
             inputs = [file for file in inputs if not is_same_file(file, origin)]
-        _prepare_folder(path)
+        _prepare_folder(path, create)
         try:
             for other in seen:
                 if is_same_file(path, other):
@@ -143,7 +157,8 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
                 if is_same_file(path, file):
                     raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
             if key == ("restart",):
-                restart_place(path)
+                if create or path.parent.exists():
+                    restart_place(path)
             elif path.is_dir() and not is_store(path):
                 raise InputError(f"{path}, which is a folder", allowed="the name of a file")
         except InputError as error:
@@ -217,9 +232,10 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     ) -> None:
         events.append(Event(interval, None, action, name, at_start=at_start, at_end=True, **more))
 
+    fields_of, measured_of = dict(plan.fields), dict(plan.measured)
     for key, section in case.outputs:
         fields = stack.enter_context(_field_writer(case, key, model, plan, behind))
-        add(spell_key(key), section.interval, fields.write, at_start=new[section.file])
+        add(spell_key(key), section.interval, fields.write, at_start=new[fields_of[key]])
     if case.gauges is not None and plan.gauges is not None:
         names = case.checked_variables(case.gauges.variables or case.gauge_variables, gauged(model), "gauges")
         with case.at("gauges", "points"):
@@ -232,8 +248,8 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         add("particles", drifting.interval, tracks.write, at_start=new[plan.particles])
     for key, section in case.measured:
         with case.at(*key, *section.culprit):
-            writer = stack.enter_context(section.open(section.file, model, **options))
-        at_start = section.at_start and new[section.file]
+            writer = stack.enter_context(section.open(measured_of[key], model, **options))
+        at_start = section.at_start and new[measured_of[key]]
         add(spell_key(key), section.interval, writer.write, at_start=at_start)
     if case.restart is not None and plan.restart is not None:
         add("restart", case.restart.interval, _restarts(case, plan.restart, behind), at_start=False)
@@ -248,7 +264,7 @@ def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: 
     names = case.checked_variables(section.variables or case.default_variables, model.variables, *key)
     own = {"compression": section.compression, "beside": behind, "part": part_of(case, key, model)}
     own["overwrite"] = plan.overwrite or section.overwrite
-    return FieldWriter(section.file, model, names, **(_options(case, plan) | own))
+    return FieldWriter(dict(plan.fields)[key], model, names, **(_options(case, plan) | own))
 
 
 def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
@@ -288,13 +304,14 @@ def _attributes(case: Case) -> dict[str, Any]:
     return given
 
 
-def _prepare_folder(path: Path) -> None:
-    """Make the folder of a file, and check that it can be written."""
+def _prepare_folder(path: Path, create: bool) -> None:
+    """Create the folder of a file, or only check that it can be created, and check that it is writable."""
     import os
 
     from eagre.io.files import first_missing
 
     folder = path.resolve().parent
+    folder = folder if create else _existing(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -303,6 +320,11 @@ def _prepare_folder(path: Path) -> None:
         raise OutputError(f"cannot make the folder {folder}: {why}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")
+
+
+def _existing(folder: Path) -> Path:
+    """Return a folder, or the nearest folder above it that exists."""
+    return next(one for one in (folder, *folder.parents) if one.exists())
 
 
 def check_disk(case: Case, model: Model) -> None:
@@ -319,7 +341,7 @@ def check_disk(case: Case, model: Model) -> None:
 
     for key, section in case.outputs:
         needed = field_bytes(case, key, model)
-        folder = section.file.resolve().parent
+        folder = _existing(section.file.resolve().parent)
         free = shutil.disk_usage(folder).free
         if free < 0.1 * needed:
             raise OutputError(

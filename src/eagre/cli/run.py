@@ -120,14 +120,14 @@ def _run(
     with preparing(out, quiet=quiet):
         model = case.build(device=device, precision=precision)
         if origin is not None:
-            _restore(case, model, origin)
+            restore(case, model, origin)
     if free:
         _use_tuned_threads(case.tuned_threads)
     out.print(f"device      {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
     if model.time >= case.run.end_time:
         _refuse_finished(case, model.time)
     if not quiet:
-        print_rows(out, _plan_rows(case, model, plan))
+        print_rows(out, plan_rows(case, model, plan))
     check_disk(case, model)
     signals.begin()
     summary = _go(case, model, plan, out, quiet)
@@ -137,7 +137,7 @@ def _run(
         raise _interruption(summary, plan, again)
 
 
-def _restore(case: Case, model: Model, origin: Path) -> None:
+def restore(case: Case, model: Model, origin: Path) -> None:
     """Take up a restart file at the time that it was written, which files of old versions hold in steps alone."""
     from eagre.errors import InputError
     from eagre.io import read_restart
@@ -195,8 +195,8 @@ def _refuse_finished(case: Case, time: float) -> None:
     raise case.problem(("run", "end_time"), error)
 
 
-def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
-    """What will be run and written."""
+def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
+    """Return the rows (name, text) that describe a run before it starts."""
     from eagre.cli.console import duration, size, whole
     from eagre.cli.outputs import field_bytes, records
     from eagre.io.gauges import gauge_notes
