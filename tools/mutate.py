@@ -4,7 +4,7 @@ From the root of the repository: ``python tools/mutate.py [--count 200] [--seed 
 A mutant is one sign, operator, comparison, index or factor of a formula or a driver, changed in a copy of ``src``. The
 tests that `TESTS` (of GPU kernels `SIMULATED`, in the simulator) chooses for its file run on it and stop at the first
 that fails. What survives is named with its line, before and after. Some survive rightly (``<=`` for ``<``, where
-nothing is equal): a person looks at the report, and docs/reference/mutants.md says what was found.
+nothing is equal): a person looks at the report, and docs/development/mutants.md says what was found.
 First the same tests run on the source as it is: they must hold, and their programs are then in the cache, so that a
 mutant compiles those that it changes only. Seconds to minutes a mutant; the report grows with each.
 """
