@@ -67,7 +67,7 @@ def test_everything_arrives(built):
         ("friction = {}", "neither manning nor chezy"),
         ("numerics.start = 'half'", "half-step"),
         ("numerics.viscosity = '2 m/s'", "m2/s"),
-        ("numerics.cfl = 0.25", '"cfl", which is no key here'),
+        ("numerics.cfl = 0.25", 'Unknown key "cfl"'),
         ("land.wher = 1", "where"),
     ],
 )
