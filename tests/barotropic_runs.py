@@ -17,12 +17,12 @@ CASES = {
     "ab2": {"scheme": "ab2", "jacobian": "advective"},
     "no-slip": {"walls": "no-slip"},
     "thom": {"walls": "no-slip-thom"},
-    "implicit": {"viscous": "implicit"},
+    "implicit": {"viscosity_scheme": "implicit"},
     "reduced gravity": {"deformation_radius": 0.4},
     "all terms": {"all_terms": True},
     "channel": {"basin": "channel", "all_terms": True},
     "periodic": {"basin": "periodic"},
-    "compensated": {"compensated": True, "precision": "single"},
+    "compensated": {"compensated_summation": True, "precision": "single"},
     "changing wind": {"factor": Series(np.array([0.0, 1.5e-3, 0.1, 1e3]), np.array([1.0, -2.0, 3.0, 0.0]), "a gust")},
 }
 """Options of `model_on` by name: every path through a step."""
@@ -36,7 +36,7 @@ def model_on(
     factor : Series that the wind is multiplied by.
     """
     rng = np.random.default_rng(3)
-    grid = Grid.of_points(nx, ny, 2.6, 3.0)
+    grid = Grid.from_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros((ny, nx))
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
     curl = rng.standard_normal((ny, nx))
@@ -52,7 +52,7 @@ def model_on(
     wind = curl if factor is None else varying_curl(curl, factor)
     options = {"potential_vorticity": zeta} | options
     return BarotropicVorticity(
-        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=wind, bottom_friction=0.1, device=device,
+        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_forcing=wind, bottom_friction=0.1, device=device,
         precision=precision, **options,
     )  # fmt: skip
 

@@ -116,8 +116,15 @@ def sections(section: type[Section], path: str = "") -> Iterator[str]:
 
 def conditions() -> Iterator[str]:
     """Yield the kinds of boundary conditions and their keys."""
-    yield from ("A side is a table `{ kind = ... }`, or a list of such tables with the additional keys:", "", *table(Place))
-    yield from ("Keys of `[[boundaries.internal]]`, a wall or a discharge inside the domain, in addition to `kind`:", "")
+    yield from (
+        "A side is a table `{ kind = ... }`, or a list of such tables with the additional keys:",
+        "",
+        *table(Place),
+    )
+    yield from (
+        "Keys of `[[boundaries.internal]]`, a wall or a discharge inside the domain, besides `kind`:",
+        "",
+    )
     yield from table(InsidePlace)
     for kind, (section, name) in CONDITIONS.items():
         keys = table(section, skip=("kind",))

@@ -67,7 +67,7 @@ layers = {{ upper = 4e-10, lower = 1e-10 }}
 topography = {{ height = "200 * sin(2 * pi * x / 3e6)", coriolis = 1e-4, depth = "4000 m" }}
 tracer = {{ initial = "where(x < 1e6, 1, 0)" }}
 numerics.time_step = "1 h"
-output = {{ file = "out.nc", interval = "3 h", variables = ["streamfunction_lower", "tracer", "wind_curl"] }}
+output = {{ file = "out.nc", interval = "3 h", variables = ["streamfunction_lower", "tracer", "wind_forcing"] }}
 maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["velocity"], from = "2 h" }}
 """)
     done = eagre("run", tmp_path / "case.toml")
@@ -85,7 +85,7 @@ maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["
         assert words in done.out
     out = opened(tmp_path / "out.nc")
     assert out["tracer"].shape == (3, 11, 15) and np.abs(out["streamfunction_lower"][-1]).max() > 0.0
-    for name in ("streamfunction_lower", "tracer", "wind_curl"):
+    for name in ("streamfunction_lower", "tracer", "wind_forcing"):
         assert eagre("plot", tmp_path / "out.nc", "-v", name, "--dpi", 40).code == 0
     assert eagre("animate", tmp_path / "out.nc", "-v", "tracer", "--dpi", 40).code == 0
     assert "streamfunction_lower" in eagre("info", tmp_path / "out.nc").out

@@ -19,7 +19,7 @@ def assert_reference_is_fast(device, steps, **options):
         model.advance(steps * model.time_step)
     assert ours.steps == steps and ours._engine.kernels.name == "reference"
     # 1 - delta of `column_table` loses four digits where the screening, here 2 / (dt A), is that of implicit viscosity.
-    tolerance = 1e-10 if "viscous" in options else TOLERANCE[options.get("precision", "double")]
+    tolerance = 1e-10 if "viscosity_scheme" in options else TOLERANCE[options.get("precision", "double")]
     assert_same_states(ours, theirs, tolerance)
 
 
@@ -50,14 +50,14 @@ def test_in_the_simulator(name):
 def test_what_runs_is_said():
     """In the attributes of files and before the run, where it is not the fast kernels alone."""
     told = {
-        kernels: (model.settings()["kernels"], [line for line in model.remarks if line.startswith("kernels")])
+        kernels: (model.settings()["kernels"], [line for line in model.notes if line.startswith("kernels")])
         for kernels in ("fast", "reference")
         for model in [model_on("cpu", 17, 14, kernels=kernels)]
     }
     assert told["fast"] == ("fast", []) and told["reference"][0] == "reference"
     assert "plain cells" in told["reference"][1][0] and 'kernels = "reference"' in told["reference"][1][0]
     kept = model_on("cpu", 17, 14, **CASES["compensated"])
-    assert kept.settings()["kernels"] == "fast; update: reference" and "compensated = true" in kept.remarks[-1]
+    assert kept.settings()["kernels"] == "fast; update: reference" and "compensated_summation = true" in kept.notes[-1]
     with pytest.raises(InputError, match='kernels = "fast"'):
         model_on("cpu", 17, 14, kernels="fastest")
     with pytest.raises(InputError, match="kernels"):

@@ -14,7 +14,7 @@ from oracle.barotropic import BarotropicOracle
 def random_setup(nx=27, ny=19, seed=3):
     """A box with different spacings, noise in wind and vorticity."""
     rng = np.random.default_rng(seed)
-    grid = Grid.of_points(nx, ny, 2.6, 3.0)
+    grid = Grid.from_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros((ny, nx))
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
     return grid, zeta, rng.standard_normal((ny, nx))
@@ -33,7 +33,7 @@ def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
     grid, zeta, curl = random_setup()
     physics = {"beta": 3.0, "viscosity": 0.02}
     model = BarotropicVorticity(
-        grid, time_step=1e-3, wind_curl=curl, bottom_friction=0.3, deformation_radius=radius, walls=walls,
+        grid, time_step=1e-3, wind_forcing=curl, bottom_friction=0.3, deformation_radius=radius, walls=walls,
         jacobian=jacobian, scheme=scheme, potential_vorticity=zeta, device="cpu", precision=precision, **physics,
     )  # fmt: skip
     screening = 0.0 if radius is None else radius**-2
@@ -73,7 +73,7 @@ def test_first_step_is_the_wind():
     model = BarotropicVorticity.double_gyre(33, device="cpu", precision="double")
     model.advance(1e-7)
     y = model.grid.y[1:-1, None]
-    assert np.abs(model.field("vorticity")[1:-1, 1:-1] + 1e-7 * 1.36e5 * np.sin(2 * y)).max() < 1e-17
+    assert np.abs(model.field("relative_vorticity")[1:-1, 1:-1] + 1e-7 * 1.36e5 * np.sin(2 * y)).max() < 1e-17
 
 
 OPTIONS = {
@@ -81,14 +81,14 @@ OPTIONS = {
     "no slip": {"walls": "no-slip"},
     "channel": {"basin": "channel", "walls": "no-slip"},
     "periodic": {"basin": "periodic", "scheme": "ab2"},
-    "implicit": {"viscous": "implicit"},
-    "compensated": {"compensated": True},
+    "implicit": {"viscosity_scheme": "implicit"},
+    "compensated": {"compensated_summation": True},
     "terms": {"topography": "noise", "biharmonic_viscosity": 1e-4, "bottom_friction": 0.1},
     "tracer and particles": {"tracer": "noise", "tracer_diffusivity": 0.01, "particles": [[0.5, 0.5], [1.0, 2.0]]},
 }
 
 
-KEPT = {"compensated": True, "topography": "noise"}
+KEPT = {"compensated_summation": True, "topography": "noise"}
 
 
 def model_of(name, **more):
@@ -103,7 +103,7 @@ def model_of(name, **more):
         "time_step": 1e-3,
         "beta": 3.0,
         "viscosity": 0.02,
-        "wind_curl": curl,
+        "wind_forcing": curl,
         "potential_vorticity": zeta,
         "device": "cpu",
     }
@@ -128,7 +128,7 @@ def test_states_with_a_sum_are_taken_up(steps):
     """Restarts of "ab2" on a GPU once held S = q + c1 F_old in place of F_old (decision 0029)."""
     grid, zeta, curl = random_setup()
     options = {"time_step": 1e-3, "viscosity": 1e-3, "scheme": "ab2", "precision": "double", "device": "cpu"}
-    whole, on = (BarotropicVorticity(grid, wind_curl=curl, vorticity=zeta, **options) for _ in range(2))
+    whole, on = (BarotropicVorticity(grid, wind_forcing=curl, relative_vorticity=zeta, **options) for _ in range(2))
     whole.advance(steps * 1e-3)
     state = whole.state()
     c1 = -0.5e-3 if steps > 0 else 0.0
@@ -144,7 +144,9 @@ def test_blow_up_names_the_time_and_goes_back():
     from eagre import BlowUpError
 
     grid, zeta, curl = random_setup()
-    model = BarotropicVorticity(grid, time_step=1.0, viscosity=1e-4, wind_curl=curl, vorticity=zeta, device="cpu")
+    model = BarotropicVorticity(
+        grid, time_step=1.0, viscosity=1e-4, wind_forcing=curl, relative_vorticity=zeta, device="cpu"
+    )
     with pytest.raises(BlowUpError, match=r"not finite.*\n.*time_step below 0\.\d+ "):
         model.advance(400.0)
     assert math.isfinite(model.diagnostics()["energy"])
@@ -158,14 +160,15 @@ def test_blow_up_names_the_first_bad_step_and_its_place():
     x, y = grid.mesh()
     vortex = 50.0 * np.exp(-((x - 1.8) ** 2 + (y - 0.7) ** 2) / 0.02)
     quick, slow = (
-        BarotropicVorticity(grid, time_step=0.2, viscosity=1e-4, vorticity=vortex, device="cpu") for _ in range(2)
+        BarotropicVorticity(grid, time_step=0.2, viscosity=1e-4, relative_vorticity=vortex, device="cpu")
+        for _ in range(2)
     )
     with pytest.raises(BlowUpError) as caught:
         quick.advance(400.0)
     assert quick.time == 0.0  # the last look was the start
     with np.errstate(all="ignore"):
         while math.isfinite(slow.diagnostics()["energy"]):
-            q = np.abs(slow.field("vorticity"))
+            q = np.abs(slow.field("relative_vorticity"))
             slow._engine.advance(1)
     assert caught.value.time == pytest.approx(slow.time) and 3 < slow.steps < 90
     assert caught.value.cell == np.unravel_index(q.argmax(), q.shape) != (1, 1)
@@ -178,6 +181,6 @@ def test_other_states_points_and_times_are_refused():
     with pytest.raises(InputError, match=r"q0 of shape \(33, 33\)"):
         model.restore(other.state())
     with pytest.raises(InputError, match="j from 0 to 16"):
-        model.sample(["vorticity"], [(17, 0)])
+        model.sample(["relative_vorticity"], [(17, 0)])
     with pytest.raises(InputError, match="until = nan"):
         model.advance(float("nan"))

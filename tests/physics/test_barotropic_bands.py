@@ -148,7 +148,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     ("options", "words"),
     [
         ({"basin": "channel"}, 'basin = "channel"'),
-        ({"viscous": "implicit"}, "implicit"),
+        ({"viscosity_scheme": "implicit"}, "implicit"),
         ({"biharmonic_viscosity": 1e-9}, "biharmonic_viscosity"),
         ({"particles": [[0.5, 0.5]]}, "particles"),
         ({"device": ["cpu"] * 10}, "up to 9"),
@@ -157,7 +157,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     ],
 )
 def test_what_is_refused(options, words):
-    grid = Grid.of_points(SIZE["nx"], SIZE["ny"], 2.6, 3.0)
+    grid = Grid.from_points(SIZE["nx"], SIZE["ny"], 2.6, 3.0)
     options = {"device": "cpu,cpu", "viscosity": 0.02, **options}
     with pytest.raises(InputError, match="allowed") as raised:
         BarotropicVorticity(grid, time_step=1e-4, **options)

@@ -14,16 +14,16 @@ from eagre.validation.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
 
 
-@pytest.mark.parametrize("viscous", ["explicit", "implicit"])
+@pytest.mark.parametrize("viscosity_scheme", ["explicit", "implicit"])
 @pytest.mark.parametrize(("scheme", "jacobian"), [("ab3", "arakawa"), ("ab2", "advective")])
-def test_tracer_as_the_transcription(viscous, scheme, jacobian):
+def test_tracer_as_the_transcription(viscosity_scheme, scheme, jacobian):
     """C_t = -J(psi, c) + kappa Lap c, no flux through the walls, whatever the vorticity does."""
     rng = np.random.default_rng(2)
-    grid = Grid.of_points(14, 11, 2.6, 3.0)
+    grid = Grid.from_points(14, 11, 2.6, 3.0)
     c, zeta = 1.0 + rng.random(grid.shape), 20.0 * rng.standard_normal(grid.shape)
     model = BarotropicVorticity(
-        grid, time_step=1e-3, vorticity=zeta, viscosity=0.05, viscous=viscous, tracer=c, tracer_diffusivity=0.1,
-        scheme=scheme, jacobian=jacobian, device="cpu", precision="double",
+        grid, time_step=1e-3, relative_vorticity=zeta, viscosity=0.05, viscosity_scheme=viscosity_scheme,
+        tracer=c, tracer_diffusivity=0.1, scheme=scheme, jacobian=jacobian, device="cpu", precision="double",
     )  # fmt: skip
     history = []
     for step in range(1, 8):
@@ -86,7 +86,13 @@ def test_particles_go_round_a_period(basin):
     lap = -((2.0 / grid.dy * math.sin(0.5 * m * grid.dy)) ** 2)
     start = np.array([[grid.x[0] + 0.3, grid.y[0] + 0.01], [grid.x[0] + 1.7, grid.y[0] + 0.5 * height + 0.01]])
     model = BarotropicVorticity(
-        grid, time_step=0.01, basin=basin, vorticity=lap * psi, particles=start, device="cpu", precision="double"
+        grid,
+        time_step=0.01,
+        basin=basin,
+        relative_vorticity=lap * psi,
+        particles=start,
+        device="cpu",
+        precision="double",
     )
     assert np.abs(model.particle_positions - start).max() < 1e-14
     assert np.abs(model.field("streamfunction") - psi).max() < 1e-12

@@ -39,10 +39,12 @@ def scalar_tendency(p, z, curl, dx, dy, j, i, arakawa):
 @pytest.mark.parametrize("jacobian", ["arakawa", "advective"])
 def test_tendency_of_a_scalar_loop(jacobian):
     rng = np.random.default_rng(5)
-    grid = Grid.of_points(9, 8, 2.6, 3.0)
+    grid = Grid.from_points(9, 8, 2.6, 3.0)
     zeta, curl = np.zeros(grid.shape), rng.standard_normal(grid.shape)
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((6, 7))
-    model = BarotropicVorticity(grid, time_step=1e-3, wind_curl=curl, vorticity=zeta, jacobian=jacobian, **PHYSICS)
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, wind_forcing=curl, relative_vorticity=zeta, jacobian=jacobian, **PHYSICS
+    )
     psi = model.field("streamfunction").tolist()
     model.advance(1e-3)
     found = model.state()["tendency0_0"]
@@ -54,10 +56,10 @@ def test_tendency_of_a_scalar_loop(jacobian):
 
 def eddy(scheme, dt, end):
     """A gyre driven from an eddy, at `end`."""
-    grid = Grid.of_points(21, 17, math.pi, math.pi)
+    grid = Grid.from_points(21, 17, math.pi, math.pi)
     x, y = grid.mesh()
     zeta = -5.0 * np.sin(x) * np.sin(2 * y) - 5.0 * np.sin(2 * x) * np.sin(y)
-    model = BarotropicVorticity(grid, time_step=dt, vorticity=zeta, scheme=scheme, **PHYSICS)
+    model = BarotropicVorticity(grid, time_step=dt, relative_vorticity=zeta, scheme=scheme, **PHYSICS)
     model.advance(end)
     return model
 
@@ -73,17 +75,17 @@ def test_walls_stand_still_to_the_last_bit():
     """Free slip: psi = 0 and zeta = 0, exactly, and so the second derivative of psi across a wall vanishes."""
     curvature = []
     for points in (17, 33, 65):
-        grid = Grid.of_points(points, points, math.pi, math.pi)
+        grid = Grid.from_points(points, points, math.pi, math.pi)
         x, y = grid.mesh()
-        options = {**PHYSICS, "viscosity": 1.0, "wind_curl": np.sin(x) * np.sin(2 * y)}
+        options = {**PHYSICS, "viscosity": 1.0, "wind_forcing": np.sin(x) * np.sin(2 * y)}
         model = BarotropicVorticity(grid, time_step=1e-4, **options)
         model.advance(0.1)
         psi = model.field("streamfunction")
-        for field in (psi, model.field("vorticity")):
+        for field in (psi, model.field("relative_vorticity")):
             for rim in (field[0], field[-1], field[:, 0], field[:, -1]):
                 assert (rim == 0.0).all()
         second = (2 * psi[:, 0] - 5 * psi[:, 1] + 4 * psi[:, 2] - psi[:, 3]) / grid.dx**2
-        curvature.append(np.abs(second).max() / np.abs(model.field("vorticity")).max())
+        curvature.append(np.abs(second).max() / np.abs(model.field("relative_vorticity")).max())
     assert all(fine < 0.4 * coarse for coarse, fine in itertools.pairwise(curvature))
 
 
@@ -119,14 +121,14 @@ def test_runs_repeat_on_any_number_of_threads(precision, monkeypatch):
 @pytest.mark.parametrize("points", [257, 1025, pytest.param(4097, marks=pytest.mark.slow)])
 def test_streamfunction_in_single_precision(points):
     """The sine transform and the columns keep 6 digits at every size; the printed cosines would lose 3 of them."""
-    grid = Grid.of_points(points, points, math.pi, math.pi)
+    grid = Grid.from_points(points, points, math.pi, math.pi)
     zeta = np.zeros(grid.shape)
     noise = np.random.default_rng(0).standard_normal((points - 2, points - 2))
     zeta[1:-1, 1:-1] = (-1.36e5 * np.sin(2.0 * grid.y)[:, None] * (math.pi - grid.x) / math.pi)[
         1:-1, 1:-1
     ] + 100 * noise
     psi = [
-        BarotropicVorticity(grid, time_step=1e-9, vorticity=zeta, device="cpu", precision=precision)
+        BarotropicVorticity(grid, time_step=1e-9, relative_vorticity=zeta, device="cpu", precision=precision)
         .field("streamfunction")
         .astype(np.float64)
         for precision in ("single", "double")

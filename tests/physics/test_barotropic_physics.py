@@ -9,7 +9,7 @@ import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
 from eagre.models.barotropic.diagnostics import energy_spectrum
-from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.scales import layer_note, munk_width, numbers_note
 from eagre.validation import validate
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
@@ -44,7 +44,7 @@ def test_numbers_of_the_thesis():
     assert gyre.nondimensional_time(10 * 365.25 * 86400) == pytest.approx(0.1783, rel=1e-3)
     drag = DoubleGyre(friction=1e-9, velocity=0.5)  # 3.84e6 m / 0.5 m/s = 7.68e6 s
     assert drag.numbers["mu"] == pytest.approx(1e-9 * 7.68e6) and drag.time_scale == pytest.approx(7.68e6)
-    told = numbers_remark(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
+    told = numbers_note(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
     mu = 1e-9 * gyre.time_scale
     assert told == [f"nondimensional: alpha = 1.359e+05, beta = 1.359e+05, mu = {mu:.4g}, Re = 20.83"]
 
@@ -54,18 +54,18 @@ def test_points_a_munk_width():
     gyre = DoubleGyre()
     assert munk_width(gyre.viscosity, gyre.beta) == pytest.approx(27.1e3, rel=2e-3)
     for points, told in ((257, "0.58"), (1025, "2.30"), (2049, "4.61")):
-        remark = layer_remark(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
-        assert remark.startswith(f"western boundary layer: {told} points a Munk width")
-        assert ("under 2" in remark) == (points == 257)
-    assert "no Munk layer" in layer_remark(0.0, gyre.beta, 1.0)
+        note = layer_note(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
+        assert note.startswith(f"western boundary layer: {told} points a Munk width")
+        assert ("under 2" in note) == (points == 257)
+    assert "no Munk layer" in layer_note(0.0, gyre.beta, 1.0)
 
 
 def test_velocities_of_a_streamfunction():
     """u = -psi_y, v = psi_x, at the walls too, and their modulus; psi = sin x sin 2y."""
-    grid = Grid.of_points(129, 97, math.pi, math.pi)
+    grid = Grid.from_points(129, 97, math.pi, math.pi)
     x, y = grid.mesh()
     model = BarotropicVorticity(
-        grid, time_step=1e-3, vorticity=-5.0 * wave(grid, 1, 2), device="cpu", precision="double"
+        grid, time_step=1e-3, relative_vorticity=-5.0 * wave(grid, 1, 2), device="cpu", precision="double"
     )
     u, v = -2.0 * np.sin(x) * np.cos(2.0 * y), np.cos(x) * np.sin(2.0 * y)
     for name, exact in (("velocity_x", u), ("velocity_y", v), ("speed", np.hypot(u, v))):
@@ -79,35 +79,40 @@ def wave(grid, k=1, m=1):
 
 
 def test_friction_alone_decays():
-    grid = Grid.of_points(33, 33, math.pi, math.pi)
+    grid = Grid.from_points(33, 33, math.pi, math.pi)
     model = BarotropicVorticity(
-        grid, time_step=1e-3, bottom_friction=0.5, vorticity=1e-6 * wave(grid), device="cpu", precision="double"
+        grid,
+        time_step=1e-3,
+        bottom_friction=0.5,
+        relative_vorticity=1e-6 * wave(grid),
+        device="cpu",
+        precision="double",
     )
-    before = model.field("vorticity")
+    before = model.field("relative_vorticity")
     model.advance(1.0)
-    assert np.abs(model.field("vorticity") - math.exp(-0.5) * before).max() < 1e-6 * np.abs(before).max()
+    assert np.abs(model.field("relative_vorticity") - math.exp(-0.5) * before).max() < 1e-6 * np.abs(before).max()
 
 
 @pytest.mark.parametrize(("options", "power"), [({"viscosity": 0.3}, 1), ({"biharmonic_viscosity": 1e-3}, 2)])
-@pytest.mark.parametrize("viscous", ["explicit", "implicit"])
-def test_viscosity_alone_decays(options, power, viscous):
-    if viscous == "implicit" and power == 2:
+@pytest.mark.parametrize("viscosity_scheme", ["explicit", "implicit"])
+def test_viscosity_alone_decays(options, power, viscosity_scheme):
+    if viscosity_scheme == "implicit" and power == 2:
         return
-    grid = Grid.of_points(33, 25, math.pi, math.pi)
+    grid = Grid.from_points(33, 25, math.pi, math.pi)
     model = BarotropicVorticity(
-        grid, time_step=2e-4 if viscous == "explicit" else 2e-3, vorticity=1e-6 * wave(grid, 2, 1), device="cpu",
-        precision="double", viscous=viscous, **options,
+        grid, time_step=2e-4 if viscosity_scheme == "explicit" else 2e-3, relative_vorticity=1e-6 * wave(grid, 2, 1),
+        device="cpu", precision="double", viscosity_scheme=viscosity_scheme, **options,
     )  # fmt: skip
     rate = (2 / grid.dx * math.sin(grid.dx)) ** 2 + (2 / grid.dy * math.sin(0.5 * grid.dy)) ** 2
-    before = model.field("vorticity")
+    before = model.field("relative_vorticity")
     model.advance(0.2)
     factor = math.exp(-next(iter(options.values())) * rate**power * 0.2)
-    assert np.abs(model.field("vorticity") - factor * before).max() < 2e-6 * np.abs(before).max()
+    assert np.abs(model.field("relative_vorticity") - factor * before).max() < 2e-6 * np.abs(before).max()
 
 
 def test_implicit_viscosity_bears_long_steps():
     options = {"reynolds": 0.1, "alpha": 1e3, "beta": 1e3, "time_step": 2e-3, "device": "cpu", "precision": "double"}
-    model = BarotropicVorticity.double_gyre(33, viscous="implicit", **options)
+    model = BarotropicVorticity.double_gyre(33, viscosity_scheme="implicit", **options)
     assert options["time_step"] > 5 * 0.1 * model.grid.dx**2 / 8
     model.advance(2.0)
     steady = BarotropicVorticity.double_gyre(33, **{**options, "time_step": 5e-5})
@@ -122,9 +127,9 @@ def test_no_slip_stops_the_flow_at_the_wall(walls):
     for kind in ("free-slip", walls):
         speeds = []
         for points in (33, 65):
-            grid = Grid.of_points(points, points, math.pi, math.pi)
+            grid = Grid.from_points(points, points, math.pi, math.pi)
             model = BarotropicVorticity(
-                grid, time_step=5e-4, viscosity=0.1, wind_curl=0.1 * wave(grid), walls=kind, device="cpu",
+                grid, time_step=5e-4, viscosity=0.1, wind_forcing=0.1 * wave(grid), walls=kind, device="cpu",
                 precision="double",
             )  # fmt: skip
             model.advance(4.0)
@@ -180,7 +185,7 @@ def test_layers_are_their_modes():
     shear.advance(1.0)
     travelled = np.sin(x + beta / 5.0)
     assert np.abs(shear.field("streamfunction") - 0.75e-6 * travelled).max() < 5e-3 * 1e-6
-    assert np.abs(shear.field("vorticity_lower") - 0.25e-6 * travelled).max() < 5e-3 * 1e-6
+    assert np.abs(shear.field("relative_vorticity_lower") - 0.25e-6 * travelled).max() < 5e-3 * 1e-6
 
 
 def test_friction_of_layers_acts_on_their_vorticity():
@@ -212,7 +217,7 @@ def test_flow_follows_the_depth():
     fields = []
     for options in ({"beta": 3.0}, {"topography": 3.0 * y}):
         model = BarotropicVorticity(
-            grid, time_step=5e-3, basin="channel", vorticity=zeta, device="cpu", precision="double",
+            grid, time_step=5e-3, basin="channel", relative_vorticity=zeta, device="cpu", precision="double",
             jacobian="advective", **options,
         )  # fmt: skip
         model.advance(0.5)
@@ -222,10 +227,10 @@ def test_flow_follows_the_depth():
 
 def test_tracer_and_particles_go_round():
     """A steady vortex carries a particle along its streamline; the tracer is kept."""
-    grid = Grid.of_points(65, 65, math.pi, math.pi)
+    grid = Grid.from_points(65, 65, math.pi, math.pi)
     model = BarotropicVorticity(
-        grid, time_step=2e-3, vorticity=-2.0 * wave(grid), tracer=1.0 + wave(grid, 2, 1), tracer_diffusivity=1e-3,
-        particles=[[1.0, 1.3], [2.5, 2.0]], device="cpu", precision="double",
+        grid, time_step=2e-3, relative_vorticity=-2.0 * wave(grid), tracer=1.0 + wave(grid, 2, 1),
+        tracer_diffusivity=1e-3, particles=[[1.0, 1.3], [2.5, 2.0]], device="cpu", precision="double",
     )  # fmt: skip
     start = model.particle_positions
     tracer = model.field("tracer")
@@ -240,10 +245,10 @@ def test_tracer_and_particles_go_round():
 
 
 def test_diagnostics_and_spectrum():
-    grid = Grid.of_points(65, 49, math.pi, math.pi)
+    grid = Grid.from_points(65, 49, math.pi, math.pi)
     model = BarotropicVorticity(
-        grid, time_step=1e-3, vorticity=-5.0 * wave(grid, 2, 1), wind_curl=wave(grid), beta=1.0, viscosity=0.1,
-        device="cpu", precision="double",
+        grid, time_step=1e-3, relative_vorticity=-5.0 * wave(grid, 2, 1), wind_forcing=wave(grid), beta=1.0,
+        viscosity=0.1, device="cpu", precision="double",
     )  # fmt: skip
     found = model.diagnostics()
     assert found["energy"] == pytest.approx(5.0 * math.pi**2 / 8, rel=5e-3)
@@ -251,9 +256,11 @@ def test_diagnostics_and_spectrum():
     assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
     assert found["max_velocity_x"] == pytest.approx(1.0, rel=5e-3)
     assert found["transport_per_depth"] == pytest.approx(2.0, rel=5e-3)  # from the low at -1 to the high at 1
-    gyre = BarotropicVorticity(grid, time_step=1e-3, vorticity=2.0 * wave(grid), device="cpu", precision="double")
+    gyre = BarotropicVorticity(
+        grid, time_step=1e-3, relative_vorticity=2.0 * wave(grid), device="cpu", precision="double"
+    )
     assert gyre.diagnostics()["transport_per_depth"] == pytest.approx(1.0, rel=5e-3)  # from the wall to the low
-    told = dict(model.facts)
+    told = dict(model.summary_rows)
     assert told["energy"] == f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"
     assert told["budget"].startswith("wind ") and "viscosity -" in told["budget"] and "friction" not in told["budget"]
     wavenumber, energy = model.energy_spectrum()
@@ -272,10 +279,12 @@ def test_diagnostics_and_spectrum():
 @pytest.mark.parametrize(("basin", "size"), [("box", (20, 15)), ("channel", (21, 15)), ("periodic", (21, 16))])
 def test_spectra_hold_the_energy(basin, size):
     """Of noise, to rounding; a single wave is in its ring."""
-    grid = Grid.of_points(*size, 3.0, 2.0)
+    grid = Grid.from_points(*size, 3.0, 2.0)
     zeta = np.random.default_rng(3).standard_normal(grid.shape)
     zeta -= zeta.mean()
-    model = BarotropicVorticity(grid, time_step=1.0, basin=basin, vorticity=zeta, device="cpu", precision="double")
+    model = BarotropicVorticity(
+        grid, time_step=1.0, basin=basin, relative_vorticity=zeta, device="cpu", precision="double"
+    )
     wavenumber, energy = model.energy_spectrum()
     sides = [(n - (not wrap)) * h for n, wrap, h in zip(size, model.setup.periodic, (grid.dx, grid.dy), strict=True)]
     assert energy.sum() * sides[0] * sides[1] == pytest.approx(model.diagnostics()["energy"], rel=1e-12)
@@ -291,17 +300,17 @@ def test_energy_budget_holds_every_term(basin, extra, jacobian):
 
     Arakawa's Jacobian keeps energy; the advective one does not, over a bed neither.
     """
-    grid = Grid.of_points(21, 17, 2.0, 3.0)
+    grid = Grid.from_points(21, 17, 2.0, 3.0)
     noise = np.random.default_rng(0).standard_normal((3, 17, 21))
     if "layers" in extra:
         extra = {**extra, "potential_vorticity_lower": noise[1]}
     model = BarotropicVorticity(
         grid, time_step=1e-6, beta=2.0, viscosity=0.1, bottom_friction=0.3, biharmonic_viscosity=1e-3, basin=basin,
-        wind_curl=noise[2], topography=noise[2][::-1], potential_vorticity=noise[0], device="cpu", precision="double",
-        jacobian=jacobian, **extra,
+        wind_forcing=noise[2], topography=noise[2][::-1], potential_vorticity=noise[0],
+        device="cpu", precision="double", jacobian=jacobian, **extra,
     )  # fmt: skip
     engine, budget = model._engine, model.energy_budget()
-    weights = extra["layers"].shares if "layers" in extra else (1.0,)
+    weights = extra["layers"].thickness_fractions if "layers" in extra else (1.0,)
     before = [[engine.points(name, k) for name in ("psi", "q")] for k in range(engine.count)]
     model.advance(1e-6)
     rate = 0.0
@@ -339,19 +348,19 @@ def test_compensated_steps_lose_nothing():
 
     def run(precision, compensated):
         model = BarotropicVorticity.double_gyre(
-            33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated=compensated
+            33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated_summation=compensated
         )
         model.advance(1e-7)
         if compensated:
             state, model = (
                 model.state(),
                 BarotropicVorticity.double_gyre(
-                    33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated=True
+                    33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated_summation=True
                 ),
             )
             model.restore(state)
         model.advance(8e-6)
-        return model.field("vorticity").astype(np.float64)
+        return model.field("relative_vorticity").astype(np.float64)
 
     exact = run("double", False)
     errors = [np.linalg.norm(run("single", kind) - exact) / np.linalg.norm(exact) for kind in (False, True)]
@@ -361,17 +370,17 @@ def test_compensated_steps_lose_nothing():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"compensated": True, "precision": "double"}, "single"),
+        ({"compensated_summation": True, "precision": "double"}, "single"),
         ({"basin": "bx"}, "box"),
         ({"walls": "noslip"}, "no-slip"),
         ({"time_step": 0.0}, "> 0"),
         ({"viscosity": -1.0}, ">= 0"),
-        ({"wind_curl": np.zeros((3, 3))}, "values at the points"),
-        ({"viscous": "implicit"}, "explicit"),
+        ({"wind_forcing": np.zeros((3, 3))}, "values at the points"),
+        ({"viscosity_scheme": "implicit"}, "explicit"),
         ({"layers": Layers(1.0, 1.0), "deformation_radius": 1.0}, "one of them"),
         ({"particles": [1.0, 2.0]}, "shape"),
     ],
 )
 def test_refusals(options, words):
     with pytest.raises(InputError, match=words):
-        BarotropicVorticity(Grid.of_points(9, 9, 1.0, 1.0), **{"time_step": 0.1, "device": "cpu", **options})
+        BarotropicVorticity(Grid.from_points(9, 9, 1.0, 1.0), **{"time_step": 0.1, "device": "cpu", **options})

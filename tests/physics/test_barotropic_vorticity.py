@@ -10,7 +10,7 @@ from eagre.config.problems import ConfigError
 from eagre.models.barotropic.config import BarotropicCase
 
 NY, NX = 13, 17
-GRID = Grid.of_points(NX, NY, 3.0, 2.0)
+GRID = Grid.from_points(NX, NY, 3.0, 2.0)
 STRETCHING = {"rigid lid": {}, "radius": {"deformation_radius": 0.5}, "layers": {"layers": Layers(3.0, 1.0)}}
 TOLERANCE = {"single": 1e-5, "double": 1e-12}
 WRAPS = {"box": (False, False), "channel": (False, True), "periodic": (True, True)}  # along y, along x
@@ -44,7 +44,7 @@ def expected_fields(basin, stretching):
         q = [zeta[k] + factor * (psi[1 - k] - psi[k]) for k, factor in enumerate((3.0, 1.0))]
     else:
         q = [zeta[0] - stretching.get("deformation_radius", np.inf) ** -2 * psi[0]]
-    return {"streamfunction": psi, "vorticity": zeta, "potential_vorticity": q}
+    return {"streamfunction": psi, "relative_vorticity": zeta, "potential_vorticity": q}
 
 
 def by_layer(name, fields):
@@ -52,7 +52,7 @@ def by_layer(name, fields):
 
 
 def gyre(basin="box", device="cpu", **options):
-    terms = {"beta": 3.0, "viscosity": 0.01, "topography": 2.0 * noise(3, basin), "wind_curl": noise(4, basin)}
+    terms = {"beta": 3.0, "viscosity": 0.01, "topography": 2.0 * noise(3, basin), "wind_forcing": noise(4, basin)}
     return BarotropicVorticity(
         GRID, time_step=1e-4, basin=basin, device=device, **{"precision": "double"} | terms | options
     )
@@ -61,7 +61,7 @@ def gyre(basin="box", device="cpu", **options):
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("stretching", STRETCHING.values(), ids=STRETCHING)
 @pytest.mark.parametrize("basin", WRAPS)
-@pytest.mark.parametrize("given", ["vorticity", "potential_vorticity"])
+@pytest.mark.parametrize("given", ["relative_vorticity", "potential_vorticity"])
 def test_each_name_has_one_meaning(given, basin, stretching, precision):
     fields = expected_fields(basin, stretching)
     model = gyre(basin, precision=precision, **stretching, **by_layer(given, fields[given]))
@@ -74,7 +74,7 @@ def test_each_name_has_one_meaning(given, basin, stretching, precision):
 
 @pytest.mark.parametrize("walls", ["free-slip", "no-slip"])
 @pytest.mark.parametrize("stretching", STRETCHING.values(), ids=STRETCHING)
-@pytest.mark.parametrize("given", ["vorticity", "potential_vorticity"])
+@pytest.mark.parametrize("given", ["relative_vorticity", "potential_vorticity"])
 def test_an_output_is_the_initial_state_of_the_same_flow(given, stretching, walls):
     """After steps, with walls that make vorticity; and on several devices."""
     first = gyre(walls=walls, **stretching, **by_layer(given, expected_fields("box", stretching)[given]))
@@ -96,14 +96,26 @@ TWO = {"layers": Layers(3.0, 1.0)}
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"vorticity": ZETA, "potential_vorticity": ZETA}, "mixes(.|\n)*got vorticity and potential_vorticity"),
-        (TWO | {"vorticity": ZETA, "potential_vorticity_lower": ZETA}, "got vorticity and potential_vorticity_lower"),
-        ({"vorticity_lower": ZETA}, "one layer(.|\n)*got vorticity_lower without layers\nallowed: vorticity, or"),
+        (
+            {"relative_vorticity": ZETA, "potential_vorticity": ZETA},
+            "mixes(.|\n)*got relative_vorticity and potential_vorticity",
+        ),
+        (
+            TWO | {"relative_vorticity": ZETA, "potential_vorticity_lower": ZETA},
+            "got relative_vorticity and potential_vorticity_lower",
+        ),
+        (
+            {"relative_vorticity_lower": ZETA},
+            "one layer(.|\n)*got relative_vorticity_lower without layers\nallowed: relative_vorticity, or",
+        ),
         ({"potential_vorticity_lower": 0.0}, "allowed: potential_vorticity, or two layers"),
         ({"potential_vorticity": ZETA.T}, r"potential_vorticity of shape \(17, 13\)"),
-        ({"vorticity": np.full(ZETA.shape, np.nan)}, "vorticity of shape(.|\n)*not finite"),
-        (TWO | {"vorticity_lower": ZETA.T}, r"vorticity_lower of shape \(17, 13\)"),
-        ({"vorticity": 1.0, "basin": "periodic", "deformation_radius": 0.5}, "mean relative vorticity(.|\n)*write: "),
+        ({"relative_vorticity": np.full(ZETA.shape, np.nan)}, "relative_vorticity of shape(.|\n)*not finite"),
+        (TWO | {"relative_vorticity_lower": ZETA.T}, r"relative_vorticity_lower of shape \(17, 13\)"),
+        (
+            {"relative_vorticity": 1.0, "basin": "periodic", "deformation_radius": 0.5},
+            "mean relative vorticity(.|\n)*write: ",
+        ),
     ],
 )
 def test_what_is_no_initial_vorticity_is_refused(options, words):
@@ -122,7 +134,7 @@ def test_keys_of_a_case_are_the_arguments():
     expression = "sin(pi * x / 3.0) * sin(pi * y / 2.0)"
     x, y = GRID.mesh()
     values = np.sin(np.pi * x / 3.0) * np.sin(np.pi * y / 2.0)
-    for name in ("vorticity", "potential_vorticity"):
+    for name in ("relative_vorticity", "potential_vorticity"):
         text = f"layers = {{upper = 3.0, lower = 1.0}}\ninitial = {{{name} = '{expression}', {name}_lower = 'x'}}\n"
         model = BarotropicCase.loads(CASE + text).build()
         theirs = BarotropicVorticity(
@@ -130,5 +142,5 @@ def test_keys_of_a_case_are_the_arguments():
         )
         for one in model.variables:
             np.testing.assert_allclose(model.field(one), theirs.field(one), rtol=0, atol=1e-12)
-    with pytest.raises(ConfigError, match=r"initial\.vorticity(.|\n)*mixes relative and potential"):
-        BarotropicCase.loads(CASE + "initial = {vorticity = 1.0, potential_vorticity = 1.0}\n").build()
+    with pytest.raises(ConfigError, match=r"initial\.relative_vorticity(.|\n)*mixes relative and potential"):
+        BarotropicCase.loads(CASE + "initial = {relative_vorticity = 1.0, potential_vorticity = 1.0}\n").build()

@@ -38,9 +38,9 @@ def test_dimensional_case():
     assert (model.grid.dx, model.grid.dy) == pytest.approx((1e5, 1e5))
     assert model.grid.x[[0, -1]] == pytest.approx([0.0, 3.2e6])
     amplitude = math.pi * 0.1 / (1000 * 500 * 1.6e6)
-    assert model.field("wind_curl")[4, 3] == pytest.approx(-amplitude, rel=1e-12, abs=0.0)
+    assert model.field("wind_forcing")[4, 3] == pytest.approx(-amplitude, rel=1e-12, abs=0.0)
     assert model.setup.screening == pytest.approx(45e3**-2, rel=1e-12, abs=0.0) and model.setup.order == 2
-    assert "Munk width" in model.remarks[0] and "Re = " in model.remarks[1]
+    assert "Munk width" in model.notes[0] and "Re = " in model.notes[1]
 
 
 @pytest.fixture
@@ -66,9 +66,10 @@ def test_every_key_arrives(arguments):
         'physics = {beta = 2.0, viscosity = "3 m2/s", biharmonic_viscosity = 4.0, bottom_friction = 5.0}\n'
         'wind = {stress = 0.1, density = 500.0, depth = 20.0}\nlayers = {upper = 6.0, lower = 7.0}\n'
         'topography = {height = "x", coriolis = 8.0, depth = 40.0}\n'
-        'initial = {vorticity = "y", vorticity_lower = "2 * y"}\ntracer = {initial = "x + y", diffusivity = 9.0}\n'
+        'initial = {relative_vorticity = "y", relative_vorticity_lower = "2 * y"}\n'
+        'tracer = {initial = "x + y", diffusivity = 9.0}\n'
         "particles = {positions = [[11.0, 21.0]], file = 'a.nc', interval = 1}\n"
-        'numerics = {time_step = 0.5, jacobian = "advective", scheme = "ab2", compensated = true}\n',
+        'numerics = {time_step = 0.5, jacobian = "advective", scheme = "ab2", compensated_summation = true}\n',
         device="cuda", precision="single",
     )  # fmt: skip
     grid = taken.pop("grid")
@@ -77,14 +78,20 @@ def test_every_key_arrives(arguments):
     assert taken.pop("layers") == Layers(6.0, 7.0)
     x, y = grid.mesh()
     curl = -math.pi * 0.1 / (500.0 * 20.0 * 5.0) * np.sin(2.0 * math.pi * (y - 20.5) / 5.0)
-    fields = {"wind_curl": curl, "topography": 0.2 * x, "vorticity": y, "vorticity_lower": 2.0 * y, "tracer": x + y}
+    fields = {
+        "wind_forcing": curl,
+        "topography": 0.2 * x,
+        "relative_vorticity": y,
+        "relative_vorticity_lower": 2.0 * y,
+        "tracer": x + y,
+    }
     for name, expected in (fields | {"particles": [[11.0, 21.0]]}).items():
         np.testing.assert_allclose(taken.pop(name), expected, rtol=1e-12, atol=1e-18, err_msg=name)
     assert taken == {
         **{"basin": "channel", "walls": "no-slip-thom", "device": "cuda", "precision": "single", "beta": 2.0},
         **{"viscosity": 3.0, "biharmonic_viscosity": 4.0, "bottom_friction": 5.0, "deformation_radius": None},
         **{"tracer_diffusivity": 9.0, "time_step": 0.5, "jacobian": "advective", "scheme": "ab2"},
-        **{"viscous": "explicit", "compensated": True},
+        **{"viscosity_scheme": "explicit", "compensated_summation": True},
     }
 
 
@@ -95,13 +102,13 @@ def test_periods_have_as_many_intervals_as_points(arguments):
         taken = arguments(text % kind)
         grid = taken["grid"]
         assert taken["basin"] == kind and (grid.dx, grid.dy) == pytest.approx((dx, dy))
-        np.testing.assert_allclose(taken["wind_curl"], grid.mesh()[0])
+        np.testing.assert_allclose(taken["wind_forcing"], grid.mesh()[0])
 
 
 def test_channel_with_everything():
     model = built(
         'basin = {kind = "channel", nx = 32, ny = 17, length_x = 3.2e6, length_y = 1.6e6}\n'
-        "layers = {upper = 4e-10, lower = 1e-10}\ninitial.vorticity = 'sin(2 * pi * x / 3.2e6) * 1e-6'\n"
+        "layers = {upper = 4e-10, lower = 1e-10}\ninitial.relative_vorticity = 'sin(2 * pi * x / 3.2e6) * 1e-6'\n"
         'topography = {height = "500 * x / 3.2e6", coriolis = 1e-4, depth = 4000}\n'
         "tracer = {initial = 'where(x < 1e6, 1, 0)', diffusivity = 10}\nwind.curl = 1e-15\n"
         "numerics = {time_step = 3600}\nphysics = {viscosity = 100.0}\n"
@@ -130,7 +137,7 @@ def test_a_stress_in_space_drives_by_its_curl(kind, tmp_path, arguments):
             f'wind = {{stress_x = {source}, stress_y = "0.2 * sin(pi * x / 1e6)", density = 1025.0, depth = 20.0}}\n'
             "numerics.time_step = 1.0\n", device="cpu", precision="double",
         )  # fmt: skip
-        found[source] = taken["wind_curl"] * 1025.0 * 20.0
+        found[source] = taken["wind_forcing"] * 1025.0 * 20.0
         grid = taken["grid"]
     of_file, of_text = found.values()
     inside = (slice(1, -1), slice(1, -1))

@@ -50,8 +50,8 @@ def test_stress_of_a_file_over_time(built, tmp_path):
     model = built(PLANE % 'weather.file = "wind.nc"')
     for end, number in ((0.0, 0.0), (3600.0, 0.5), (21600.0, 3.0)):
         model.advance(end)
-        np.testing.assert_allclose(model.field("wind_curl"), (1e-7 * number - 2e-7) / 1e5, rtol=1e-9, atol=1e-22)
-    assert any("wind.nc" in remark for remark in model.remarks)
+        np.testing.assert_allclose(model.field("wind_forcing"), (1e-7 * number - 2e-7) / 1e5, rtol=1e-9, atol=1e-22)
+    assert any("wind.nc" in note for note in model.notes)
 
 
 def test_stress_of_a_file_is_taken_where_the_points_are(built, tmp_path):
@@ -61,7 +61,7 @@ def test_stress_of_a_file_is_taken_where_the_points_are(built, tmp_path):
     x, y = model.grid.mesh()
     inner = (slice(1, -1), slice(1, -1))
     np.testing.assert_allclose(
-        model.field("wind_curl")[inner], (4e-12 * x - 2e-12 * y)[inner] / 1e5, rtol=1e-9, atol=1e-20
+        model.field("wind_forcing")[inner], (4e-12 * x - 2e-12 * y)[inner] / 1e5, rtol=1e-9, atol=1e-20
     )
 
 
@@ -70,7 +70,7 @@ def test_sums_of_era5_count_at_the_middle_of_their_hours(built, tmp_path):
     write(tmp_path, "N m**-2 s", ewss=lambda x, y, k: 0.0 * x, nsss=lambda x, y, k: 7200.0 * 1e-7 * k * x)
     model = built(PLANE % 'weather.file = "wind.nc"')
     model.advance(2 * 3600.0)  # between the middles at 1 h, of record 1, and 3 h, of record 2
-    np.testing.assert_allclose(model.field("wind_curl"), 1.5e-7 / 1e5, rtol=1e-9)
+    np.testing.assert_allclose(model.field("wind_forcing"), 1.5e-7 / 1e5, rtol=1e-9)
 
 
 def test_stress_of_several_files_is_joined_in_time(built, tmp_path):
@@ -81,7 +81,7 @@ def test_stress_of_several_files_is_joined_in_time(built, tmp_path):
         held.isel(time=part).to_netcdf(tmp_path / name, engine="h5netcdf")
     model = built(PLANE % 'weather.file = ["late.nc", "early.nc"]')
     model.advance(3.0 * 3600.0)  # between the files
-    np.testing.assert_allclose(model.field("wind_curl"), 1.5e-7 / 1e5, rtol=1e-9)
+    np.testing.assert_allclose(model.field("wind_forcing"), 1.5e-7 / 1e5, rtol=1e-9)
 
 
 def test_winds_of_a_file_drive_by_their_drag(built, tmp_path):
@@ -93,12 +93,12 @@ def test_winds_of_a_file_drive_by_their_drag(built, tmp_path):
     slope.transpose("time", "y", "x").to_netcdf(tmp_path / "wind.nc", engine="h5netcdf")
     model = built(PLANE % 'weather = {file = "wind.nc", drag = 2e-3, air_density = 1.25}')
     west, east = (1.25 * 2e-3 * speed**2 for speed in (5.0, 10.0))
-    assert model.field("wind_curl").sum(axis=1) * model.grid.dx * 1e5 == pytest.approx(
+    assert model.field("wind_forcing").sum(axis=1) * model.grid.dx * 1e5 == pytest.approx(
         np.full(7, east - west), rel=1e-9
     )
     model.advance(3600.0)  # linear in the stress between 10 and 12 m/s
     west, east = (0.5 * (a + 1.25 * 2e-3 * (1.2 * speed) ** 2) for a, speed in ((west, 5.0), (east, 10.0)))
-    assert model.field("wind_curl").sum(axis=1) * model.grid.dx * 1e5 == pytest.approx(
+    assert model.field("wind_forcing").sum(axis=1) * model.grid.dx * 1e5 == pytest.approx(
         np.full(7, east - west), rel=1e-9
     )
 
@@ -127,7 +127,7 @@ def test_degrees_are_met_by_the_system_of_the_basin(built, tmp_path):
     grid = model.grid
     lat = np.reshape(transform(grid.crs, "OGC:CRS84", *(one.ravel().tolist() for one in grid.mesh()))[1], grid.shape)
     exact = -0.01 / 111.2e3 + 0.01 * (lat - 50.0) * np.tan(np.radians(lat)) / 6.371e6
-    found = model.field("wind_curl") * 1025.0 * 100.0
+    found = model.field("wind_forcing") * 1025.0 * 100.0
     assert np.corrcoef(found.ravel(), exact.ravel())[0, 1] > 0.99
     np.testing.assert_allclose(found, exact, rtol=6e-3)
     assert model.grid.crs == "EPSG:3035"
@@ -140,7 +140,7 @@ def test_land_is_filled_by_what_is_asked(built, tmp_path):
     with pytest.raises(ConfigError, match="missing at"):
         built(LAEA % "")
     model = built(LAEA % ", nodata = 0.0")
-    assert np.isfinite(model.field("wind_curl")).all()
+    assert np.isfinite(model.field("wind_forcing")).all()
 
 
 def test_a_factor_in_time(built):
@@ -148,12 +148,12 @@ def test_a_factor_in_time(built):
     model = built(text)
     for end, factor in ((0.0, 1.0), (3600.0, 2.0), (4 * 3600.0, 1.0), (6 * 3600.0, -1.0)):
         model.advance(end)
-        np.testing.assert_allclose(model.field("wind_curl"), factor * 1e-12, rtol=1e-9)
+        np.testing.assert_allclose(model.field("wind_forcing"), factor * 1e-12, rtol=1e-9)
     for constant in ("2.5", "{times = [0], values = [2.5]}"):
         model = built(PLANE % f'stress = "0.1 N/m2", factor = {constant}')
         theirs = built(PLANE % 'stress = "0.25 N/m2"')
         assert model.setup.moving is None
-        np.testing.assert_allclose(model.field("wind_curl"), theirs.field("wind_curl"), rtol=1e-12)
+        np.testing.assert_allclose(model.field("wind_forcing"), theirs.field("wind_forcing"), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_stale_page_is_noticed(tmp_path, monkeypatch, capsys):
     assert make_reference.main([]) == 0
     assert make_reference.main(["--check"]) == 0
     page = tmp_path / "docs" / "reference" / "case-file.md"
-    page.write_text(page.read_text().replace("`cfl`", "`CFL`"))
+    page.write_text(page.read_text().replace("`courant_number`", "`COURANT_NUMBER`"))
     capsys.readouterr()
     assert make_reference.main(["--check"]) == 1
     assert capsys.readouterr().out == "stale: docs/reference/case-file.md; write: make reference\n"

@@ -1,4 +1,4 @@
-"""The section [lines] of the models of water."""
+"""The section [cross_sections] of the models of water."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def _paths(value: Any, info: ValidationInfo) -> Places:
     return Places(value)
 
 
-class LinesSection(MeasuredSection):
+class CrossSectionsSection(MeasuredSection):
     """Time series of the discharge through cross sections, in a NetCDF or CSV file."""
 
     culprit: ClassVar[Key] = ("paths",)
 
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["lines.nc"]
+        description="a file name that ends in .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
     )
     interval: PositiveSeconds = Field(
         description="time between records; discharges are means over this time", examples=["1 min"]
@@ -56,4 +56,4 @@ class LinesSection(MeasuredSection):
         """Open the writer of the discharges."""
         from eagre.io import ProbeWriter
 
-        return ProbeWriter(path, model, model.lines, what="line", **options)
+        return ProbeWriter(path, model, model.cross_sections, what="cross-section", **options)

@@ -15,7 +15,7 @@ from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter
-    from eagre.stepping.averages import Averages
+    from eagre.stepping.averages import TimeStatistics
     from eagre.stepping.maps import Maps
 
 
@@ -70,7 +70,7 @@ class AveragesSection(MeasuredSection):
 
     def check(self) -> None:
         """Raise an error for inconsistent keys."""
-        self.averages()
+        self.time_statistics()
 
     @property
     def note(self) -> str:
@@ -89,16 +89,16 @@ class AveragesSection(MeasuredSection):
 
         return any(getattr(self, key) for key in KINDS)
 
-    def averages(self, **options: Any) -> Averages | None:
-        """The averages that the model is asked for; `options` : more arguments of `Averages`."""
-        from eagre.stepping.averages import KINDS, Averages
+    def time_statistics(self, **options: Any) -> TimeStatistics | None:
+        """The averages that the model is asked for; `options` : more arguments of `TimeStatistics`."""
+        from eagre.stepping.averages import KINDS, TimeStatistics
 
         if not self.averages_any:
             fix = f'mean = ["{self.usual}"]'
             raise InputError("no mean, variance, covariance or extreme", allowed="at least one", fix=fix)
         start = -math.inf if self.from_ is None else self.from_
         given = {key: getattr(self, key) for key in KINDS}
-        return Averages(**given, start=start, every=self.every, **options)
+        return TimeStatistics(**given, start=start, every=self.every, **options)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """Open the writer of the maps."""
@@ -134,7 +134,7 @@ class MapsSection(AveragesSection):
     def check(self) -> None:
         """Raise an error for inconsistent keys."""
         self.make()
-        self.averages()
+        self.time_statistics()
 
     @property
     def note(self) -> str:
@@ -155,6 +155,7 @@ class MapsSection(AveragesSection):
                 return None
         return Maps(**given)
 
-    def averages(self, **options: Any) -> Averages | None:
+    def time_statistics(self, **options: Any) -> TimeStatistics | None:
         """As of `AveragesSection`, if any are asked for."""
-        return super().averages(**options) if self.averages_any or self.from_ is not None or self.every > 1 else None
+        wanted = self.averages_any or self.from_ is not None or self.every > 1
+        return super().time_statistics(**options) if wanted else None

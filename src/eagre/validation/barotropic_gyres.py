@@ -47,7 +47,7 @@ def precisions(run: Run) -> Iterator[Check]:
     for precision in ("double", "single"):
         model = gyre(run, 257, precision=precision, reynolds=10.0 / 64.0, time_step=2e-6, **SCHEME)
         model.advance(0.02)
-        fields[precision] = (model.field("streamfunction"), model.field("vorticity"))
+        fields[precision] = (model.field("streamfunction"), model.field("relative_vorticity"))
     psi_max = float(fields["double"][0].max())
     yield Check("psi_max - 3.986730, relative", abs(psi_max / 3.986730 - 1.0), 2e-7, precision="double")
     for k, name in enumerate(("psi", "zeta")):
@@ -105,8 +105,8 @@ def eddies(run: Run) -> Iterator[Check]:
     n, beta, viscosity = 192, 60.0, 1e-3
     grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
     model = BarotropicVorticity(
-        grid, time_step=1e-3, beta=beta, viscosity=viscosity, basin="periodic", vorticity=ring_of_eddies(n, 20.0),
-        **run.options,
+        grid, time_step=1e-3, beta=beta, viscosity=viscosity, basin="periodic",
+        relative_vorticity=ring_of_eddies(n, 20.0), **run.options,
     )  # fmt: skip
     first = model.diagnostics()
     speed = math.sqrt(2.0 * first["energy"]) / (2.0 * math.pi)  # root of the mean square
@@ -117,7 +117,7 @@ def eddies(run: Run) -> Iterator[Check]:
     zonal = float((u.mean(axis=1) ** 2).mean() / (u**2).mean())
     centroid = float((np.arange(jets.size) * jets).sum() / jets.sum())
     rhines = math.sqrt(beta / (2.0 * math.sqrt((u**2).mean())))
-    run.picture(draw_flow, f"beta = {beta:g}, t = 4", model.field("vorticity"), grid, "zeta")
+    run.picture(draw_flow, f"beta = {beta:g}, t = 4", model.field("relative_vorticity"), grid, "zeta")
     detail = f"{n} points, Re = {2.0 * math.pi * speed / viscosity:.0f}"
     yield Check("energy left", last["energy"] / first["energy"], 0.5, True, detail=detail)
     yield Check("enstrophy left", last["enstrophy"] / first["enstrophy"], 0.7)

@@ -36,7 +36,9 @@ def munk(run: Run) -> Iterator[Check]:
     errors, heights, apart = [], [], 0.0
     for points in MUNK:
         h = math.pi / (points - 1)
-        pace = {"time_step": reynolds * h**2 / 16} if points == 33 else {"time_step": 1e-3, "viscous": "implicit"}
+        pace = (
+            {"time_step": reynolds * h**2 / 16} if points == 33 else {"time_step": 1e-3, "viscosity_scheme": "implicit"}
+        )
         model = gyre(run, points, reynolds=reynolds, alpha=alpha, beta=beta, **pace)
         model.advance(3.0)
         psi, sine = model.field("streamfunction"), np.sin(2.0 * model.grid.y)[:, None]
@@ -78,12 +80,12 @@ def no_slip(run: Run) -> Iterator[Check]:
             y = grid.y - grid.y[0]
             wind = np.repeat(16.0 * np.cos(2.0 * y)[:, None], 6, axis=1)
             model = BarotropicVorticity(
-                grid, time_step=0.06 * grid.dy**2, viscosity=1.0, basin="channel", walls=walls, wind_curl=wind,
+                grid, time_step=0.06 * grid.dy**2, viscosity=1.0, basin="channel", walls=walls, wind_forcing=wind,
                 **run.options,
             )  # fmt: skip
             model.advance(6.0)
             errors.append(float(np.abs(model.field("streamfunction")[:, 0] - 1.0 + np.cos(2.0 * y)).max()))
-            at_walls.append(float(np.abs(model.field("vorticity")[[0, -1], 0] - 4.0).max()))
+            at_walls.append(float(np.abs(model.field("relative_vorticity")[[0, -1], 0] - 4.0).max()))
         yield Check(f"order of psi, {walls}", observed_orders(errors)[-1], 1.85, True)
         yield Check(f"order of the vorticity of the walls, {walls}", observed_orders(at_walls)[-1], 1.85, True)
 
@@ -95,10 +97,10 @@ def mode(run: Run) -> Iterator[Check]:
     beta, errors = 1000.0, []
     period = 2.0 * math.pi / mode_frequency(beta)
     for points, (expected, limit) in BASIN_MODE.items():
-        grid = Grid.of_points(points, points, math.pi, math.pi)
+        grid = Grid.from_points(points, points, math.pi, math.pi)
         start = 1e-9 * basin_mode(grid.x, grid.y, 0.0, beta)
         zeta = vorticity_of(start, grid.dx)
-        model = BarotropicVorticity(grid, time_step=period / 800, beta=beta, vorticity=zeta, **run.options)
+        model = BarotropicVorticity(grid, time_step=period / 800, beta=beta, relative_vorticity=zeta, **run.options)
         model.advance(period)
         errors.append(relative_norms(model.field("streamfunction"), start).l2)
         yield Check(f"relative L2 error, {points} points (reference {expected})", errors[-1], limit)

@@ -23,11 +23,11 @@ def conservation(run: Run) -> Iterator[Check]:
     from eagre.models.barotropic.model import BarotropicVorticity
 
     rng = np.random.default_rng(4)
-    grid = Grid.of_points(49, 41, 3.0, 2.5)
+    grid = Grid.from_points(49, 41, 3.0, 2.5)
     zeta = np.zeros(grid.shape)
     zeta[1:-1, 1:-1] = rng.standard_normal((39, 47))
     for name, jacobian in (("Arakawa's", "arakawa"), ("J++", "advective")):
-        model = BarotropicVorticity(grid, time_step=1e-3, vorticity=zeta, jacobian=jacobian, **run.options)
+        model = BarotropicVorticity(grid, time_step=1e-3, relative_vorticity=zeta, jacobian=jacobian, **run.options)
         psi = model.field("streamfunction")
         model.advance(1e-3)
         tendency = model.state()["tendency0_0"]  # -J of the start
@@ -36,7 +36,7 @@ def conservation(run: Run) -> Iterator[Check]:
             yield Check(f"sum of {what} J, {name}, relative", left, 1e-13 if jacobian == "arakawa" else None)
     changes: dict[str, list[float]] = {"energy": [], "enstrophy": []}
     for steps in (100, 200, 400):
-        model = BarotropicVorticity(grid, time_step=4.0 / steps, vorticity=zeta, **run.options)
+        model = BarotropicVorticity(grid, time_step=4.0 / steps, relative_vorticity=zeta, **run.options)
         model.advance(4.0 / steps * 2)  # the start of lower order is over
         first = model.diagnostics()
         model.advance(4.0)
@@ -53,7 +53,7 @@ def first_step(run: Run) -> Iterator[Check]:
     model = gyre(run, 65)
     model.advance(1e-7)
     expected = -1e-7 * 1.36e5 * np.sin(2.0 * model.grid.y)[1:-1, None] * np.ones((1, 63))
-    apart = relative_norms(model.field("vorticity")[1:-1, 1:-1], expected).linf
+    apart = relative_norms(model.field("relative_vorticity")[1:-1, 1:-1], expected).linf
     yield Check("relative difference from dt curl", apart, ROUND_OFF[run.precision])
 
 
@@ -92,10 +92,10 @@ def order_in_space(run: Run) -> Iterator[Check]:
     for jacobian in ("arakawa", "advective"):
         errors = []
         for n in (16, 32, 64):
-            grid = Grid.of_points(n + 1, n * 3 // 2 + 1, math.pi, math.pi)
+            grid = Grid.from_points(n + 1, n * 3 // 2 + 1, math.pi, math.pi)
             exact, zeta = tendency_of_waves(grid, *physics.values())
             options = {**physics, **run.options}
-            model = BarotropicVorticity(grid, time_step=1e-4, vorticity=zeta, jacobian=jacobian, **options)
+            model = BarotropicVorticity(grid, time_step=1e-4, relative_vorticity=zeta, jacobian=jacobian, **options)
             model.advance(1e-4)
             errors.append(float(np.abs(model.state()["tendency0_0"] - exact)[1:-1, 1:-1].max()))
         apart = max(abs(order - 2.0) for order in observed_orders(errors))

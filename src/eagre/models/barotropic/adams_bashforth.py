@@ -52,5 +52,5 @@ def state_for(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.
 
 def _nothing_lost(setup: Setup, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What rounding took of each layer, where the state has none of it and the set-up keeps it."""
-    layers = [name[1:] for name in state if name.startswith("q")] if setup.compensated else []
+    layers = [name[1:] for name in state if name.startswith("q")] if setup.compensated_summation else []
     return {f"lost{k}": np.zeros_like(state[f"q{k}"]) for k in layers if f"lost{k}" not in state}

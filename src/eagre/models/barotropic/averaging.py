@@ -66,14 +66,14 @@ def streamfunction_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
 
 
 @cell
-def vorticity(j, i, psi, q, psi_lower, q_lower, tracer, c):
+def relative_vorticity(j, i, psi, q, psi_lower, q_lower, tracer, c):
     """zeta = q + F psi, or q + F (psi - psi of the lower layer)."""
     row, column = j + c.wrap_y, i + c.wrap_x
     return q[row, column] + c.screening * (psi[row, column] - c.other * psi_lower[row, column])
 
 
 @cell
-def vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
+def relative_vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
     """zeta of the lower layer."""
     row, column = j + c.wrap_y, i + c.wrap_x
     return q_lower[row, column] + c.screening_lower * (psi_lower[row, column] - psi[row, column])
@@ -105,11 +105,12 @@ def weigh_step(i, numbers, dt):
 
 FIELDS = "psi, q, psi_lower, q_lower, tracer, c"
 ALWAYS = {
-    "streamfunction": streamfunction, "vorticity": vorticity, "potential_vorticity": potential_vorticity,
+    "streamfunction": streamfunction, "relative_vorticity": relative_vorticity,
+    "potential_vorticity": potential_vorticity,
     "velocity_x": velocity_x, "velocity_y": velocity_y, "speed": speed_of(FIELDS, velocity_x, velocity_y),
 }  # fmt: skip
 LOWER = {
-    "streamfunction_lower": streamfunction_lower, "vorticity_lower": vorticity_lower,
+    "streamfunction_lower": streamfunction_lower, "relative_vorticity_lower": relative_vorticity_lower,
     "potential_vorticity_lower": potential_vorticity_lower,
 }  # fmt: skip
 EVERYTHING = {**ALWAYS, **LOWER, "tracer": carried}
@@ -151,6 +152,8 @@ def places_of(setup: Setup, real_type: Any) -> Places:
     """The numbers of a set-up in the precision of a run."""
     (ny, nx), grid, layers = setup.shape, setup.grid, setup.layers
     wrap_x, wrap_y = (int(wrap) for wrap in setup.periodic)
-    own, lower = (setup.screening, 0.0) if layers is None else (layers.own(0), layers.own(1))
+    own, lower = (
+        (setup.screening, 0.0) if layers is None else (layers.coupling_parameter(0), layers.coupling_parameter(1))
+    )
     numbers = (0.5 / grid.dx, 0.5 / grid.dy, own, lower, float(layers is not None))
     return Places(nx - 3, ny - 3, wrap_x, wrap_y, *map(real_type, numbers))

@@ -1,4 +1,4 @@
-"""One run over several devices: a band of rows on each (docs/decisions/0023-one-run-over-several-devices.md).
+"""One run over several devices: a band of rows on each (docs/development/decisions/0023-one-run-over-several-devices.md).
 
 A band is a box of its own whose south and north boundary points are rows of its neighbours, or walls. A step is, on
 every device,
@@ -65,7 +65,7 @@ class Band:
 
     def _screening(self, layer: int) -> float:
         """Of what is solved in the place of a layer: with two layers their modes."""
-        return self.setup.screening if self.setup.layers is None else self.setup.layers.screening(layer)
+        return self.setup.screening if self.setup.layers is None else self.setup.layers.inverse_radius_squared(layer)
 
     def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
         grid, inversion = self.setup.grid, self._inversion
@@ -142,7 +142,7 @@ class Bands:
 
     def _step(self, at: int) -> list[Stage]:
         """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
-        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.averages is not None else []
+        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.time_statistics is not None else []
         return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at), *last]
 
     def _inverted(self, then: int) -> list[Stage]:
@@ -270,7 +270,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     """Refuse what is not there for several devices."""
     without = {
         f'basin = "{setup.basin}"': setup.basin != "box",
-        'viscous = "implicit"': setup.implicit,
+        'viscosity_scheme = "implicit"': setup.implicit,
         'kernels = "reference"': setup.kernels == "reference",
         "biharmonic_viscosity": setup.biharmonic > 0.0,
         "particles": setup.particles > 0,

@@ -27,7 +27,7 @@ def energy_budget(model: Any) -> dict[str, float]:
     layers = range(engine.count)
     wind = engine.pad(setup.curl_at(model.time))[INNER]
     psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
-    weights = (1.0,) if setup.layers is None else setup.layers.shares
+    weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
     found: dict[str, float] = {}
     for layer, weight in zip(layers, weights, strict=True):
         for name, term in _terms(engine, layer, psi, q, wind).items():
@@ -42,7 +42,7 @@ def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -
     """zeta = Lap psi of a layer from the potential vorticities and streamfunctions of all."""
     kind = psi[layer].dtype.type
     if setup.layers is not None:
-        return q[layer] + kind(setup.layers.own(layer)) * (psi[layer] - psi[1 - layer])
+        return q[layer] + kind(setup.layers.coupling_parameter(layer)) * (psi[layer] - psi[1 - layer])
     return q[layer] + kind(setup.screening) * psi[layer] if setup.screening else q[layer]
 
 

@@ -126,18 +126,20 @@ class LayersSection(Section):
 class InitialSection(Section):
     """The flow at the start."""
 
-    vorticity: NumberField | None = Field(
+    relative_vorticity: NumberField | None = Field(
         default=None, description="relative vorticity, 1/s; at rest if not given", examples=["1e-6 * sin(x / 1e6)"]
     )
-    vorticity_lower: NumberField | None = Field(
+    relative_vorticity_lower: NumberField | None = Field(
         default=None, description="relative vorticity of the lower layer, 1/s", examples=[0.0]
     )
     potential_vorticity: NumberField | None = Field(
-        default=None, description="alternative to vorticity: potential vorticity without beta y and topography, 1/s",
+        default=None,
+        description="alternative to relative_vorticity: potential vorticity without beta y and topography, 1/s",
         examples=["1e-6 * sin(x / 1e6)"],
     )  # fmt: skip
     potential_vorticity_lower: NumberField | None = Field(
-        default=None, description="alternative to vorticity_lower: potential vorticity of the lower layer, 1/s",
+        default=None,
+        description="alternative to relative_vorticity_lower: potential vorticity of the lower layer, 1/s",
         examples=[0.0],
     )  # fmt: skip
 
@@ -194,10 +196,10 @@ class NumericsSection(Section):
         default="arakawa", description="arakawa (conserves energy and enstrophy) or advective"
     )
     scheme: Annotated[str, one_of("ab3", "ab2")] = Field(default="ab3", description="ab3 or ab2 (Adams-Bashforth)")
-    viscous: Annotated[str, one_of("explicit", "implicit")] = Field(
+    viscosity_scheme: Annotated[str, one_of("explicit", "implicit")] = Field(
         default="explicit", description="explicit or implicit viscosity"
     )
-    compensated: bool = Field(
+    compensated_summation: bool = Field(
         default=False, description="whether rounding is kept for the next step (single precision, tiny steps)"
     )
 
@@ -206,7 +208,7 @@ class BarotropicCase(Case):
     """A case file of the barotropic model: ``BarotropicCase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "barotropic"
-    default_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "vorticity")
+    default_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "relative_vorticity")
     gauge_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "velocity_x", "velocity_y")
 
     basin: BasinSection = Field(description="the section [basin]", examples=[{"nx": 129, "length_x": "3840 km"}])
@@ -267,7 +269,7 @@ class BarotropicCase(Case):
                 places_of(options["particles"], grid, (self.basin.kind != "box", self.basin.kind == "periodic"))
         if self.maps is not None:
             self.check_begin("maps")
-            options["averages"] = self.maps.averages()
+            options["time_statistics"] = self.maps.time_statistics()
         with self.naming("numerics", "physics", "layers", "initial", "basin", "run", "maps"):
             return BarotropicVorticity(
                 grid,
@@ -289,7 +291,7 @@ class BarotropicCase(Case):
             length_x *= (nx - 1) / nx
         if basin.kind == "periodic":
             length_y *= (ny - 1) / ny
-        return replace(Grid.of_points(nx, ny, length_x, length_y, basin.x0, basin.y0), crs=basin.crs)
+        return replace(Grid.from_points(nx, ny, length_x, length_y, basin.x0, basin.y0), crs=basin.crs)
 
     def _topography(self, section: TopographySection, grid: Grid) -> np.ndarray:
         """Return f0 b / D at the points, (ny, nx), 1/s."""
@@ -309,10 +311,10 @@ class BarotropicCase(Case):
                 "beta": numbers.beta,
                 "bottom_friction": numbers.mu,
                 "viscosity": 1.0 / numbers.reynolds,
-                "wind_curl": np.repeat(curl[:, None], grid.nx, axis=1),
+                "wind_forcing": np.repeat(curl[:, None], grid.nx, axis=1),
             }
         options: dict[str, Any] = (self.physics or PhysicsSection()).model_dump()
         if self.wind is not None:
             periodic = self.basin.kind != "box", self.basin.kind == "periodic"
-            options["wind_curl"] = self.wind.make(grid, periodic, self.run.end_time, self.run.start_date, self.at)
+            options["wind_forcing"] = self.wind.make(grid, periodic, self.run.end_time, self.run.start_date, self.at)
         return options

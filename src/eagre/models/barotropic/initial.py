@@ -11,7 +11,7 @@ from eagre.models.barotropic.inputs import field_at_points
 from eagre.models.barotropic.setup import Setup
 from eagre.solvers.poisson import PoissonSolver
 
-RELATIVE, POTENTIAL, LOWER = "vorticity", "potential_vorticity", "_lower"
+RELATIVE, POTENTIAL, LOWER = "relative_vorticity", "potential_vorticity", "_lower"
 MAX_MEAN = 1e-3  # of the largest value: mean of a relative vorticity in a periodic basin, above it an error
 
 
@@ -58,7 +58,7 @@ def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[
     psi = [_streamfunction(setup, zeta) for zeta in fields]
     if setup.layers is None:
         return [fields[0] - setup.screening * psi[0]]
-    return [fields[k] - setup.layers.own(k) * (psi[k] - psi[1 - k]) for k in (0, 1)]
+    return [fields[k] - setup.layers.coupling_parameter(k) * (psi[k] - psi[1 - k]) for k in (0, 1)]
 
 
 def _without_mean(setup: Setup, name: str, zeta: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ def curl_of_stress(
     Returns
     -------
     (ny, nx) array, N m-3
-        d stress_y / dx - d stress_x / dy; over density and depth it is the `wind_curl` of the model.
+        d stress_y / dx - d stress_x / dy; over density and depth it is the `wind_forcing` of the model.
 
     Raises
     ------
@@ -154,15 +154,15 @@ def check_together(setup: Setup, precision: str) -> None:
     check_deformation_radius(setup)
     if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
         raise InputError(
-            'viscous = "implicit" with layers, a deformation radius, no-slip walls or no viscosity',
+            'viscosity_scheme = "implicit" with layers, a deformation radius, no-slip walls or no viscosity',
             allowed="one layer with a rigid lid, free slip and a viscosity",
-            fix='viscous = "explicit"',
+            fix='viscosity_scheme = "explicit"',
         )
     if setup.layers is not None and setup.screening:
         raise InputError("layers and deformation_radius", allowed="one of them: layers have a radius of their own")
-    if setup.compensated and (setup.implicit or precision == "double"):
+    if setup.compensated_summation and (setup.implicit or precision == "double"):
         raise InputError(
-            'compensated = true with viscous = "implicit" or precision = "double"',
+            'compensated_summation = true with viscosity_scheme = "implicit" or precision = "double"',
             allowed="explicit viscosity in single precision",
-            fix="compensated = false",
+            fix="compensated_summation = false",
         )

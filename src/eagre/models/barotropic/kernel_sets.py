@@ -67,7 +67,7 @@ class KernelSet:
         return "fast; update: reference" if self.plain else "fast"
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a user should know before the run."""
         return [f"kernels: {self.name}, the plain cells, because of {self.plain}"] if self.plain else []
 
@@ -82,8 +82,8 @@ def kernel_set(setup: Setup, device: Device, precision: str) -> KernelSet:
     if setup.kernels == "reference":
         return KernelSet(library_inversion(setup, kernels="reference"), plain_update, plain='kernels = "reference"')
     inversion = inversion_for(setup, device, precision)
-    if setup.compensated:
-        return KernelSet(inversion, plain_update, plain="compensated = true")
+    if setup.compensated_summation:
+        return KernelSet(inversion, plain_update, plain="compensated_summation = true")
     if isinstance(inversion, CudaBox):
         return KernelSet(inversion, rows_update_cuda(inversion), transforms=True)
     if device.kind == "cpu":
@@ -112,7 +112,7 @@ def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion
 def plain_update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
     """The update by a plain cell."""
     cell, more = reference.updated, ()
-    if state.setup.compensated:
+    if state.setup.compensated_summation:
         cell, more = reference.updated_compensated, (state.rounding[layer],)
     program = state.device.loop(cell, state.precision, switches)
     return [state.device.over(program, state.setup.inner, (*fields, *more))]

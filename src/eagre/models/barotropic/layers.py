@@ -36,20 +36,20 @@ class Layers:
             )
 
     @property
-    def share(self) -> float:
+    def upper_thickness_fraction(self) -> float:
         """H1 / (H1 + H2)."""
         return self.lower / (self.upper + self.lower)
 
     @property
-    def shares(self) -> tuple[float, float]:
+    def thickness_fractions(self) -> tuple[float, float]:
         """Parts of the depth that the layers have: the weights of their energies."""
-        return self.share, 1.0 - self.share
+        return self.upper_thickness_fraction, 1.0 - self.upper_thickness_fraction
 
-    def own(self, layer: int) -> float:
+    def coupling_parameter(self, layer: int) -> float:
         """F of layer 0 or 1, 1 / length^2."""
         return (self.upper, self.lower)[layer]
 
-    def screening(self, mode: int) -> float:
+    def inverse_radius_squared(self, mode: int) -> float:
         """1 / (deformation radius)^2 of the barotropic (0) and the baroclinic (1) mode."""
         return (0.0, self.upper + self.lower)[mode]
 
@@ -59,6 +59,6 @@ class Layers:
         Viscosity acts on zeta = q + F (psi - other psi), and Lap (psi1 - psi2) = zeta1 - zeta2
         = q1 - q2 + (F1 + F2)(psi1 - psi2); friction of the lower layer acts on its zeta.
         """
-        own = self.own(layer)
+        own = self.coupling_parameter(layer)
         by_psi = viscosity * own * (self.upper + self.lower) - (friction * own if layer == 1 else 0.0)
         return by_psi, viscosity * own

@@ -32,13 +32,13 @@ from eagre.models.barotropic.inputs import (
 from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import (
-    facts_of,
     field_of,
     fields_of,
     left_behind,
+    notes_of,
     places_at_points,
-    remarks_of,
     settings_of,
+    summary_rows_of,
 )
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
@@ -47,7 +47,7 @@ from eagre.models.barotropic.wind import checked_curl, words_of_wind
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, asked_of, words_of
 from eagre.stepping.mapped import RunMaps
 
 BASINS = ("box", "channel", "periodic")
@@ -63,12 +63,12 @@ class BarotropicVorticity(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the points; walls pass through the outermost ones (`Grid.of_points`). A
+        Its cell centres are the points; walls pass through the outermost ones (`Grid.from_points`). A
         periodic side has no point of its own twice: its period is nx dx.
     time_step : float, s
     beta : float, 1 / (m s)
         Northward gradient of the Coriolis parameter.
-    wind_curl : float, (ny, nx) array or MovingField, 1 / s2
+    wind_forcing : float, (ny, nx) array or TimeVaryingField, 1 / s2
         curl(tau) / (rho D), the source of vorticity; one over time (`wind.moving_curl`) is linear between its records
         and taken where a step begins.
     viscosity : float, m2 / s
@@ -91,11 +91,11 @@ class BarotropicVorticity(BaseModel):
         Arakawa's, which conserves energy and enstrophy; the plain one is Bleichrodt's (2011).
     scheme : {"ab3", "ab2"}
         Adams-Bashforth; the first steps have as many terms as there is history.
-    viscous : {"explicit", "implicit"}
+    viscosity_scheme : {"explicit", "implicit"}
         Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
-    compensated : bool
+    compensated_summation : bool
         Keep what each step loses to rounding and add it to the next, for very small steps in single precision.
-    vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
+    relative_vorticity, relative_vorticity_lower : float or (ny, nx) array, 1 / s
         Initial relative vorticity Lap psi of the (upper) and the lower layer; the flow is at rest if not given.
     potential_vorticity, potential_vorticity_lower : float or (ny, nx) array, 1 / s
         Alternative to the relative vorticity: q = Lap psi - psi / R^2, or q of `Layers`, without beta y and topography.
@@ -104,7 +104,7 @@ class BarotropicVorticity(BaseModel):
     tracer_diffusivity : float, m2 / s
     particles : (n, 2) array, m
         Initial x, y of particles that drift with the (upper) flow.
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         Means and variances over time, gathered at every step; see the attribute `maps`.
     kernels : {"fast", "reference"}
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
@@ -138,7 +138,7 @@ class BarotropicVorticity(BaseModel):
     """
 
     kind = "barotropic"
-    _left: tuple[str, ...] = ()  # remarks on what it does not take up of a state
+    _left: tuple[str, ...] = ()  # notes on what it does not take up of a state
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class BarotropicVorticity(BaseModel):
         *,
         time_step: float,
         beta: float = 0.0,
-        wind_curl: Any = 0.0,
+        wind_forcing: Any = 0.0,
         viscosity: float = 0.0,
         biharmonic_viscosity: float = 0.0,
         bottom_friction: float = 0.0,
@@ -157,16 +157,16 @@ class BarotropicVorticity(BaseModel):
         walls: str = "free-slip",
         jacobian: str = "arakawa",
         scheme: str = "ab3",
-        viscous: str = "explicit",
-        compensated: bool = False,
-        vorticity: Any = None,
-        vorticity_lower: Any = None,
+        viscosity_scheme: str = "explicit",
+        compensated_summation: bool = False,
+        relative_vorticity: Any = None,
+        relative_vorticity_lower: Any = None,
         potential_vorticity: Any = None,
         potential_vorticity_lower: Any = None,
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
@@ -175,9 +175,9 @@ class BarotropicVorticity(BaseModel):
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
-        more = layers is not None, tracer is not None
-        asked = asked_of(averages, {one.name: one for one in fields_of(*more)}, possible(*more))
-        check_memory(grid, self.device, precision, 1 + more[0], words_of(asked, precision) + words_of_wind(wind_curl))
+        has = layers is not None, tracer is not None
+        asked = asked_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
+        check_memory(grid, self.device, precision, 1 + has[0], words_of(asked, precision) + words_of_wind(wind_forcing))
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -190,20 +190,20 @@ class BarotropicVorticity(BaseModel):
             biharmonic=checked_number("biharmonic_viscosity", biharmonic_viscosity),
             friction=checked_number("bottom_friction", bottom_friction),
             screening=screening_of(deformation_radius),
-            implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
-            compensated=bool(compensated),
-            **checked_curl(wind_curl, grid, float(start_time)),
+            implicit=one_of("viscosity_scheme", viscosity_scheme, ("explicit", "implicit")) == "implicit",
+            compensated_summation=bool(compensated_summation),
+            **checked_curl(wind_forcing, grid, float(start_time)),
             topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers and of_type("layers", layers, Layers, "Layers(upper=4e-10, lower=1e-10)"),
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),
-            averages=asked,
+            time_statistics=asked,
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
-        relative, potential = (vorticity, vorticity_lower), (potential_vorticity, potential_vorticity_lower)
-        start = initial_vorticity(self.setup, relative, potential)
+        relative = relative_vorticity, relative_vorticity_lower
+        start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
         self._engine = engine_for(self.setup, self.device, precision)
         self._engine.set_state(
             start,
@@ -237,7 +237,7 @@ class BarotropicVorticity(BaseModel):
         """
         if not reynolds > 0.0:
             raise InputError(f"reynolds = {reynolds!r}", allowed="a number > 0", fix="reynolds = 20.83")
-        grid = Grid.of_points(points, points, math.pi, math.pi)
+        grid = Grid.from_points(points, points, math.pi, math.pi)
         check_input_memory(grid)
         curl = np.repeat(-alpha * np.sin(2.0 * grid.y)[:, None], points, axis=1)
         return cls(
@@ -246,7 +246,7 @@ class BarotropicVorticity(BaseModel):
             beta=beta,
             viscosity=1.0 / reynolds,
             bottom_friction=mu,
-            wind_curl=curl,
+            wind_forcing=curl,
             **options,
         )
 
@@ -282,7 +282,7 @@ class BarotropicVorticity(BaseModel):
         series = () if moving is None else moving.instants.hats[:1]
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and reads nothing: for timing."""
 
         def make() -> None:
@@ -323,7 +323,7 @@ class BarotropicVorticity(BaseModel):
     @property
     def maps(self) -> RunMaps | None:
         """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
-        asked = self.setup.averages
+        asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ class BarotropicVorticity(BaseModel):
         more = {"particles": (2, self.setup.particles)} if self.setup.particles else {}
         return {**dict.fromkeys(names, self.setup.shape), **more}
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper.
@@ -381,14 +381,14 @@ class BarotropicVorticity(BaseModel):
         return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
-        return [*remarks_of(self.setup), *self._engine.kernels.remarks, *self._left]
+        return [*notes_of(self.setup), *self._engine.kernels.notes, *self._left]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """What the summary of a run tells of its end: energy, enstrophy, budget, streamfunction, velocities."""
-        return facts_of(self.diagnostics(), self.energy_budget())
+        return summary_rows_of(self.diagnostics(), self.energy_budget())
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

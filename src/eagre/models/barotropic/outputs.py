@@ -1,4 +1,4 @@
-"""What a barotropic model gives to files and people: fields, particles, settings, remarks."""
+"""What a barotropic model gives to files and people: fields, particles, settings, notes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from eagre.fields import Variable
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import velocity
-from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark, radius_remark
+from eagre.models.barotropic.scales import layer_note, munk_width, numbers_note, radius_note
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.stability import step_remark
+from eagre.models.barotropic.stability import step_note
 
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
-    Variable("vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
+    Variable("relative_vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
     Variable("potential_vorticity", "s-1", "potential vorticity without beta y and topography"),
     Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
     Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
@@ -26,13 +26,13 @@ ALWAYS = (
 )
 LOWER = (
     Variable("streamfunction_lower", "m2 s-1", "streamfunction of the lower layer"),
-    Variable("vorticity_lower", "s-1", "relative vorticity of the lower layer"),
+    Variable("relative_vorticity_lower", "s-1", "relative vorticity of the lower layer"),
     Variable(
         "potential_vorticity_lower", "s-1", "potential vorticity of the lower layer without beta y and topography"
     ),
 )
 TRACER = Variable("tracer", "1", "concentration of a passive tracer")
-WIND = Variable("wind_curl", "s-2", "curl of the wind stress over density and depth", static=True)
+WIND = Variable("wind_forcing", "s-2", "curl of the wind stress over density and depth", static=True)
 
 
 def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variable, ...]:
@@ -43,7 +43,7 @@ def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variabl
 def field_of(engine: Any, name: str, time: float) -> np.ndarray:
     """Host copy of a field at the points, (ny, nx), now, at `time`, s; `name` is one of `fields_of`."""
     setup = engine.setup
-    if name == "wind_curl":
+    if name == "wind_forcing":
         return setup.curl_at(time).astype(engine.real)
     if name == "tracer":
         return engine.points("tracer")
@@ -52,7 +52,7 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
         return engine.points("psi", layer)
     if name.startswith("potential_vorticity"):
         return engine.points("q", layer)
-    if name.startswith("vorticity"):
+    if name.startswith("relative_vorticity"):
         psi, q = ([engine.points(field, k) for k in range(engine.count)] for field in ("psi", "q"))
         return relative_vorticity(setup, layer, psi, q)
     psi = engine.padded("psi")
@@ -70,25 +70,25 @@ def places_at_points(engine: Any) -> np.ndarray:
     return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in axes], axis=1)
 
 
-def remarks_of(setup: Setup) -> list[str]:
+def notes_of(setup: Setup) -> list[str]:
     """Resolution of the boundary layer, nondimensional numbers (of the wind at the start), the step and its limits."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
-    numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+    numbers = numbers_note(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
     if setup.moving is not None:
         numbers = [f"the wind changes with time ({setup.moving.instants.name})", *numbers]
-    radius = radius_remark(setup.deformation_radius, max(grid.dx, grid.dy))
-    return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_remark(setup)]
+    radius = radius_note(setup.deformation_radius, max(grid.dx, grid.dy))
+    return [layer_note(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_note(setup)]
 
 
 def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:
-    """Remarks on what a state carries and a run does not."""
+    """Notes on what a state carries and a run does not."""
     carried = {"tracer": setup.diffusivity is not None, "particles": setup.particles > 0}
     left = (name for name, own in carried.items() if name in state and not own)
     return tuple(f"{name} of the restart: carried no more, as the case has none" for name in left)
 
 
-def facts_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
+def summary_rows_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run, from `diagnostics` and `energy_budget`, in the units of the model."""
     low, high = found["min_streamfunction"], found["max_streamfunction"]
     terms = ("wind", "viscosity", "biharmonic", "friction")
@@ -114,8 +114,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "biharmonic_viscosity": setup.biharmonic,
         "bottom_friction": setup.friction,
         "screening": setup.screening,
-        "viscous": "implicit" if setup.implicit else "explicit",
-        "compensated": int(setup.compensated),
+        "viscosity_scheme": "implicit" if setup.implicit else "explicit",
+        "compensated_summation": int(setup.compensated_summation),
         "layers": 2 if setup.layers else 1,
     }
     if setup.beta != 0.0 and setup.viscosity > 0.0:

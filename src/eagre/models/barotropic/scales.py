@@ -81,7 +81,7 @@ def munk_width(viscosity: float, beta: float) -> float:
     return (viscosity / abs(beta)) ** (1.0 / 3.0) if beta != 0.0 else math.inf
 
 
-def layer_remark(viscosity: float, beta: float, dx: float) -> str:
+def layer_note(viscosity: float, beta: float, dx: float) -> str:
     """Resolution of the western boundary layer, with a warning under 2 points a Munk width."""
     if beta == 0.0 or viscosity == 0.0:
         return "western boundary layer: no Munk layer (beta or viscosity is 0)"
@@ -92,7 +92,7 @@ def layer_remark(viscosity: float, beta: float, dx: float) -> str:
     return f"{text} (Bleichrodt 2011 asks for 5)"
 
 
-def radius_remark(radius: float, spacing: float) -> list[str]:
+def radius_note(radius: float, spacing: float) -> list[str]:
     """Return a note if the deformation radius is below the grid spacing, m."""
     if radius >= spacing:
         return []
@@ -102,7 +102,7 @@ def radius_remark(radius: float, spacing: float) -> list[str]:
     ]
 
 
-def numbers_remark(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
+def numbers_note(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
     """Bleichrodt's (2011) numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
     if curl == 0.0 or beta == 0.0:
         return []

@@ -9,7 +9,7 @@ import numpy as np
 from eagre.basis import Basis
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.stepping.averages import Asked
 
 
@@ -29,15 +29,15 @@ class Setup:
     friction: float
     screening: float
     implicit: bool
-    compensated: bool  # rounding of each step is kept and added to the next
+    compensated_summation: bool  # rounding of each step is kept and added to the next
     curl: np.ndarray  # of the wind; of one that moves, at the start
     topography: np.ndarray | None  # f0 b / D, as a vorticity
     layers: Layers | None
     diffusivity: float | None  # of a tracer; None: no tracer
     particles: int
     kernels: str = "fast"  # or "reference": plain cells alone
-    averages: Asked | None = None  # what is gathered
-    moving: MovingField | None = None  # the curl of a wind that changes with time, at the points of the whole basin
+    time_statistics: Asked | None = None  # what is gathered
+    moving: TimeVaryingField | None = None  # curl of a wind that changes with time, at the points of the whole basin
     rows: tuple[int, int | None] = (0, None)  # of `moving` that are here: the first, and the one after the last
 
     @property
@@ -48,7 +48,7 @@ class Setup:
     @property
     def deformation_radius(self) -> float:
         """Deformation radius, m; with two layers, of the baroclinic mode; infinite for a rigid lid."""
-        screening = self.screening if self.layers is None else self.layers.screening(1)
+        screening = self.screening if self.layers is None else self.layers.inverse_radius_squared(1)
         return screening**-0.5 if screening > 0.0 else np.inf
 
     @property

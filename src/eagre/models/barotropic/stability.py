@@ -114,7 +114,7 @@ def check_time_step(setup: Setup) -> None:
             )
 
 
-def step_remark(setup: Setup) -> str:
+def step_note(setup: Setup) -> str:
     """The step and its limits."""
     limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
     parts = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]

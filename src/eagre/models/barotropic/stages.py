@@ -105,7 +105,7 @@ class Stages:
             return self._loop(cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2))
 
         made: Launches = [lap(reference.laplacian, state.q[layer][at], state.lap, 1.0)]
-        own = setup.screening if setup.layers is None else setup.layers.own(layer)
+        own = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
         if own > 0.0:
             made.append(lap(reference.subtract_laplacian, state.psi[layer][at], state.lap, -own))
         if setup.layers is not None:
@@ -161,7 +161,8 @@ class Stages:
         work = [solver.work(k, fields[k]) for k in self._layers]
         made += self.modes(work, reference.to_modes)
         for k in self._layers:
-            made += solver.solve(k, work[k], self.setup.screening if stacked is None else stacked.screening(k))
+            screening = self.setup.screening if stacked is None else stacked.inverse_radius_squared(k)
+            made += solver.solve(k, work[k], screening)
         made += self.modes(work, reference.from_modes)
         for k in self._layers:
             made += solver.backward(k, self.state.psi[k][new])
@@ -173,7 +174,7 @@ class Stages:
             return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
         program = self.state.device.loop(cell, self.state.precision)
-        share = self.state.real(self.setup.layers.share)
+        share = self.state.real(self.setup.layers.upper_thickness_fraction)
         return [self.state.device.over(program, first.shape, (first, second, share))]
 
     # -- boundary and particles ---------------------------------------------------------------------

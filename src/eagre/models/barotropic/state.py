@@ -44,7 +44,7 @@ class State:
         self.q, self.psi = self._pairs(one=False), self._pairs(one=self.fused_layout)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
-        self.rounding = [field() if setup.compensated else self.none for _ in layers]
+        self.rounding = [field() if setup.compensated_summation else self.none for _ in layers]
         self.tracer = [field(), field()] if setup.diffusivity is not None else []
         self.tracer_history = [field() for _ in older] if self.tracer else []
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
@@ -91,7 +91,7 @@ class State:
         setup, at = self.setup, self.at
         psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
         zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(self.count)]
-        weights = (1.0,) if setup.layers is None else setup.layers.shares
+        weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
         return integrals(psi, q, zeta, weights, setup.grid.cell_area)
 
     def speeds(self) -> tuple[float, float]:
@@ -136,7 +136,7 @@ class State:
 
     def clear_history(self) -> None:
         """No history."""
-        kept = self.rounding if self.setup.compensated else []
+        kept = self.rounding if self.setup.compensated_summation else []
         for field in (*(f for history in self.history for f in history), *self.tracer_history, *kept):
             self.fill(field, np.zeros(self.setup.shape))
 
@@ -146,7 +146,7 @@ class State:
         for layer in range(self.count):
             found[f"q{layer}"] = self.q[layer][self.at]
             found[f"psi{layer}"] = self.psi[layer][self.at]
-            if self.setup.compensated:
+            if self.setup.compensated_summation:
                 found[f"lost{layer}"] = self.rounding[layer]
             older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
             found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}

@@ -22,7 +22,7 @@ from eagre.series import Series
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
 
 if TYPE_CHECKING:
-    from eagre.moving import MovingField
+    from eagre.moving import TimeVaryingField
 
 At = Callable[..., Any]
 """Names a key, such as "wind", "curl", in errors."""
@@ -55,7 +55,7 @@ class WindWeatherSection(Section):
     largest_drag: LargestDrag = LARGEST_DRAG
     air_density: AirDensity = AIR_DENSITY
 
-    def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[MovingField, MovingField]:
+    def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[TimeVaryingField, TimeVaryingField]:
         """Stress along x and y, N m-2, for the cells between the points of a basin."""
         from eagre.models.barotropic.wind import between_points, stress_of_wind
 
@@ -113,7 +113,7 @@ class WindSection(Section):
         return self
 
     def make(self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, at: At) -> Any:
-        """The model's `wind_curl` for a run to `end`, s: a number or map, or what changes with time."""
+        """The model's `wind_forcing` for a run to `end`, s: a number or map, or what changes with time."""
         from eagre.models.barotropic.wind import moving_curl, varying_curl
 
         if self.depth is not None:
