@@ -188,7 +188,7 @@ class InsidePlace(Section):
 
 
 def _lines_of(where: str, name: str, kind: str, at: Any, condition: Any) -> list[boundaries.InternalLine]:
-    """Return the lines of a part of a feature: for polygons the outer ring and a ring per hole (walls only)."""
+    """Return the lines of a part of a feature: for polygons the outline and one line per hole (walls only)."""
     if kind != "Polygon":
         points = np.array([at] if kind == "Point" else at, np.float64)[:, :2]
         return [boundaries.InternalLine(points.tolist(), condition, name)]

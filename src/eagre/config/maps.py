@@ -90,7 +90,7 @@ class AveragesSection(MeasuredSection):
         return any(getattr(self, key) for key in KINDS)
 
     def time_statistics(self, **options: Any) -> TimeStatistics | None:
-        """The averages that the model is asked for; `options` : more arguments of `TimeStatistics`."""
+        """Create the time statistics; `options`: further arguments of `TimeStatistics`."""
         from eagre.stepping.averages import KINDS, TimeStatistics
 
         if not self.averages_any:
@@ -156,6 +156,6 @@ class MapsSection(AveragesSection):
         return Maps(**given)
 
     def time_statistics(self, **options: Any) -> TimeStatistics | None:
-        """As of `AveragesSection`, if any are asked for."""
+        """Create the time statistics; None without any. See `AveragesSection`."""
         wanted = self.averages_any or self.from_ is not None or self.every > 1
         return super().time_statistics(**options) if wanted else None
