@@ -44,7 +44,7 @@ Parameters of the section `cpu` apply to CPU kernels; all CPUs share one table, 
 SOME_RUNS = """## Values for specific runs
 
 Size classes are defined in [tuning](../how-to/tuning.md#the-store). The values above apply to runs of other classes,
-schemes or precisions, and to other GPUs. Order of priority: user table, values of `eagre tune`, values for specific runs.
+schemes or precisions, and to other GPUs. Order of priority: user table, values of `eagre tune`, specific values.
 """
 
 
