@@ -128,8 +128,8 @@ def conditions() -> Iterator[str]:
     yield from table(InsidePlace)
     for kind, (section, name) in CONDITIONS.items():
         keys = table(section, skip=("kind",))
-        about = first_line(section) if keys else "No further keys."
-        yield from (f'#### kind = "{kind}" (`eagre.boundaries.{name}`)', "", about, "", *keys)
+        about = [first_line(section), "", *(keys or ["No further keys.", ""])]
+        yield from (f'#### kind = "{kind}" (`eagre.boundaries.{name}`)', "", *about)
 
 
 def waves() -> Iterator[str]:

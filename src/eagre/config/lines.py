@@ -37,7 +37,7 @@ class CrossSectionsSection(MeasuredSection):
     culprit: ClassVar[Key] = ("paths",)
 
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
+        description="file name with the suffix .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
     )
     interval: PositiveSeconds = Field(
         description="time between records; discharges are means over this time", examples=["1 min"]
