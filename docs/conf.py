@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
@@ -53,3 +55,13 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {"index": []}
+
+
+def escape_bars(_app: Any, _kind: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Escape the bars of absolute values such as |u|, which reStructuredText takes for substitutions."""
+    lines[:] = [line if line.lstrip().startswith(("| ", "+")) else re.sub(r"(?<!\\)\|", r"\|", line) for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Connect the handlers of this configuration."""
+    app.connect("autodoc-process-docstring", escape_bars)

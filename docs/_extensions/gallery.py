@@ -1,13 +1,14 @@
 """Write the gallery: a page for each folder of examples/, from its case file or script and its stored picture.
 
-The first comment of an example is its description. A line ``# Picture: eagre plot ...`` in it gives the command that
-``make gallery`` uses, and ``# Run time: 20 s`` the time on two CPU cores. The title is the key ``title`` of the case,
-or the first line of the docstring of the script.
+The first comment of an example is its description, up to the first labelled line. The first ``Plot:`` command draws the
+picture of the gallery (``make gallery``); ``Run time: 20 s`` is the time on two CPU cores. The title is the key
+``title`` of the case, or the first line of the docstring of the script.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import tomllib
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
+LABEL = re.compile("(Run|Plot|Run time|Model):")
 PAGES = ROOT / "docs" / "gallery"
 GROUPS = {
     "shallow-water": "Shallow water: explicit model",
@@ -60,11 +62,11 @@ def read_example(source: Path) -> Example:
         docstring = (ast.get_docstring(ast.parse(text)) or source.stem).splitlines()
         title, comment = docstring[0].rstrip("."), [line.strip() for line in docstring[1:]]
         model = _labelled(comment, "Model:") or "shallow-water"
-    prose = [line for line in comment if not re.match(r"(Run it|Look at it|Picture|Run time|Model):|eagre ", line)]
+    prose = itertools.takewhile(lambda line: not LABEL.match(line), comment)
     description = " ".join(prose).strip()
     return Example(
         source.parent.name, source, model, title, description,
-        _labelled(comment, "Run time:"), _labelled(comment, "Picture:"),
+        _labelled(comment, "Run time:"), _labelled(comment, "Plot:"),
     )  # fmt: skip
 
 

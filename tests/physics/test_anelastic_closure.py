@@ -194,8 +194,8 @@ def test_the_wind_over_rough_ground_is_logarithmic():
     held = Table(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
     model = AnelasticFlow(
         Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True)), count, top_height=height,
-        velocity=(10.0, 0.0, 0.0), surface=Surface(roughness=rough), closure=Smagorinsky(10.0, 1.0, 1e3), tolerance=1e-12,
-        courant_number=0.5, forcing=Forcing(nudging=Nudging(held, u=10.0)), **ON,
+        velocity=(10.0, 0.0, 0.0), surface=Surface(roughness=rough), closure=Smagorinsky(10.0, 1.0, 1e3),
+        tolerance=1e-12, courant_number=0.5, forcing=Forcing(nudging=Nudging(held, u=10.0)), **ON,
     )  # fmt: skip
     model.advance(1000.0)
     u = model.field("u")[:, 0, 0]

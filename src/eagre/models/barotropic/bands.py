@@ -1,4 +1,4 @@
-"""One run over several devices: a band of rows on each (docs/development/decisions/0023-one-run-over-several-devices.md).
+"""One run over several devices: a band of rows on each (decision 0023).
 
 A band is a box of its own whose south and north boundary points are rows of its neighbours, or walls. A step is, on
 every device,

@@ -1,4 +1,4 @@
-"""One run over several devices: a band of rows on each (docs/development/decisions/0037-explicit-rows-over-several-devices.md).
+"""One run over several devices: a band of rows on each (decision 0037).
 
 A stage of a step is, on every device: its rows | two rows of each neighbour and the largest rates of all, then the
 boundary pass over its own sides, whose tail judges the clock. At the bar all devices wait for one another, once a

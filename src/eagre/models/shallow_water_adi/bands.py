@@ -1,4 +1,4 @@
-"""One run over several devices: a band of rows on each (docs/development/decisions/0028-implicit-rows-over-several-devices.md).
+"""One run over several devices: a band of rows on each (decision 0028).
 
 A step is, on every device, the sweep along x | the sweep along y | rows of the neighbours, and of these the
 next step's sweep along x goes on at once. At the bars every device waits for all: a sweep along y overwrites
