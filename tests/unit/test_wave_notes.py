@@ -80,7 +80,7 @@ def test_notes_of_a_case(section, what, units):
 
 def test_a_time_is_no_frequency():
     case = HEAD + f'[basin]\nnx = 65\nlength_x = 32.0\ndepth = 0.5\n[initial]\nwave = {{{SEA}, highest = "3 s"}}\n'
-    with pytest.raises(InputError, match="no unit of frequency"):
+    with pytest.raises(InputError, match="not a unit of frequency"):
         PotentialWavesCase.loads(case)
 
 
