@@ -55,7 +55,7 @@ def test_points_a_munk_width():
     assert munk_width(gyre.viscosity, gyre.beta) == pytest.approx(27.1e3, rel=2e-3)
     for points, told in ((257, "0.58"), (1025, "2.30"), (2049, "4.61")):
         remark = layer_remark(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
-        assert remark.startswith(f"western boundary layer: {told} points a Munk width")
+        assert remark.startswith(f"western boundary layer: {told} points per Munk width")
         assert ("under 2" in remark) == (points == 257)
     assert "no Munk layer" in layer_remark(0.0, gyre.beta, 1.0)
 

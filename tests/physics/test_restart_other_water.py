@@ -84,8 +84,8 @@ def test_what_a_gyre_carries_no_more_is_told():
     model = gyre()
     model.restore(gyre(tracer=SPIN, particles=[(0.5, 0.5)]).state())
     assert model.remarks[-2:] == [
-        "tracer of the restart: carried no more, as the case has none",
-        "particles of the restart: carried no more, as the case has none",
+        "tracer of the restart file dropped: the case defines no tracer",
+        "particles of the restart file dropped: the case defines no particles",
     ]
     assert len(gyre().remarks) == len(model.remarks) - 2
 
