@@ -132,7 +132,7 @@ def check_deformation_radius(setup: Setup) -> None:
     got, fix = f"deformation_radius = {radius:.4g} m", f"deformation_radius = {resolved:.6g}"
     if setup.layers is not None:
         factor, layers = (radius / resolved) ** 2, setup.layers
-        got = f"layers with upper = {layers.upper:g}, lower = {layers.lower:g}: deformation radius {radius:.4g} m"
+        got = f"upper = {layers.upper:g}, lower = {layers.lower:g} of layers: deformation radius {radius:.4g} m"
         fix = f"upper = {factor * layers.upper:.4g}, lower = {factor * layers.lower:.4g}"
     raise InputError(
         f"{got}, {radius / spacing:.3g} of a grid spacing of {spacing:g} m",
