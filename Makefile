@@ -15,7 +15,7 @@ PYTHON ?= $(shell $(FIND_PYTHON))
 # A machine with an NVIDIA driver gets the GPU libraries as well.
 comma := ,
 CUDA := $(if $(shell command -v nvidia-smi 2>/dev/null),cuda)
-EXTRAS ?= dev,sim$(if $(CUDA),$(comma)$(CUDA))
+EXTRAS ?= dev,docs,sim$(if $(CUDA),$(comma)$(CUDA))
 LOWEST_EXTRAS := zarr vector spectra video
 
 DEMO := examples/demo
@@ -26,7 +26,7 @@ PARALLEL := -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= passive
 export MPLBACKEND ?= agg
 
-.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-lowest lint bench validate reference constraints clean
+.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-lowest lint bench validate reference constraints docs gallery clean
 .NOTPARALLEL:
 
 help:
@@ -35,7 +35,9 @@ help:
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make test-gpu    the tests that need an NVIDIA GPU"
 	@echo "make test-lowest the lowest versions that pyproject.toml allows, in an environment of their own"
-	@echo "make lint        ruff, pyright, import-linter, sizes"
+	@echo "make lint        ruff, pyright, import-linter, sizes, vocabulary"
+	@echo "make docs        build the documentation site in build/docs"
+	@echo "make gallery     run the examples and store their pictures"
 	@echo "make bench       measure the speed on this machine"
 	@echo "make validate    compare with exact solutions and measurements"
 	@echo "make setup       only install into $(VENV)"
@@ -69,10 +71,11 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check src tests tools examples benchmarks
 	$(BIN)/python tools/check_sizes.py src tools examples
+	$(BIN)/python tools/check_vocabulary.py
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-test: lint test-jit test-nojit test-simulator test-lowest
+test: lint docs test-jit test-nojit test-simulator test-lowest
 
 test-jit: $(READY)
 	$(PYTEST) $(PARALLEL) -m "not slow and not gpu and not simulator"
@@ -105,6 +108,12 @@ bench: $(READY)
 validate: $(READY)
 	$(BIN)/eagre validate
 
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -E -b html docs build/docs
+
+gallery: $(READY)
+	$(BIN)/python tools/make_gallery.py
+
 # Write what docs/reference has from the source; a test fails while a page is stale.
 reference: $(READY)
 	$(BIN)/python tools/make_reference.py
@@ -113,7 +122,7 @@ reference: $(READY)
 constraints:
 	rm -rf build/pins
 	$(PYTHON) -m venv build/pins
-	build/pins/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,sim]'
+	build/pins/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,docs,sim]'
 	{ echo "# What CI installs. Made by 'make constraints'; Python 3.11 and newer."; \
 		build/pins/bin/python -m pip freeze --exclude eagre | grep '=='; } > constraints.txt
 	rm -rf build/pins

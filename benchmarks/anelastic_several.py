@@ -23,7 +23,7 @@ def seconds_a_step(model: AnelasticFlow, steps: int) -> float:
     for _ in range(3):
         model.engine.device.synchronize()
         begin = time.perf_counter()
-        model.unchecked_steps(steps)()
+        model.steps_without_checks(steps)()
         model.engine.device.synchronize()
         found.append((time.perf_counter() - begin) / steps)
     return min(found)
@@ -43,7 +43,7 @@ def main() -> None:
             model = decaying_turbulence(points, "solenoidal", device=device, **known)
             speed.append(seconds_a_step(model, given.steps))
             found.append(model.field("u"))
-            print(f"  {device}: {model.facts}, {model.statistics()}")
+            print(f"  {device}: {model.summary_rows}, {model.statistics()}")
         apart = float(np.abs(found[1] - found[0]).max() / np.abs(found[0]).max())
         told = ", ".join(f"{seconds * 1e3:.3f} ms" for seconds in speed)
         print(f"{points}^3 {given.precision}: one and {given.devices}: {told} a step, "

@@ -30,12 +30,18 @@ HEADS = ("points", "precision", "GPUs", "ms an iteration", "best", "times one", 
 def made(points: tuple[int, int, int], precision: str, order: int, device: Any) -> PotentialWaves:
     """Crossing waves, 40 points long along x, over a wavy bed, half as deep as they are long."""
     nx, ny, layers = points
-    grid = Grid.of_points(nx, ny, float(nx - 1), float(ny - 1))
+    grid = Grid.from_points(nx, ny, float(nx - 1), float(ny - 1))
     x, y = 2.0 * np.pi * grid.x / 40.0, 2.0 * np.pi * grid.y[:, None] / 64.0
     wave = np.cos(x) * np.cos(y) + 0.3 * np.cos(0.5 * y)
     depth = 20.0 + 2.0 * np.cos(0.1 * x) * np.cos(0.1 * y)
     return PotentialWaves(
-        grid, depth, surface_elevation=0.4 * wave, order=order, layers=layers, device=device, precision=precision
+        grid,
+        depth,
+        surface_elevation=0.4 * wave,
+        order=order,
+        vertical_points=layers,
+        device=device,
+        precision=precision,
     )
 
 
@@ -53,7 +59,7 @@ def iteration_times(laplace: Any, order: int, alone: bool = False) -> list[float
 def measured(points: tuple[int, int, int], precision: str, order: int, device: Any) -> dict[str, Any]:
     """Seconds, and the surface after some steps."""
     model = made(points, precision, order, device)
-    laplace, steps = model._engine.laplace, model.unchecked_steps(1)
+    laplace, steps = model._engine.laplace, model.steps_without_checks(1)
     found: dict[str, Any] = {"steps": times_of(laplace.device, steps, repeats=STEPS, warm_up=2)}
     found["answer"], found["w"] = laplace.device.host(laplace.fields)[0], laplace.device.host(laplace.w)[0]
     found["count"] = model.statistics()["iterations_a_solve"]

@@ -47,7 +47,7 @@ class Gyre:
 
     def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
         h = np.pi / (nx - 1)
-        grid = Grid.of_points(nx, ny, np.pi, h * (ny - 1))
+        grid = Grid.from_points(nx, ny, np.pi, h * (ny - 1))
         curl = np.repeat(-1.36e5 * np.sin(2.0 * np.pi * grid.y / grid.y[-1])[:, None], nx, axis=1)
         self.model = BarotropicVorticity(
             grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_forcing=curl, device=device,
@@ -86,8 +86,8 @@ class Pool:
         setup = Setup(
             grid=grid, bed=np.broadcast_to(-mike21.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
             friction=np.broadcast_to(GRAVITY / mike21.STRICKLER**2, grid.shape), law="manning",
-            terms=terms_of((), grid), gravity=GRAVITY, viscosity=0.0, dissipation=True, convection=True, drying=True,
-            dry_depth=1e-3, time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
+            terms=terms_of((), grid), gravity=GRAVITY, viscosity=0.0, dissipation=True, momentum_advection=True,
+            drying=True, dry_depth=1e-3, time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
@@ -126,9 +126,9 @@ class Basin:
         bed = 0.1 * np.cos(5.0 * grid.y_corner / ny)[:, None] * np.sin(7.0 * grid.x_corner / nx)
         setup = explicit.Setup(
             grid=grid, bed=bed, segments=Boundaries().segments(grid), manning=np.broadcast_to(0.03, grid.shape),
-            terms=terms_of((), grid), scheme="rk2", wet_dry="hydrostatic", early_exit="auto", theta=1.3, kappa=1e-4,
-            gravity=GRAVITY, cfl=0.25, time_step="predicted", longest_step=0.05, first_step=0.05, fixed=True,
-            datum=Datum(0.0, precision == "single"),
+            terms=terms_of((), grid), scheme="rk2", wet_dry="hydrostatic", active_tiles="auto", minmod_theta=1.3,
+            kappa=1e-4, gravity=GRAVITY, courant_number=0.25, time_step_control="predicted", longest_step=0.05,
+            first_step=0.05, fixed=True, datum=Datum(0.0, precision == "single"),
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = bands.engine_for(setup, self.device, precision)

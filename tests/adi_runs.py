@@ -9,10 +9,10 @@ from eagre import (
     Absorbing,
     AtmosphericPressure,
     Boundaries,
+    BoundarySegment,
     Coriolis,
     Discharge,
     Grid,
-    Part,
     Rain,
     Series,
     ShallowWaterADI,
@@ -43,13 +43,14 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
         "velocity_y": 0.1 * np.cos(y / 300.0),
         "manning": 0.02 + 0.01 * rng.random(grid.shape),
         "viscosity": 4.0,
-        "land": np.hypot(x - 0.4 * wide, (y % (high / 6.0)) - high / 12.0) < 150.0,
+        "land_mask": np.hypot(x - 0.4 * wide, (y % (high / 6.0)) - high / 12.0) < 150.0,
         "boundaries": Boundaries(
-            west=[Part(0.3 * high, 0.8 * high, Stage(series(0.2, 0.5, 0.3, 0.3)))],
-            east=[Part(0.1 * high, 0.4 * high, Discharge(series(400.0, 900.0, 600.0, 600.0))),
-                  Part(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
-            south=[Part(0.0, 0.3 * wide, Discharge(series(50.0, 90.0, 60.0, 60.0)))],
-            north=[Part(0.3 * wide, 0.6 * wide, Stage(0.25)), Part(0.7 * wide, wide, Absorbing())],
+            west=[BoundarySegment(0.3 * high, 0.8 * high, Stage(series(0.2, 0.5, 0.3, 0.3)))],
+            east=[BoundarySegment(0.1 * high, 0.4 * high, Discharge(series(400.0, 900.0, 600.0, 600.0))),
+                  BoundarySegment(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
+            south=[BoundarySegment(0.0, 0.3 * wide, Discharge(series(50.0, 90.0, 60.0, 60.0)))],
+            north=[BoundarySegment(0.3 * wide, 0.6 * wide, Stage(0.25)),
+                   BoundarySegment(0.7 * wide, wide, Absorbing())],
         ),
         "sources": (
             Rain(series(1e-5, 0.0, 2e-5, 0.0), pattern=1.0 + x / 6300.0),
@@ -57,13 +58,13 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 900.0) * np.cos(y / 800.0)),
         ),
-        "lines": {
+        "cross_sections": {
             "across": [(50.0, 2000.0), (0.9 * wide, 0.8 * high)],
             "seams": [(wide if i else 0.0, 70.0 * (j % ny)) for j in (67, 100) for i in (0, 1)],
         },
     }  # fmt: skip
     model = ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
-    model.lines.sample()  # discharges are means since then
+    model.cross_sections.sample()  # discharges are means since then
     return model
 
 

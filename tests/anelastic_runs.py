@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.cases.air import decaying_turbulence, taylor_green
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
-from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
 
 def hill_grid(nx=24, ny=12):
-    return Grid.of_points(nx, ny, 24e3, 12e3, -12e3, -6e3, (True, True))
+    return Grid.from_points(nx, ny, 24e3, 12e3, -12e3, -6e3, (True, True))
 
 
 def hill_of(grid, height=500.0):
@@ -26,19 +24,19 @@ def hill_of(grid, height=500.0):
 def flow_over_a_hill(**options):
     grid = hill_grid()
     air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 2.0))
-    chosen = {"time_step": 20.0, "absorber": (3e3, 0.02), "coriolis": 1e-4, **options}
-    return AnelasticFlow(grid, 17, height=8e3, atmosphere=air, ground=hill_of(grid), **chosen)
+    chosen = {"time_step": 20.0, "top_sponge": (3e3, 0.02), "coriolis": 1e-4, **options}
+    return AnelasticFlow(grid, 17, top_height=8e3, atmosphere=air, terrain_height=hill_of(grid), **chosen)
 
 
 def stratified_bubble(**options):
-    grid = Grid.of_points(25, 1, 4800.0, 1.0)
+    grid = Grid.from_points(25, 1, 4800.0, 1.0)
     z = np.linspace(0.0, 3200.0, 17)[:, None, None]
     warm = 2.0 * np.exp(-((np.hypot(grid.x - 2400.0, z - 1000.0) / 600.0) ** 2))
     dye = np.where(z < 1000.0, 1.0, 0.0) * np.ones((17, 1, 25))
-    chosen = {"time_step": 10.0, "viscosity": 10.0, "sides": {"x": "wall"}, **options}
+    chosen = {"time_step": 10.0, "viscosity": 10.0, "boundaries": {"x": "wall"}, **options}
     air = boussinesq(buoyancy_frequency=0.01)
     return AnelasticFlow(
-        grid, 17, height=3200.0, atmosphere=air, theta_perturbation=warm, scalars={"dye": dye}, **chosen
+        grid, 17, top_height=3200.0, atmosphere=air, theta_perturbation=warm, scalars={"dye": dye}, **chosen
     )
 
 
@@ -52,20 +50,21 @@ def turbulence(**options):
 
 def open_sides(**options):
     """A hill between open sides, with layers before them and a scalar that flows in."""
-    grid = Grid.of_points(25, 9, 24e3, 12e3, -12e3, -6e3)
+    grid = Grid.from_points(25, 9, 24e3, 12e3, -12e3, -6e3)
     ground = np.maximum(hill_of(grid, 300.0) - 30.0, 0.0)
     ground[[0, -1]], ground[:, [0, -1]] = 0.0, 0.0
-    chosen = {"time_step": 20.0, "side_absorber": {"x": (5e3, 0.01), "y": (3e3, 0.01)}, **options}
+    chosen = {"time_step": 20.0, "side_sponges": {"x": (5e3, 0.01), "y": (3e3, 0.01)}, **options}
     return AnelasticFlow(
-        grid, 13, height=8e3, atmosphere=anelastic(buoyancy_frequency=0.01, wind=(10.0, 3.0)), ground=ground,
-        sides={"x": "open", "y": "open"}, scalars={"dye": np.where(grid.x < -6e3, 1.0, 0.0) * np.ones((13, 9, 1))},
+        grid, 13, top_height=8e3, atmosphere=anelastic(buoyancy_frequency=0.01, wind=(10.0, 3.0)),
+        terrain_height=ground,
+        boundaries={"x": "open", "y": "open"}, scalars={"dye": np.where(grid.x < -6e3, 1.0, 0.0) * np.ones((13, 9, 1))},
         **chosen,
     )  # fmt: skip
 
 
 def forced(**options):
     """Everything that profiles drive, in stratified noise."""
-    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(3).standard_normal((13, 10, 12))
     drive = Forcing(
         (8.0, -2.0), Table(np.array([0.0, 600.0]), np.array([0.0, -0.05])), -1e-3,
@@ -73,32 +72,32 @@ def forced(**options):
     )  # fmt: skip
     chosen = {"time_step": 2.0, "viscosity": 1.0, "coriolis": 1e-3, **options}
     return AnelasticFlow(
-        grid, 13, height=600.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)),
+        grid, 13, top_height=600.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)),
         theta_perturbation=0.1 * noise, scalars={"dye": noise**2}, forcing=drive, **chosen,
     )  # fmt: skip
 
 
 def heated(**options):
     """Convection over warm, rough, uneven ground: heat in space and time, drag."""
-    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(4).standard_normal((13, 10, 12))
     flux = Series(np.array([0.0, 100.0]), np.array([0.1, 0.3]), "flux")
     surface = Surface(flux, 1.0 + 0.5 * np.sin(grid.x / 200.0) * np.ones((10, 1)), 0.1)
     ground = 30.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
-        grid, 13, height=600.0, atmosphere=anelastic(wind=(5.0, 0.0)), theta_perturbation=0.1 * noise, ground=ground,
-        surface=surface, **{"time_step": 3.0, **options},
+        grid, 13, top_height=600.0, atmosphere=anelastic(wind=(5.0, 0.0)), theta_perturbation=0.1 * noise,
+        terrain_height=ground, surface=surface, **{"time_step": 3.0, **options},
     )  # fmt: skip
 
 
 def closed(hill=30.0, **options):
     """The same with the closure of Smagorinsky, stable air above and a scalar."""
-    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(4).standard_normal((2, 13, 10, 12))
     air = boussinesq(buoyancy_frequency=0.005, wind=(5.0, 1.0))
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
-        grid, 13, height=600.0, atmosphere=air, theta_perturbation=0.1 * noise[0], ground=ground,
+        grid, 13, top_height=600.0, atmosphere=air, theta_perturbation=0.1 * noise[0], terrain_height=ground,
         surface=Surface(0.1, roughness=0.1), velocity=(5.0 + noise[1], 1.0, 0.0), scalars={"dye": noise[0] ** 2},
         closure=Smagorinsky(),
         **{"time_step": 3.0, **options},
@@ -106,10 +105,10 @@ def closed(hill=30.0, **options):
 
 
 def viscous_over_a_hill(**options):
-    grid = Grid.of_points(24, 1, 1200.0, 1.0, periodic=(True, True))
+    grid = Grid.from_points(24, 1, 1200.0, 1.0, periodic=(True, True))
     ground = 60.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0))[None]
     chosen = {"time_step": 2.0, "viscosity": 20.0, **options}
-    return AnelasticFlow(grid, 13, height=600.0, velocity=(8.0, 2.0, 0.0), ground=ground, **chosen)
+    return AnelasticFlow(grid, 13, top_height=600.0, velocity=(8.0, 2.0, 0.0), terrain_height=ground, **chosen)
 
 
 def closed_over_flat_ground(**options):

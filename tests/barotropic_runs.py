@@ -36,7 +36,7 @@ def model_on(
     factor : Series that the wind is multiplied by.
     """
     rng = np.random.default_rng(3)
-    grid = Grid.of_points(nx, ny, 2.6, 3.0)
+    grid = Grid.from_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros((ny, nx))
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
     curl = rng.standard_normal((ny, nx))

@@ -9,11 +9,11 @@ from eagre import (
     Absorbing,
     AtmosphericPressure,
     Boundaries,
+    BoundarySegment,
     Coriolis,
     Discharge,
     Grid,
     Outflow,
-    Part,
     Periodic,
     Rain,
     Series,
@@ -47,11 +47,11 @@ def bay(device, precision="double", nx=37, ny=61, **options):
         "velocity_y": 0.1 * np.cos(y / 7.0),
         "manning": 0.02 + 0.01 * rng.random(grid.shape),
         "boundaries": Boundaries(
-            west=[Part(0.3 * high, 0.8 * high, Stage(series(0.2, 0.5, 0.3, 0.3)))],
-            east=[Part(0.1 * high, 0.4 * high, Discharge(series(4.0, 9.0, 6.0, 6.0))),
-                  Part(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
-            south=[Part(0.0, 0.3 * wide, Discharge(2.0))],
-            north=[Part(0.3 * wide, 0.6 * wide, Stage(0.25)), Part(0.7 * wide, wide, Outflow())],
+            west=[BoundarySegment(0.3 * high, 0.8 * high, Stage(series(0.2, 0.5, 0.3, 0.3)))],
+            east=[BoundarySegment(0.1 * high, 0.4 * high, Discharge(series(4.0, 9.0, 6.0, 6.0))),
+                  BoundarySegment(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
+            south=[BoundarySegment(0.0, 0.3 * wide, Discharge(2.0))],
+            north=[BoundarySegment(0.3 * wide, 0.6 * wide, Stage(0.25)), BoundarySegment(0.7 * wide, wide, Outflow())],
         ),
         "sources": [
             Rain(series(1e-5, 0.0, 2e-5, 0.0), pattern=np.maximum(0.0, 1.0 - 3.0 * x / wide)),
@@ -59,13 +59,13 @@ def bay(device, precision="double", nx=37, ny=61, **options):
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 9.0) * np.cos(y / 8.0)),
         ],
-        "lines": {
+        "cross_sections": {
             "across": [(1.0, 20.0), (0.9 * wide, 0.8 * high)],
             "seams": [(0.5, 1.5 * (j % ny)) if i else (wide - 0.5, 1.5 * (j % ny)) for j in (21, 41) for i in (0, 1)],
         },
     }  # fmt: skip
     model = ShallowWater(grid, bed, device=device, precision=precision, **(given | options))
-    model.lines.sample()  # discharges are means since then
+    model.cross_sections.sample()  # discharges are means since then
     return model
 
 

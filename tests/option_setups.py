@@ -17,29 +17,29 @@ import explicit_runs
 import potential_waves_runs
 from eagre import (
     AnelasticFlow,
-    Area,
-    Averages,
     BodyForce,
     Boundaries,
     Discharge,
     Grid,
     Inflow,
+    InternalArea,
+    InternalLine,
     Layers,
-    Line,
     Maps,
     NormalDepth,
     Outflow,
-    Paddle,
     PotentialWaves,
     Series,
     SpongeLayer,
     Stage,
+    TimeStatistics,
     Wall,
+    Wavemaker,
 )
 from eagre.models.anelastic.atmosphere import boussinesq
 
 MAPS = Maps()
-WATER_AVERAGES = Averages(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
+WATER_AVERAGES = TimeStatistics(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
 
 
 def inside(wide, high):
@@ -47,10 +47,10 @@ def inside(wide, high):
     ring = [(0.3 * wide, 0.3 * high), (0.6 * wide, 0.3 * high), (0.6 * wide, 0.6 * high), (0.3 * wide, 0.6 * high)]
     return Boundaries(
         west=Stage(0.1),
-        inside=[
-            Area(ring, Wall()),
-            Line([(0.75 * wide, 0.2 * high), (0.8 * wide, 0.8 * high)], Wall()),
-            Line([(0.2 * wide, 0.5 * high)], Discharge(0.2)),
+        internal=[
+            InternalArea(ring, Wall()),
+            InternalLine([(0.75 * wide, 0.2 * high), (0.8 * wide, 0.8 * high)], Wall()),
+            InternalLine([(0.2 * wide, 0.5 * high)], Discharge(0.2)),
         ],
     )
 
@@ -73,16 +73,16 @@ EXPLICIT = {
         {"boundaries": Boundaries(Inflow(250.0, 0.5), Outflow(), Discharge(1.0), NormalDepth(0.01, 0.03))},
     ),
     "body force": ("basin", {"sources": [BodyForce(0.01, -0.02)]}),
-    "scheme rk2": ("basin", {"scheme": "rk2", "early_exit": "on"}),
-    "scheme euler": ("basin", {"scheme": "euler", "early_exit": "off"}),
-    "scheme srk2": ("basin", {"scheme": "srk2", "early_exit": "auto"}),
-    "scheme ds1": ("basin", {"scheme": "ds1", "predicted_part": 0.9}),
+    "scheme rk2": ("basin", {"scheme": "rk2", "active_tiles": "on"}),
+    "scheme euler": ("basin", {"scheme": "euler", "active_tiles": "off"}),
+    "scheme srk2": ("basin", {"scheme": "srk2", "active_tiles": "auto"}),
+    "scheme ds1": ("basin", {"scheme": "ds1", "predicted_fraction": 0.9}),
     "scheme ds2": ("basin", {"scheme": "ds2"}),
-    "exact time step": ("basin", {"time_step": "exact", "cfl": 0.2, "theta": 1.0}),
-    "predicted time step": ("basin", {"time_step": "predicted", "max_time_step": 0.05}),
-    "fixed time step": ("basin", {"fixed_time_step": 0.02, "wet_dry": "hydrostatic"}),
+    "exact time step": ("basin", {"time_step_control": "exact", "courant_number": 0.2, "minmod_theta": 1.0}),
+    "predicted time step": ("basin", {"time_step_control": "predicted", "max_time_step": 0.05}),
+    "fixed time step": ("basin", {"time_step": 0.02, "wet_dry": "hydrostatic"}),
     "kurganov-petrova": ("basin", {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}),
-    "maps and averages": ("basin", {"maps": MAPS, "averages": WATER_AVERAGES, "gravity": 9.8}),
+    "maps and averages": ("basin", {"maps": MAPS, "time_statistics": WATER_AVERAGES, "gravity": 9.8}),
     "initial depth": ("basin", {"surface_elevation": None, "depth": 0.4}),
 }
 
@@ -100,12 +100,12 @@ IMPLICIT = {
     "chezy": ("bay", {"manning": 0.0, "chezy": 50.0}),
     "dissipation froude": ("pool", {"dissipation": "froude", "drying": "on"}),
     "dissipation none": ("pool", {"dissipation": "none", "drying": "off"}),
-    "convection on": ("pool", {"convection": "on", "start": "half-step"}),
-    "convection off": ("pool", {"convection": "off", "start": "zero"}),
+    "convection on": ("pool", {"momentum_advection": "on", "start": "half-step"}),
+    "convection off": ("pool", {"momentum_advection": "off", "start": "zero"}),
     "dry depth": ("bay", {"dry_depth": 0.01, "gravity": 9.8}),
     "normal depth": ("pool", {"boundaries": Boundaries(west=Discharge(50.0), east=NormalDepth(0.001, 0.03))}),
     "body force": ("pool", {"sources": [BodyForce(1e-4, -1e-4)]}),
-    "maps and averages": ("bay", {"maps": MAPS, "averages": WATER_AVERAGES}),
+    "maps and averages": ("bay", {"maps": MAPS, "time_statistics": WATER_AVERAGES}),
     "initial depth": ("pool", {"surface_elevation": None, "depth": 9.0}),
 }
 
@@ -124,7 +124,7 @@ BAROTROPIC = {
     "ab3, arakawa, free slip, explicit": {
         "scheme": "ab3", "jacobian": "arakawa", "walls": "free-slip", "viscosity_scheme": "explicit", "basin": "box",
     },
-    "averages": {"averages": Averages(mean=("streamfunction",), variance=("streamfunction",))},
+    "averages": {"time_statistics": TimeStatistics(mean=("streamfunction",), variance=("streamfunction",))},
     "tracer": {"tracer": np.abs(POINTS), "tracer_diffusivity": 0.01},
     "two layers, no slip": {"all_terms": True, "walls": "no-slip"},
     "relative vorticity": {
@@ -149,30 +149,30 @@ WAVES = {
     "modes, double corrections": ("torus", {"preconditioner": "modes", "correction_precision": "double"}),
     "single corrections": ("torus", {"correction_precision": "single", "multigrid": {"pre": 2}}),
     "linear": ("torus", {"linear": True, "time_step": 0.05, "gravity": 9.8}),
-    "order 2": ("torus", {"order": 2, "clustered": False, "tolerance": 1e-6}),
-    "order 4": ("torus", {"order": 4, "courant": 0.4}),
-    "order 6": ("basin", {"order": 6, "layers": 9}),
-    "order 8": ("torus", {"order": 8, "layers": 11}),
-    "averages": ("basin", {"averages": Averages(mean=("surface_elevation",))}),
+    "order 2": ("torus", {"order": 2, "vertical_clustering": False, "tolerance": 1e-6}),
+    "order 4": ("torus", {"order": 4, "courant_number": 0.4}),
+    "order 6": ("basin", {"order": 6, "vertical_points": 9}),
+    "order 8": ("torus", {"order": 8, "vertical_points": 11}),
+    "averages": ("basin", {"time_statistics": TimeStatistics(mean=("surface_elevation",))}),
 }  # fmt: skip
 
 
 def paddle_tank(device, precision):
     """A piston in the west and a sponge in the east of a tank with a level bed."""
-    grid = Grid.of_points(33, 9, 32.0, 8.0)
+    grid = Grid.from_points(33, 9, 32.0, 8.0)
     return PotentialWaves(
-        grid, 2.0, paddles=[Paddle("west", velocity=PUSH)], sponges=[SpongeLayer("east", 10.0, 0.3)], order=4,
-        layers=6, device=device, precision=precision,
+        grid, 2.0, wavemakers=[Wavemaker("west", velocity=PUSH)], sponges=[SpongeLayer("east", 10.0, 0.3)], order=4,
+        vertical_points=6, device=device, precision=precision,
     )  # fmt: skip
 
 
 def periodic_waves(axis, device, precision):
     """Waves that are periodic along one axis."""
-    grid = Grid.of_points(32, 18, 32.0, 18.0, periodic=(axis == "x", axis == "y"))
+    grid = Grid.from_points(32, 18, 32.0, 18.0, periodic=(axis == "x", axis == "y"))
     x, y = 2.0 * np.pi * grid.x / 32.0, 2.0 * np.pi * grid.y[:, None] / 18.0
     wave = 0.1 * (np.cos(x) + 0.0 * y if axis == "x" else np.cos(y) + 0.0 * x)
     return PotentialWaves(
-        grid, 2.0, surface_elevation=wave, periodic=axis, order=4, layers=6, device=device, precision=precision
+        grid, 2.0, surface_elevation=wave, periodic=axis, order=4, vertical_points=6, device=device, precision=precision
     )
 
 
@@ -180,9 +180,12 @@ AIR = {
     **{name: (run, {}) for name, run in anelastic_runs.RUNS.items()},
     "third order": (anelastic_runs.flow_over_a_hill, {"third_order": True}),
     "not monotone": (anelastic_runs.stratified_bubble, {"nonoscillatory": False}),
-    "courant": (anelastic_runs.turbulence, {"time_step": None, "courant": 0.4, "tolerance": 1e-7}),
+    "courant_number": (anelastic_runs.turbulence, {"time_step": None, "courant_number": 0.4, "tolerance": 1e-7}),
     "diffusivity": (anelastic_runs.stratified_bubble, {"diffusivity": 5.0}),
-    "averages": (anelastic_runs.forced, {"averages": Averages(mean=("u", "theta"), covariance=(("u", "w"),))}),
+    "averages": (
+        anelastic_runs.forced,
+        {"time_statistics": TimeStatistics(mean=("u", "theta"), covariance=(("u", "w"),))},
+    ),
 }
 
 
@@ -192,13 +195,13 @@ def air(name, device, precision):
 
 
 def warm_air(device, precision):
-    """A bubble in neutral air of 300 K, given by its total potential temperature."""
-    grid = Grid.of_points(12, 1, 1200.0, 1.0, periodic=(True, True))
+    """A warm bubble in neutral air of 300 K."""
+    grid = Grid.from_points(12, 1, 1200.0, 1.0, periodic=(True, True))
     z = np.linspace(0.0, 800.0, 9)[:, None, None]
-    theta = 300.0 + np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
+    warm = np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
     return AnelasticFlow(
-        grid, 9, height=800.0, atmosphere=boussinesq(theta=300.0), theta=theta, time_step=2.0, device=device,
-        precision=precision,
+        grid, 9, top_height=800.0, atmosphere=boussinesq(theta=300.0), theta_perturbation=warm, time_step=2.0,
+        device=device, precision=precision,
     )  # fmt: skip
 
 
@@ -210,7 +213,7 @@ SETUPS = {
     | {f"periodic along {axis}": partial(periodic_waves, axis) for axis in "xy"}
     | {"paddles and sponges": paddle_tank}
     | {"cliff": lambda device, precision: potential_waves_runs.cliff(device, precision=precision)},
-    "AnelasticFlow": {name: partial(air, name) for name in AIR} | {"total theta": warm_air},
+    "AnelasticFlow": {name: partial(air, name) for name in AIR} | {"warm bubble": warm_air},
 }
 SINGLE_ONLY = {("BarotropicVorticity", "compensated")}
 ALL = [

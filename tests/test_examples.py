@@ -101,7 +101,7 @@ def test_demo_floods_the_town(tmp_path):
     with xr.open_dataset(output / "maps.nc", decode_times=False) as maps:
         assert maps.sizes["time"] == 1 and "crs" in maps and maps["max_depth"].attrs["grid_mapping"] == "crs"
         assert maps["max_depth"].attrs["cell_methods"] == "time: maximum"
-        most, rose = maps["max_depth"].values[0], maps["rise_time_100mm"].values[0]
+        most, rose = maps["max_depth"].values[0], maps["arrival_time_rise_100mm"].values[0]
         assert (most[deepest > 0.02] >= deepest[deepest > 0.02]).all()
         assert np.nanmax(most - deepest) > 0.01  # between two records
         assert np.isnan(most).mean() > 0.1 and 0.0 < np.nanmin(rose) < np.nanmedian(rose) < 3600.0
@@ -217,7 +217,7 @@ def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
     assert flow[time == 5400.0] == pytest.approx(flow[time == 4800.0], rel=0.001)
     assert flow[time == 5400.0] == pytest.approx(4.86, rel=0.07)
     assert flow[-1] < 0.5 * 4.86
-    lines = read_gauges(output / "lines.csv")
+    lines = read_gauges(output / "cross_sections.csv")
     exact = 3e-6 * 1620.0 * 980.0  # of the rain north of the line
     assert lines["hydrograph discharge"][lines["time"] == 5400.0] == pytest.approx(exact, rel=0.002)
     assert 60.0 * np.nansum(lines["hydrograph discharge"]) == pytest.approx(lines["hydrograph volume"][-1], rel=1e-9)
@@ -290,7 +290,7 @@ def test_a_levee_keeps_the_storm_in_the_town(tmp_path):
     with xr.open_dataset(output / "town.nc") as town, xr.open_dataset(output / "valley.nc") as valley:
         assert town.sizes["time"] == 25 and valley.sizes["time"] == 9
         assert 29 <= town.sizes["x"] <= 31 and valley.sizes["x"] == 38
-    discharge = read_gauges(output / "lines.csv")["outlet discharge"]
+    discharge = read_gauges(output / "cross_sections.csv")["outlet discharge"]
     assert np.isfinite(discharge[1:]).all() and 20.0 < discharge[1:].max() < 100.0 and discharge[1] < 1.0
     for name in ("flood.tif", "flood.geojson"):
         result = CliRunner().invoke(app, ["export", str(output / "maps.nc"), "-o", str(output / name)])

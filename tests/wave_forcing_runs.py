@@ -24,7 +24,7 @@ def rates_of_forcing(device, nx=NX, ny=NY):
     device.fill(problem.w, 0.1 * np.sin(k * x)[None])
     rates = problem.surface_zeros(2)
     device.fill(rates, np.stack([0.2 * np.sin(k * x), -GRAVITY * eta]))
-    breaking = Breaking(problem, h, (SPACING, SPACING), (True, False), GRAVITY, limit=0.1)
+    breaking = Breaking(problem, h, (SPACING, SPACING), (True, False), GRAVITY, max_crest_speed_ratio=0.1)
     inlet = Inlet(problem, h, "east", lambda t: 0.2 * t, lambda t: 0.2, GRAVITY, target=lambda t: 0.01)
     for forcing in (breaking, inlet, Sponge(problem, "west", 2.0, 1.5, DEPTH, GRAVITY)):
         forcing.add(0.7, 0.01, 0, rates)

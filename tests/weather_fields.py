@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import eagre
-from eagre.moving import Instants, MovingField, Nodes
+from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 MOST = {"rain": 1e-3, "wind": 120.0, "pressure": 1.1e5}
 
@@ -15,16 +15,16 @@ MOST = {"rain": 1e-3, "wind": 120.0, "pressure": 1.1e5}
 def field(
     grid: eagre.Grid, times: Sequence[float], value: Callable[[np.ndarray, np.ndarray, float], np.ndarray], name: str,
     spacing: float = 1.0,
-) -> MovingField:  # fmt: skip
+) -> TimeVaryingField:  # fmt: skip
     """A field from a function of x, y and t, on nodes `spacing` m apart."""
-    nodes = Nodes.within(grid, spacing)
+    nodes = NodeGrid.within(grid, spacing)
     x, y = np.meshgrid(*nodes.points(grid))
-    instants = Instants(np.array(times, float), "made")
+    instants = RecordTimeAxis(np.array(times, float), "made")
     kind = name.split()[0]
-    return MovingField(instants, nodes, lambda k: value(x, y, instants.times[k]) + 0.0 * x, name, MOST[kind], "")
+    return TimeVaryingField(instants, nodes, lambda k: value(x, y, instants.times[k]) + 0.0 * x, name, MOST[kind], "")
 
 
-def at_cells(one: MovingField, grid: eagre.Grid, time: float, dx: float = 0.0, dy: float = 0.0) -> np.ndarray:
+def at_cells(one: TimeVaryingField, grid: eagre.Grid, time: float, dx: float = 0.0, dy: float = 0.0) -> np.ndarray:
     """Values of a field at the centres, or dx, dy, m, from there: linear in time, bilinear between nodes."""
     from scipy.interpolate import RegularGridInterpolator
 

@@ -33,7 +33,14 @@ class FakeModel:
         self.time = 0.0
 
     def settings(self):
-        return {"cfl": 0.25, "scheme": "rk2", "steps": 7, "limit": True, "seed": 2**40, "max_time_step": None}
+        return {
+            "courant_number": 0.25,
+            "scheme": "rk2",
+            "steps": 7,
+            "limit": True,
+            "seed": 2**40,
+            "max_time_step": None,
+        }
 
     def field(self, name):
         ny, nx = self.grid.shape_of(self.variables[name].location)

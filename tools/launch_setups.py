@@ -54,11 +54,12 @@ def open_sides(grid: eagre.Grid) -> eagre.Boundaries:
     """All conditions, whole sides and parts."""
     wide, high = grid.nx * grid.dx, grid.ny * grid.dy
     return eagre.Boundaries(
-        west=[eagre.Part(0.3 * high, 0.8 * high, eagre.Stage(series(0.2, 0.5, 0.3, 0.3)))],
-        east=[eagre.Part(0.1 * high, 0.4 * high, eagre.Discharge(series(4.0, 9.0, 6.0, 6.0))),
-              eagre.Part(0.4 * high, 0.9 * high, eagre.Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
-        south=[eagre.Part(0.0, 0.3 * wide, eagre.Discharge(2.0))],
-        north=[eagre.Part(0.3 * wide, 0.6 * wide, eagre.Stage(0.25)), eagre.Part(0.7 * wide, wide, eagre.Absorbing())],
+        west=[eagre.BoundarySegment(0.3 * high, 0.8 * high, eagre.Stage(series(0.2, 0.5, 0.3, 0.3)))],
+        east=[eagre.BoundarySegment(0.1 * high, 0.4 * high, eagre.Discharge(series(4.0, 9.0, 6.0, 6.0))),
+              eagre.BoundarySegment(0.4 * high, 0.9 * high, eagre.Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
+        south=[eagre.BoundarySegment(0.0, 0.3 * wide, eagre.Discharge(2.0))],
+        north=[eagre.BoundarySegment(0.3 * wide, 0.6 * wide, eagre.Stage(0.25)),
+               eagre.BoundarySegment(0.7 * wide, wide, eagre.Absorbing())],
     )  # fmt: skip
 
 
@@ -97,7 +98,7 @@ def implicit(device: Any, *, nx: int, ny: int, given: dict[str, Any], sides: str
 
 def gyre(device: Any, *, nx: int, ny: int, given: dict[str, Any], all_terms: bool) -> Any:
     """A barotropic run over noise."""
-    rng, grid = np.random.default_rng(3), eagre.Grid.of_points(nx, ny, 2.6, 3.0)
+    rng, grid = np.random.default_rng(3), eagre.Grid.from_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros(grid.shape)
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
     curl = rng.standard_normal(grid.shape)
@@ -117,9 +118,9 @@ EXPLICIT: dict[str, dict[str, Any]] = {
     "walls": {},
     "euler": {"given": {"scheme": "euler"}},
     "kurganov-petrova": {"given": {"wet_dry": "kurganov-petrova"}, "sides": "open"},
-    "exact time step": {"given": {"time_step": "exact"}},
-    "fixed time step": {"given": {"fixed_time_step": 0.05}, "sides": "open", "friction": "uniform"},
-    "no early exit": {"given": {"early_exit": False}},
+    "exact time step": {"given": {"time_step_control": "exact"}},
+    "fixed time step": {"given": {"time_step": 0.05}, "sides": "open", "friction": "uniform"},
+    "no early exit": {"given": {"active_tiles": False}},
     "periodic": {"sides": "periodic", "friction": "uniform"},
     "ring": {"sides": "ring"},
     "coast": {"sides": "coast", "friction": "map"},
@@ -130,7 +131,7 @@ IMPLICIT: dict[str, dict[str, Any]] = {
     "walls": {"given": {"manning": 0.03}},
     "the scheme of MIKE 21": {"given": {"drying": "off", "dissipation": "none"}},
     "chezy": {"given": {"chezy": 40.0, "viscosity": 3.0}},
-    "no convection": {"given": {"convection": "off"}},
+    "no convection": {"given": {"momentum_advection": "off"}},
     "open": {"sides": "open"},
     "open, forced": {"sides": "open", "forced": True, "given": {"manning": 0.03}},
     "short step": {"given": {"time_step": 2.0, "dissipation": "none"}},

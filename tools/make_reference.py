@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "docs/reference/case-file.md": reference_case.page,
     "docs/reference/command-line.md": reference_cli.page,
-    "docs/reference/layouts.md": reference_layouts.page,
-    "docs/reference/python.md": reference_python.page,
+    "docs/development/layouts.md": reference_layouts.page,
+    "docs/reference/python.rst": reference_python.page,
     **{place: partial(reference_stubs.stub, package) for place, package in reference_stubs.PLACES.items()},
 }
 

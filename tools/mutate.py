@@ -4,7 +4,7 @@ From the root of the repository: ``python tools/mutate.py [--count 200] [--seed 
 A mutant is one sign, operator, comparison, index or factor of a formula or a driver, changed in a copy of ``src``. The
 tests that `TESTS` (of GPU kernels `SIMULATED`, in the simulator) chooses for its file run on it and stop at the first
 that fails. What survives is named with its line, before and after. Some survive rightly (``<=`` for ``<``, where
-nothing is equal): a person looks at the report, and docs/reference/mutants.md says what was found.
+nothing is equal): a person looks at the report, and docs/development/mutants.md says what was found.
 First the same tests run on the source as it is: they must hold, and their programs are then in the cache, so that a
 mutant compiles those that it changes only. Seconds to minutes a mutant; the report grows with each.
 """
@@ -40,7 +40,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
     "tests/physics/test_balance.py",
     "boundaries/halo.py": "tests/unit/test_halo.py",
-    "boundaries/inside.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
+    "boundaries/internal.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
     "tests/physics/test_inside.py",
     "boundaries/lines.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
     "config/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",

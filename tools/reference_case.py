@@ -105,7 +105,7 @@ def sections(section: type[Section], path: str = "") -> Iterator[str]:
 def conditions() -> Iterator[str]:
     """The kinds of boundary conditions and their keys."""
     yield from ("A side is a table `{ kind = ... }`, or a list of such tables with the keys", "", *table(Place))
-    yield from ("`[[boundaries.inside]]`, a wall or a discharge inside the domain, has beside `kind` the keys", "")
+    yield from ("`[[boundaries.internal]]`, a wall or a discharge inside the domain, has beside `kind` the keys", "")
     yield from table(InsidePlace)
     for kind, (section, name) in CONDITIONS.items():
         keys = table(section, skip=("kind",))

@@ -24,7 +24,7 @@ HEAD = """\
 | 0 | all went well | |
 | 1 | a benchmark or validation failed; or a bug | for a bug: run again with `--debug` and report what it prints |
 | 2 | wrong usage, or input that cannot be used | the message states the allowed values and the line to write |
-| 3 | the solution blew up | look at the cell that is named; continue from the restart with a smaller `cfl` |
+| 3 | the solution blew up | look at the cell that is named; continue from the restart with a smaller `courant_number` |
 | 4 | the requested device is not available | `--device auto`, or install the extra `cuda` |
 | 5 | the model does not fit the device's memory | a coarser grid, or single precision |
 | 6 | an output file cannot be written | another place, or `overwrite = true` |

@@ -1,4 +1,4 @@
-"""The text of docs/reference/layouts.md, from the parameters that the source declares."""
+"""The text of docs/development/layouts.md, from the parameters that the source declares."""
 
 from __future__ import annotations
 

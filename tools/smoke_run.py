@@ -23,7 +23,7 @@ boundaries.west = { kind = "absorbing" }
 output = { file = "fields.nc", interval = "5 s" }
 maps = { file = "maps.zarr", maximum = ["depth"], mean = ["surface_elevation"] }
 gauges = { file = "gauges.csv", interval = "1 s", points = { pier = [40.0, 40.0] } }
-lines = { file = "lines.csv", interval = "1 s", paths = { across = [[60.0, 0.0], [60.0, 80.0]] } }
+cross_sections = { file = "cross_sections.csv", interval = "1 s", paths = { across = [[60.0, 0.0], [60.0, 80.0]] } }
 """
 RING = [[0.0, 0.0], [50.0, 0.0], [50.0, 80.0], [0.0, 80.0], [0.0, 0.0]]
 ZONES = {

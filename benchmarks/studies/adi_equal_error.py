@@ -150,7 +150,7 @@ def fjord() -> None:
         found = {}
         for courant in (0.25, *COURANT[:7]):
             step = courant * size / math.sqrt(G * depth)
-            options = {"land": land, "boundaries": sides, "manning": 0.02, "drying": "off", "device": "cpu"}
+            options = {"land_mask": land, "boundaries": sides, "manning": 0.02, "drying": "off", "device": "cpu"}
             model = ShallowWaterADI(grid, -depth, step, surface_elevation=0.0, precision="double", **options)
             model.advance(2.4 * period)
             found[courant] = np.where(land, 0.0, model.field("surface_elevation"))

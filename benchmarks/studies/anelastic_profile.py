@@ -24,12 +24,12 @@ from eagre.models.anelastic.projection import Projection
 
 def hill(precision: str, device: str = "cuda") -> AnelasticFlow:
     """Wind of 10 m/s over a hill of slope 0.6, 129 x 65 x 65 points."""
-    grid = Grid.of_points(129, 65, 128 * 250.0, 64 * 250.0, periodic=(True, False))
+    grid = Grid.from_points(129, 65, 128 * 250.0, 64 * 250.0, periodic=(True, False))
     x, y = grid.x - grid.x.mean(), grid.y[:, None] - grid.y.mean()
     ground = 924.0 / (1.0 + (x / 1000.0) ** 2) * np.exp(-((y / 6000.0) ** 2))
     air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     return AnelasticFlow(
-        grid, 65, height=16000.0, atmosphere=air, ground=ground, time_step=5.0, tolerance=1e-7,
+        grid, 65, top_height=16000.0, atmosphere=air, terrain_height=ground, time_step=5.0, tolerance=1e-7,
         device=device, precision=precision,
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def whole(model: Any, steps: int) -> None:
     model.advance(1e9, max_steps=3)
     device.synchronize()
     print(f"  first 3 steps {time.perf_counter() - start:.2f} s")
-    go, before = model.unchecked_steps(steps), dict(model.engine.counts)
+    go, before = model.steps_without_checks(steps), dict(model.engine.counts)
     seconds = min(times_of(device, go, repeats=3, warm_up=1)) / steps
     start = time.perf_counter()
     model.advance(1e9, max_steps=2 * steps)

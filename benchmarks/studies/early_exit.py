@@ -19,18 +19,18 @@ PRECISIONS, WAYS = ("single", "double"), ("off", "rows", "on")
 STEPS = {"cpu": 4, "cuda": 40}
 
 
-def flood(n: int, wet: float, device: str, precision: str, early_exit: str) -> Any:
+def flood(n: int, wet: float, device: str, precision: str, active_tiles: str) -> Any:
     """n x n cells of which a part holds water: a round pond in the middle of a plain, whose rim breaks at once."""
     grid = eagre.Grid(n, n, 1.0, 1.0)
     centre, radius = 0.5 * n, n * np.sqrt(wet / np.pi)
     x, y = (grid.x - centre).astype(np.float32), (grid.y - centre).astype(np.float32)[:, None]
     depth = np.where(x * x + y * y < radius * radius, 1.0 + 0.1 * np.sin(0.11 * x) * np.cos(0.07 * y), 0.0)
-    return eagre.ShallowWater(grid, 0.0, depth=depth, device=device, precision=precision, early_exit=early_exit)
+    return eagre.ShallowWater(grid, 0.0, depth=depth, device=device, precision=precision, active_tiles=active_tiles)
 
 
 def milliseconds(model: Any, steps: int) -> float:
     """Of a step, the shortest of several times."""
-    make = model.unchecked_steps(steps)
+    make = model.steps_without_checks(steps)
     return 1e3 * min(times_of(model._engine.device, make, repeats=4, warm_up=1)) / steps
 
 

@@ -53,11 +53,11 @@ def maps(device: str, n: int) -> None:
     for name, asked in SETS.items():
         model = basin(n, device, None if name == "none" else eagre.Maps(**asked))
         for when in ("start", "later"):
-            make = model.unchecked_steps(STEPS)
+            make = model.steps_without_checks(STEPS)
             best = 1e6 * min(times_of(model._engine.device, make, repeats=4, warm_up=1)) / STEPS
             plain.setdefault(when, best)
             print(f"{n}, {name}, {when}: {best:.1f} us, {best / plain[when] - 1:+.1%}", flush=True)
-            model.unchecked_steps(10 * STEPS)()
+            model.steps_without_checks(10 * STEPS)()
 
 
 AVERAGES: dict[str, dict[str, Any]] = {
@@ -78,16 +78,17 @@ def averages(device: str, n: int) -> None:
         plain = 0.0
         for name, asked in AVERAGES.items():
             model = _averaged(kind, device, n, asked)
-            best = 1e6 * min(times_of(model._engine.device, model.unchecked_steps(STEPS), repeats=4, warm_up=1)) / STEPS
+            make = model.steps_without_checks(STEPS)
+            best = 1e6 * min(times_of(model._engine.device, make, repeats=4, warm_up=1)) / STEPS
             plain = plain or best
             print(f"averages, {kind}, {n}, {name}: {best:.1f} us, {best / plain - 1:+.1%}", flush=True)
 
 
 def _averaged(kind: str, device: str, n: int, asked: dict[str, Any]) -> Any:
     if kind == "explicit":
-        return basin(n, device, averages=eagre.Averages(**asked) if asked else None)
+        return basin(n, device, time_statistics=eagre.TimeStatistics(**asked) if asked else None)
     own = {key: ["streamfunction"] if names == ["surface_elevation"] else names for key, names in asked.items()}
-    options = {"averages": eagre.Averages(**own) if own else None, "device": device}
+    options = {"time_statistics": eagre.TimeStatistics(**own) if own else None, "device": device}
     return eagre.BarotropicVorticity.double_gyre(n // 2 + 1, time_step=1e-9, **options)
 
 
@@ -113,7 +114,9 @@ class Gauges:
 
     def follow(self, model: Any, instants: Any) -> bool:
         """See `eagre.stepping.run.Event`."""
-        return model.record(None if instants is None else Recording(self.names, self.points, instants, self.take))
+        return model.start_sampling(
+            None if instants is None else Recording(self.names, self.points, instants, self.take)
+        )
 
 
 def points_of(model: Any, count: int) -> list[tuple[int, int]]:
@@ -153,7 +156,7 @@ def every(device: str, n: int, count: int, lengths: tuple[int, ...] = (400, 1600
     first.advance(1e9, max_steps=20)
     interval = 0.9 * first.time_step
     for way in ("none", "way", "none", "way"):
-        model = basin(n, device, **({"fixed_time_step": interval} if way == "none" else {}))
+        model = basin(n, device, **({"time_step": interval} if way == "none" else {}))
         end = 100
         seconds(model, end * interval, way, interval, count)
         for steps in lengths:

@@ -2,7 +2,7 @@
 
 From the root of the repository: ``PYTHONPATH=src python benchmarks/studies/mixed_precision.py``. Prints the error
 against the exact answer and the time beside those of a solve in double precision, for systems along the first axis of
-(n, lines). Why it does not pay: docs/decisions/0014-no-mixed-precision-of-lines.md.
+(n, lines). Why it does not pay: docs/development/decisions/0014-no-mixed-precision-of-lines.md.
 """
 
 from __future__ import annotations

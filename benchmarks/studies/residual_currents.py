@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre import Absorbing, Averages, Boundaries, Grid, Series, ShallowWater, ShallowWaterADI
+from eagre import Absorbing, Boundaries, Grid, Series, ShallowWater, ShallowWaterADI, TimeStatistics
 
 G = 9.81
 DEPTH = 10.0  # m
@@ -60,13 +60,13 @@ def mean_current(coast: str, time_step: float | None, amplitude: float, manning:
         "device": "cpu",
         "precision": "double",
         "boundaries": Boundaries(west=Absorbing(level=0.0, incoming=tide), east=Absorbing(level=0.0)),
-        "averages": Averages(mean=["velocity"], variance=["velocity"], start=PERIOD),
+        "time_statistics": TimeStatistics(mean=["velocity"], variance=["velocity"], start=PERIOD),
     }
     model: Any
     if time_step is None:
         model = ShallowWater(GRID, np.where(land(coast, *GRID.mesh("corner")), BANK, -DEPTH), **options)
     else:
-        model = ShallowWaterADI(GRID, -DEPTH, time_step, land=land(coast, x, y), **options)
+        model = ShallowWaterADI(GRID, -DEPTH, time_step, land_mask=land(coast, x, y), **options)
     start = perf_counter()
     model.advance(2.0 * PERIOD)
     seconds = perf_counter() - start

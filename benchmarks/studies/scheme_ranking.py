@@ -49,7 +49,7 @@ def timed(
     case: WaterCase, exact: np.ndarray, device: str, precision: str, scheme: str, cfl: float, repeats: int
 ) -> Run:
     """The least time of some runs to the end of the case, after one that compiles and captures."""
-    model = case.model(device=device, precision=precision, scheme=scheme, cfl=cfl)
+    model = case.model(device=device, precision=precision, scheme=scheme, courant_number=cfl)
     start, best = model.state(), math.inf
     for repeat in range(repeats + 1):
         model.restore(start)

@@ -30,7 +30,7 @@ def peak_of(times: np.ndarray, energies: np.ndarray) -> tuple[float, float]:
 def run(points: int, end: float, courant: float, options: dict[str, str]) -> None:
     """Print what a run of so many points finds."""
     begin = time.perf_counter()
-    model = taylor_green_cube(points, courant=courant, **options)  # type: ignore[arg-type]
+    model = taylor_green_cube(points, courant_number=courant, **options)  # type: ignore[arg-type]
     model.advance(EVERY, max_steps=3)  # all is compiled by now
     warm = time.perf_counter() - begin
     times, energies = np.arange(0.0, end + 0.5 * EVERY, EVERY), [0.125]

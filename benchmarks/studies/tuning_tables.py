@@ -80,9 +80,9 @@ def compared(case: Any, devices: tuple[Device, ...], precision: str, scheme: str
     timer, runs = timer_of(devices[0]), [[] for _ in devices]
     for _ in range(TURNS):
         for device, found in zip(devices, runs, strict=True):
-            model.take_layouts(device)
+            model.use_tuning(device)
             model._engine.chooser.never()  # no list of tiles: what is compared is the march
-            work = model.unchecked_steps(STEPS)
+            work = model.steps_without_checks(STEPS)
             timer(work)
             for _ in range(RUNS):
                 before = model.steps

@@ -26,11 +26,11 @@ STEPS = 2
 
 def stepped(shape: tuple[int, int], layers: int, kinds: tuple[str, str]) -> None:
     """Make a model of a standing wave and some steps."""
-    grid = Grid.of_points(*shape, shape[0] / 64.0, shape[1] / 64.0)
+    grid = Grid.from_points(*shape, shape[0] / 64.0, shape[1] / 64.0)
     eta = np.broadcast_to(0.01 * np.cos(np.pi * grid.x), grid.shape)
     precision, correction = kinds
     model = PotentialWaves(
-        grid, 0.5, surface_elevation=eta, layers=layers, device="cpu", precision=precision,
+        grid, 0.5, surface_elevation=eta, vertical_points=layers, device="cpu", precision=precision,
         correction_precision=correction,
     )  # fmt: skip
     model.advance(1e9, max_steps=STEPS)

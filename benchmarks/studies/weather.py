@@ -18,16 +18,16 @@ import eagre
 from eagre.backend.timing import times_of
 from eagre.models.shallow_water import schedules
 from eagre.models.shallow_water.bands import engine_for
-from eagre.moving import Instants, MovingField, Nodes
+from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.terms.collect import terms_of
 
 STEPS = {"cpu": 4, "cuda": 40}
 MOST = {"rain": 1e-3, "wind x": 120.0, "wind y": 120.0, "pressure": 1.1e5}
 
 
-def fields(grid: eagre.Grid, times: list[float], spacing: float) -> dict[str, MovingField]:
+def fields(grid: eagre.Grid, times: list[float], spacing: float) -> dict[str, TimeVaryingField]:
     """Smooth fields that travel, on nodes `spacing` m apart."""
-    nodes, instants = Nodes.within(grid, spacing), Instants(np.array(times), "study")
+    nodes, instants = NodeGrid.within(grid, spacing), RecordTimeAxis(np.array(times), "study")
     x, y = np.meshgrid(*nodes.points(grid))
     long = grid.nx * grid.dx
 
@@ -40,12 +40,12 @@ def fields(grid: eagre.Grid, times: list[float], spacing: float) -> dict[str, Mo
 
     bounds = {"rain": (0.0, 1e-5), "wind x": (5.0, 25.0), "wind y": (-10.0, 10.0), "pressure": (9.9e4, 1.02e5)}
     return {
-        name: MovingField(instants, nodes, wave(*bound, 0.2 * n), name, MOST[name], "")
+        name: TimeVaryingField(instants, nodes, wave(*bound, 0.2 * n), name, MOST[name], "")
         for n, (name, bound) in enumerate(bounds.items())
     }
 
 
-def sources(found: dict[str, MovingField], which: str) -> list[Any]:
+def sources(found: dict[str, TimeVaryingField], which: str) -> list[Any]:
     made = {
         "rain": lambda: eagre.WeatherRain(found["rain"]),
         "wind": lambda: eagre.WeatherWind(found["wind x"], found["wind y"]),
@@ -104,7 +104,7 @@ def timed(device: str, n: int, precision: str, steps: int, spacing: float = 1600
     """One set-up; then an engine for every set of terms."""
     grid = eagre.Grid(n, n, 100.0, 100.0)
     found = fields(grid, [0.0, 1e5, 2e5], spacing)
-    model = basin(grid, device, precision, [], early_exit="off")
+    model = basin(grid, device, precision, [], active_tiles="off")
     state, before = model.state()["q"][:, 2:-2, 2:-2], None
     cases = {name: sources(found, name) for name in ("none", "all", "rain", "wind", "pressure")}
     for name, terms in {**cases, "maps": in_maps(grid)}.items():
@@ -118,7 +118,7 @@ def timed(device: str, n: int, precision: str, steps: int, spacing: float = 1600
 def with_registers(device: str, n: int, precision: str, steps: int, spacing: float = 1600.0) -> None:
     """All fields with other limits of registers in the march."""
     grid = eagre.Grid(n, n, 100.0, 100.0)
-    model = basin(grid, device, precision, [], early_exit="off")
+    model = basin(grid, device, precision, [], active_tiles="off")
     state, usual = model.state()["q"][:, 2:-2, 2:-2], model.device.layout
     for which in ("all", "wind"):
         setup = replace(model.setup, terms=terms_of(sources(fields(grid, [0.0, 1e5, 2e5], spacing), which), grid))

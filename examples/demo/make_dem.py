@@ -1,7 +1,7 @@
-"""Make the bay of the demo: its bed as a GeoTIFF, and the tsunami that comes in from the west as a CSV.
+"""Create the input files of the demo: the bed as a GeoTIFF and the incoming tsunami wave as a CSV file.
 
-Usage: ``python make_dem.py [FOLDER]``. The bay is invented; it needs NumPy, and rasterio for the file.
-All lengths are metres; x grows to the east and y to the north, from the south-west corner of the raster.
+Usage: ``python make_dem.py [FOLDER]``. The bay is synthetic. The script needs NumPy and rasterio.
+Lengths are in metres; x is positive to the east and y to the north, from the south-west corner of the raster.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 NX, NY, CELL = 400, 320, 20.0
 WEST, SOUTH, CRS = 510_000.0, 4_660_000.0, "EPSG:32629"
 
-COAST = 1000 * np.array([  # land lies to the left of the walk from north to south
+COAST = 1000 * np.array([  # from north to south; the left side is land
     (2.1, 7.2), (2.15, 6.4), (2.05, 5.85), (1.8, 5.3), (2.0, 4.85), (2.55, 4.75), (3.05, 5.05), (3.65, 5.2),
     (4.3, 4.95), (4.9, 4.95), (5.45, 4.75), (5.85, 4.3), (6.0, 3.75), (5.98, 3.2), (5.85, 2.6), (5.45, 2.15),
     (4.9, 1.95), (4.4, 2.05), (3.9, 2.2), (3.4, 2.1), (2.9, 1.8), (2.65, 1.35), (2.75, 0.8), (2.95, 0.2), (2.9, -0.8),
@@ -29,16 +29,16 @@ ISLAND = (3900.0, 3550.0)
 TOWN = (6080.0, 6900.0, 2640.0, 3640.0)
 
 
-def smooth_line(points: np.ndarray, rounds: int = 4) -> np.ndarray:
-    """Polyline with its corners cut `rounds` times (Chaikin), ends kept, (n, 2)."""
-    for _ in range(rounds):
+def smooth_line(points: np.ndarray, iterations: int = 4) -> np.ndarray:
+    """Return a polyline, (n, 2), smoothed by Chaikin corner cutting, with fixed end points."""
+    for _ in range(iterations):
         inner = np.stack([0.75 * points[:-1] + 0.25 * points[1:], 0.25 * points[:-1] + 0.75 * points[1:]], axis=1)
         points = np.concatenate([points[:1], inner.reshape(-1, 2), points[-1:]])
     return points
 
 
 def distance_along(line: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distance to a polyline, length walked along it to the nearest point, and the side (+1 left, -1 right)."""
+    """Return the distance to a polyline, the arc length of the nearest point, and the side (+1 left, -1 right)."""
     best, walked, side = np.full(x.shape, np.inf), np.zeros(x.shape), np.ones(x.shape)
     start = 0.0
     for (ax, ay), (bx, by) in itertools.pairwise(line):
@@ -54,7 +54,7 @@ def distance_along(line: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.n
 
 
 def roughness(rng: np.random.Generator, longest: float, slope: float) -> np.ndarray:
-    """Random relief of unit standard deviation whose spectrum falls as wavenumber**-slope, (NY, NX)."""
+    """Return random relief, (NY, NX), with unit standard deviation and amplitudes ~ wavenumber**-slope."""
     shape = (2 * NY, 2 * NX)
     kx, ky = np.fft.rfftfreq(shape[1], CELL), np.fft.fftfreq(shape[0], CELL)
     k = np.hypot(kx[None, :], ky[:, None])
@@ -64,13 +64,13 @@ def roughness(rng: np.random.Generator, longest: float, slope: float) -> np.ndar
 
 
 def smooth_step(x: np.ndarray, low: float, high: float) -> np.ndarray:
-    """0 below `low`, 1 above `high`, smooth in between."""
+    """Return 0 below `low`, 1 above `high`, and a smooth transition in between."""
     s = np.clip((x - low) / (high - low), 0.0, 1.0)
     return s * s * (3.0 - 2.0 * s)
 
 
 def sea_and_hills(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Bed without river, town and island, m above the still sea."""
+    """Return the bed elevation, m above still water, without river, town and island."""
     distance, _, side = distance_along(smooth_line(COAST), x, y)
     distance = distance * side + 40.0 * roughness(rng, 500.0, 2.0)
     inland, offshore = np.maximum(distance, 0.0), np.maximum(-distance, 0.0)
@@ -86,13 +86,13 @@ def sea_and_hills(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.
 
 
 def add_island(bed: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A cone 40 m high and 600 m across at the still sea."""
+    """Add a conical island 40 m high with a diameter of 600 m at still-water level."""
     radius = np.hypot(x - ISLAND[0], y - ISLAND[1]) * (1.0 + 0.05 * roughness(rng, 600.0, 2.2))
     return np.maximum(bed, 40.0 - 0.13 * radius)
 
 
 def carve_river(bed: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A valley whose floor rises by 2.5 in 1000, with a channel 70 m wide and 3 m deep in it."""
+    """Carve a valley with a floor slope of 2.5 per 1000 and a channel 70 m wide and 3 m deep."""
     distance, walked, _ = distance_along(smooth_line(RIVER), x, y)
     floor = 1.2 + 0.0025 * np.maximum(walked - 400.0, 0.0)
     spurs = 1.0 + 0.3 * np.maximum(roughness(rng, 900.0, 2.2), -2.0) * smooth_step(distance, 80.0, 500.0)
@@ -105,7 +105,7 @@ def carve_river(bed: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Ge
 
 
 def build_town(bed: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A terrace of 2 to 5 m behind the beach, rows of buildings on it, and a harbour wall."""
+    """Add a terrace 2 to 5 m high behind the beach, rows of buildings, and a harbour wall."""
     west, east, south, north = TOWN
     u, v = (2 * x - west - east) / (east - west), (2 * y - south - north) / (north - south)
     inside = 1.0 - (np.abs(u) ** 3 + np.abs(v) ** 3) ** (1 / 3) + 0.12 * roughness(rng, 300.0, 2.2)
@@ -121,7 +121,7 @@ def build_town(bed: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Gen
 
 
 def make_bed() -> np.ndarray:
-    """Bed elevation at cell centres, (NY, NX), row 0 in the south, m."""
+    """Return the bed elevation at cell centres, m, (NY, NX), row 0 in the south."""
     x, y = np.meshgrid((np.arange(NX) + 0.5) * CELL, (np.arange(NY) + 0.5) * CELL)
     rng = np.random.default_rng(1755)
     bed = sea_and_hills(x, y, rng)
@@ -131,7 +131,7 @@ def make_bed() -> np.ndarray:
 
 
 def make_wave(end: float = 7200.0, interval: float = 10.0) -> tuple[np.ndarray, np.ndarray]:
-    """Time, s, and height above the still sea, m, of the incoming wave: a trough, a 3 m crest, then weaker ones."""
+    """Return time, s, and elevation, m, of the incoming wave: a trough, a crest of 3 m, then smaller waves."""
     time = np.arange(0.0, end + interval, interval)
     humps = ((300, -1.3, 130.0), (600, 3.0, 120.0), (930, -0.9, 140.0), (1230, 1.1, 130.0), (1830, 0.5, 150.0))
     height = sum(a * np.exp(-(((time - centre) / width) ** 2)) for centre, a, width in humps)
@@ -140,7 +140,7 @@ def make_wave(end: float = 7200.0, interval: float = 10.0) -> tuple[np.ndarray, 
 
 
 def write_bed(path: Path, bed: np.ndarray) -> None:
-    """Write the bed as a deflated float32 GeoTIFF, north row first."""
+    """Write the bed as a compressed float32 GeoTIFF, with the northern row first."""
     import rasterio
 
     transform = rasterio.Affine(CELL, 0.0, WEST, 0.0, -CELL, SOUTH + NY * CELL)

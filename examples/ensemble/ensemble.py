@@ -1,7 +1,7 @@
-"""An ensemble of double gyres over Reynolds numbers, spread over devices: a process each, and no talk between them.
+"""Run an ensemble of double gyres with several Reynolds numbers, one process per device.
 
-Usage: ``python ensemble.py [DEVICE ...]``: ``cuda:0 cuda:1`` uses two GPUs; the CPU if nothing is named. Each member
-gives what it would give alone, to the last bit. The flow at the end is in ``output/ensemble.nc``.
+Usage: ``python ensemble.py [DEVICE ...]``. ``cuda:0 cuda:1`` uses two GPUs; the default is the CPU. Each member is
+bitwise identical to a single run. The final flow is written to ``output/ensemble.nc``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OUTPUT = Path(__file__).resolve().parent / "output" / "ensemble.nc"
 
 
 def member(reynolds: float, device: str, points: int, end: float) -> tuple[np.ndarray, dict[str, float]]:
-    """Streamfunction, (points, points), and diagnostics of one gyre at the time `end`."""
+    """Return the streamfunction, (points, points), and the diagnostics of one gyre at the time `end`."""
     model = eagre.BarotropicVorticity.double_gyre(
         points, reynolds=reynolds, time_step=2e-6, device=device, precision="single"
     )
@@ -30,27 +30,27 @@ def member(reynolds: float, device: str, points: int, end: float) -> tuple[np.nd
 
 
 def ensemble(devices: Sequence[str], points: int = 257, end: float = 0.02) -> list[np.ndarray]:
-    """Run all members, print a line for each, and return their streamfunctions."""
-    context = multiprocessing.get_context("spawn")  # a GPU cannot be shared with a copy of this process
+    """Run all members, print one line per member, and return their streamfunctions."""
+    context = multiprocessing.get_context("spawn")  # CUDA does not support forked processes
     pools = [ProcessPoolExecutor(1, context) for _ in devices]
-    turns = [k % len(devices) for k in range(len(REYNOLDS))]
+    workers = [k % len(devices) for k in range(len(REYNOLDS))]
     runs = [
-        pools[turn].submit(member, reynolds, devices[turn], points, end)
-        for turn, reynolds in zip(turns, REYNOLDS, strict=True)
+        pools[worker].submit(member, reynolds, devices[worker], points, end)
+        for worker, reynolds in zip(workers, REYNOLDS, strict=True)
     ]
-    found = []
-    for reynolds, turn, run in zip(REYNOLDS, turns, runs, strict=True):
-        psi, facts = run.result()
-        found.append(psi)
-        told = f"psi_max {facts['max_streamfunction']:.3f}, energy {facts['energy']:.1f}"
-        print(f"Re = {reynolds:g} on {devices[turn]}: {told}, max |v| {facts['max_velocity_y']:.1f}")
+    streamfunctions = []
+    for reynolds, worker, run in zip(REYNOLDS, workers, runs, strict=True):
+        psi, diagnostics = run.result()
+        streamfunctions.append(psi)
+        summary = f"psi_max {diagnostics['max_streamfunction']:.3f}, energy {diagnostics['energy']:.1f}"
+        print(f"Re = {reynolds:g} on {devices[worker]}: {summary}, max |v| {diagnostics['max_velocity_y']:.1f}")
     for pool in pools:
         pool.shutdown()
-    return found
+    return streamfunctions
 
 
 def main(devices: Sequence[str]) -> None:
-    """Run the ensemble and keep its flow in a file."""
+    """Run the ensemble and write the final streamfunctions to a file."""
     import xarray as xr
 
     psi = np.stack(ensemble(devices or ("cpu",)))

@@ -1,8 +1,8 @@
-"""Water that sloshes around in a paraboloid bowl, compared with Thacker's exact solution.
+"""Compare the oscillation of water in a paraboloid basin with the exact solution of Thacker.
 
-Usage: ``python thacker_bowl.py [CELLS]``: cells along a side, 100 if not given.
+Usage: ``python thacker_bowl.py [CELLS]``. CELLS is the number of cells along a side, 100 by default.
 
-The water's surface stays a plane while it turns around the axis of the bowl (W. C. Thacker, Some exact
+The water surface stays a plane that rotates around the axis of the basin (W. C. Thacker, Some exact
 solutions to the nonlinear shallow-water wave equations, J. Fluid Mech. 107, 1981, doi:10.1017/S0022112081001882).
 """
 
@@ -14,20 +14,22 @@ import numpy as np
 
 import eagre
 
-DEPTH, LENGTH, GRAVITY = 1.0, 2500.0, 9.81  # still depth at the middle, m; radius of the still shore, m; m s-2
-OFFSET = LENGTH / 2  # how far the water is pushed out of the middle, m
-SIDE = 8000.0  # of the domain, m
+DEPTH = 1.0  # still-water depth at the centre, m
+LENGTH = 2500.0  # radius of the shoreline of still water, m
+GRAVITY = 9.81  # m s-2
+OFFSET = LENGTH / 2  # initial displacement of the water in x, m
+SIDE = 8000.0  # length of the domain, m
 FREQUENCY = np.sqrt(2 * GRAVITY * DEPTH) / LENGTH
 PERIOD = 2 * np.pi / FREQUENCY
 
 
 def bowl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Bed elevation, m, 0 at the still shore."""
+    """Return the bed elevation, m, 0 at the still shoreline."""
     return DEPTH * ((x**2 + y**2) / LENGTH**2 - 1)
 
 
 def exact(x: np.ndarray, y: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Depth, m, and velocity, m s-1, at `time`, s."""
+    """Return the depth, m, and the velocity components, m s-1, at `time`, s."""
     c, s = np.cos(FREQUENCY * time), np.sin(FREQUENCY * time)
     surface = 2 * OFFSET * DEPTH * (x * c + y * s - OFFSET / 2) / LENGTH**2
     depth = np.maximum(surface - bowl(x, y), 0.0)
@@ -36,7 +38,7 @@ def exact(x: np.ndarray, y: np.ndarray, time: float) -> tuple[np.ndarray, np.nda
 
 
 def main(cells: int = 100) -> float:
-    """Run one period and return the error of the depth, the sum of |h - exact| over the sum of exact."""
+    """Run one period and return the relative L1 error of the depth."""
     grid = eagre.Grid(nx=cells, ny=cells, dx=SIDE / cells, dy=SIDE / cells, x0=-SIDE / 2, y0=-SIDE / 2)
     x, y = grid.mesh()
     depth, velocity_x, velocity_y = exact(x, y, 0.0)

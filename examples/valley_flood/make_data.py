@@ -1,7 +1,7 @@
-"""Make what `case.toml` reads: two rasters of the ground, land cover, a levee and an afternoon's weather.
+"""Create the input files of `case.toml`: two rasters of the terrain, land cover, a levee and a weather file.
 
-Usage: ``python make_data.py [FOLDER]``. The valley is invented; it needs NumPy, rasterio, xarray and h5netcdf.
-The survey of the lower valley is in the grid's coordinate system, that of the upper one in longitude and latitude.
+Usage: ``python make_data.py [FOLDER]``. The valley is synthetic. The script needs NumPy, rasterio, xarray and h5netcdf.
+The survey of the lower valley is in the CRS of the grid. The survey of the upper valley is in longitude and latitude.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import numpy as np
 
 WEST, SOUTH, CRS = 500_000.0, 5_300_000.0, "EPSG:32633"
 DEGREES = "EPSG:4326"
-LENGTH, WIDTH, MIDDLE = 3000.0, 2000.0, 1000.0  # of the valley, and where its river runs, m
+LENGTH, WIDTH, MIDDLE = 3000.0, 2000.0, 1000.0  # size of the valley and y of the river, m
 FOREST, CROPS, TOWN, WATER = 10, 40, 50, 80  # classes of ESA WorldCover
 
 
-def ground(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Height, m, at x to the east and y to the north of the south-west corner, m: a slope of 4 in 1000 to the west."""
-    away = np.abs(y - MIDDLE)
-    return 200.0 + 0.004 * x + 0.005 * away + 0.1 * np.maximum(away - 400.0, 0.0) - 2.0 * np.clip(2.0 - away / 30, 0, 1)
+def elevation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the elevation, m, of a valley with a slope of 4 per 1000 to the west; x, y from the south-west corner."""
+    d = np.abs(y - MIDDLE)  # distance from the river, m
+    return 200.0 + 0.004 * x + 0.005 * d + 0.1 * np.maximum(d - 400.0, 0.0) - 2.0 * np.clip(2.0 - d / 30, 0, 1)
 
 
 def classes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Land cover: a river between fields, a town north of it, forest on the slopes."""
-    away = np.abs(y - MIDDLE)
+    """Return the land cover: a river between fields, a town north of the river, forest on the slopes."""
+    d = np.abs(y - MIDDLE)  # distance from the river, m
     town = (x > 900.0) & (x < 1900.0) & (y > MIDDLE + 120.0) & (y < MIDDLE + 400.0)
-    return np.where(away < 45.0, WATER, np.where(town, TOWN, np.where(away > 400.0, FOREST, CROPS))).astype(np.uint8)
+    return np.where(d < 45.0, WATER, np.where(town, TOWN, np.where(d > 400.0, FOREST, CROPS))).astype(np.uint8)
 
 
 def write_raster(
     path: Path, values: np.ndarray, crs: str, west: float, north: float, cell: tuple[float, float]
 ) -> None:
-    """A GeoTIFF, row 0 in the north."""
+    """Write a GeoTIFF; row 0 is in the north."""
     import rasterio
 
     transform = rasterio.Affine(cell[0], 0.0, west, 0.0, -cell[1], north)
@@ -47,31 +47,31 @@ def write_raster(
 
 
 def centres(start: float, end: float, cell: float) -> np.ndarray:
-    """Of cells from start to end."""
+    """Return the centres of cells between `start` and `end`."""
     return np.arange(start + 0.5 * cell, end, cell)
 
 
 def write_terrain(folder: Path) -> tuple[float, float]:
-    """Ground and land cover; longitude and latitude of the middle."""
+    """Write the terrain and land-cover rasters; return longitude and latitude of the centre of the domain."""
     from rasterio.warp import transform, transform_bounds
 
     x, y = np.meshgrid(centres(0.0, 1800.0, 20.0), centres(0.0, WIDTH, 20.0)[::-1])
-    write_raster(folder / "lower.tif", ground(x, y).astype(np.float32), CRS, WEST, SOUTH + WIDTH, (20.0, 20.0))
+    write_raster(folder / "lower.tif", elevation(x, y).astype(np.float32), CRS, WEST, SOUTH + WIDTH, (20.0, 20.0))
     x, y = np.meshgrid(centres(-100.0, LENGTH + 100.0, 20.0), centres(-100.0, WIDTH + 100.0, 20.0)[::-1])
     write_raster(folder / "cover.tif", classes(x, y), CRS, WEST - 100.0, SOUTH + WIDTH + 100.0, (20.0, 20.0))
     sides = WEST + 1600.0, SOUTH - 100.0, WEST + LENGTH + 100.0, SOUTH + WIDTH + 100.0
     west, south, east, north = transform_bounds(CRS, DEGREES, *sides)
     cell = (2.7e-4, 1.8e-4)  # degrees, about 20 m
     lon, lat = np.meshgrid(centres(west, east, cell[0]), centres(south, north, cell[1])[::-1])
-    x, y = (np.reshape(one, lon.shape) for one in transform(DEGREES, CRS, lon.ravel(), lat.ravel()))
-    upper = ground(x - WEST, y - SOUTH).astype(np.float32)
+    x, y = (np.reshape(values, lon.shape) for values in transform(DEGREES, CRS, lon.ravel(), lat.ravel()))
+    upper = elevation(x - WEST, y - SOUTH).astype(np.float32)
     write_raster(folder / "upper.tif", upper, DEGREES, west, south + lon.shape[0] * cell[1], cell)
     (lon,), (lat,) = transform(CRS, DEGREES, [WEST + 0.5 * LENGTH], [SOUTH + MIDDLE])
     return lon, lat
 
 
 def write_levee(path: Path) -> None:
-    """A levee between river and town, in two steps, with the height of its crest."""
+    """Write a levee between river and town: two sections with their crest elevations."""
     steps = (((880.0, 1400.0), 207.4), ((1400.0, 1940.0), 209.5))
     features = [
         {
@@ -85,7 +85,7 @@ def write_levee(path: Path) -> None:
 
 
 def write_weather(path: Path, lon: float, lat: float) -> None:
-    """Hourly means of rain, 10 m wind and sea-level pressure by their names in ERA5."""
+    """Write hourly means of rain, 10 m wind and sea-level pressure with ERA5 names."""
     import xarray as xr
 
     times = np.datetime64("2026-06-01T10:00", "ns") + np.arange(8) * np.timedelta64(1, "h")
@@ -101,16 +101,16 @@ def write_weather(path: Path, lon: float, lat: float) -> None:
         "mtpr": field(rain[:, None, None] * along, "kg m**-2 s**-1"), "u10": field(np.array(6.0), "m s**-1"),
         "v10": field(np.array(1.0), "m s**-1"), "msl": field(100_800.0 + 200.0 * along, "Pa"),
     }  # fmt: skip
-    places = {
+    coordinates = {
         "longitude": ("longitude", lons, {"units": "degrees_east"}),
         "latitude": ("latitude", lats, {"units": "degrees_north"}),
     }
-    data = xr.Dataset(fields, {"time": times, **places})
+    data = xr.Dataset(fields, {"time": times, **coordinates})
     data.to_netcdf(path, engine="h5netcdf", encoding={"time": {"units": "hours since 2026-06-01"}})
 
 
 def main(folder: Path) -> None:
-    """Write all into `folder`."""
+    """Write all files to `folder`."""
     lon, lat = write_terrain(folder)
     write_levee(folder / "levee.geojson")
     write_weather(folder / "weather.nc", lon, lat)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eagre.grid import Grid, Levels
 
 
-Instants = Callable[[float, float, int], list[float]]
+SampleTimes = Callable[[float, float, int], list[float]]
 """Times after one and up to another, s: the first so many."""
 
 Batch = Callable[[], dict[str, np.ndarray]]
@@ -33,7 +33,7 @@ class Recording(NamedTuple):
 
     names: Sequence[str]
     points: Sequence[tuple[int, int]]
-    instants: Instants
+    instants: SampleTimes
     take: Callable[[np.ndarray, Batch], None]
 
 
@@ -97,7 +97,7 @@ class Model(Protocol):
         """
         ...
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps, give or take a few where the device decides which are accepted.
 
         For timing: it does not check the solution, copies nothing to the host, need not wait for the device and
@@ -105,7 +105,7 @@ class Model(Protocol):
         """
         ...
 
-    def take_layouts(self, device: Any) -> None:
+    def use_tuning(self, device: Any) -> None:
         """Go on on `device`, the same one with another table of layouts; the state stays."""
         ...
 
@@ -131,7 +131,7 @@ class Model(Protocol):
         """Values of fields in cells (j, i): one array (n,) a name, without a copy of the whole field."""
         ...
 
-    def record(self, recording: Recording | None) -> bool:
+    def start_sampling(self, recording: Recording | None) -> bool:
         """Take values on the way from now on, or None: no more; False if the model cannot, and has to be stopped."""
         ...
 
@@ -155,7 +155,7 @@ class Model(Protocol):
         """Continue from a `state` of a model with the same set-up."""
         ...
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def settings(self) -> Mapping[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""
@@ -170,12 +170,12 @@ class Model(Protocol):
         ...
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
         """What a user should know before the run."""
         ...
 
     @property
-    def facts(self) -> Sequence[tuple[str, str]]:
+    def summary_rows(self) -> Sequence[tuple[str, str]]:
         """Rows (name, text) of the summary at the end of a run; an empty name continues the row above."""
         ...
 

@@ -15,7 +15,7 @@ import numpy as np
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.moving import Instants, MovingField, Nodes
+from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.plausible import QUANTITIES, check_plausible
 
 AIR_DENSITY = 1.15  # of the cyclone's air, kg m-3 (Holland 1980)
@@ -115,7 +115,7 @@ class Track:
         return np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in pieces), self.times[-1:]])
 
 
-def wind_of_1980(r: np.ndarray, largest: float, deficit: float, now: dict[str, float]) -> tuple[np.ndarray, float]:
+def wind_of_1980(r: np.ndarray, largest: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
     """Wind at 10 m without the translation, m s-1, and the shape B, at r, m, from the eye (Holland 1980).
 
     B = V (V + R |f|) rho e / (p_n - p_c), so that the maximum lies at R; the gradient wind above the boundary layer is
@@ -124,31 +124,31 @@ def wind_of_1980(r: np.ndarray, largest: float, deficit: float, now: dict[str, f
 
     largest : the largest of it; deficit : p_n - p_c, Pa.
     """
-    f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(now["latitude"])))
+    f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(storm["latitude"])))
     above = largest / TO_SURFACE
-    shape = _shape_of(above * (above + now["radius"] * f), deficit, SHAPES)
+    shape = _shape_of(above * (above + storm["radius"] * f), deficit, SHAPES)
 
     def gradient(distance: np.ndarray) -> np.ndarray:
-        power, turning = (now["radius"] / distance) ** shape, 0.5 * distance * f
+        power, turning = (storm["radius"] / distance) ** shape, 0.5 * distance * f
         return np.sqrt(shape * deficit / AIR_DENSITY * power * np.exp(-power) + turning**2) - turning
 
-    return largest / gradient(now["radius"] * PEAK).max() * gradient(r), shape
+    return largest / gradient(storm["radius"] * PEAK).max() * gradient(r), shape
 
 
-def wind_of_2010(r: np.ndarray, largest: float, deficit: float, now: dict[str, float]) -> tuple[np.ndarray, float]:
+def wind_of_2010(r: np.ndarray, largest: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
     """As `wind_of_1980`, through a second wind outside (Holland and others 2010).
 
     V = V_m ((R/r)^b exp(1 - (R/r)^b))^x (their equation 6) with b = V_m^2 rho e / (p_n - p_c) (7) of winds at the
     surface; x is 1/2 to R and from there on linear in r to x_n at r_n, so that V is V_n there (10). Beyond it x stays.
     """
     shape = _shape_of(largest**2, deficit, (TO_SURFACE**2 * SHAPES[0], TO_SURFACE**2 * SHAPES[1]))
-    radius, outer = now["radius"], now["outer_radius"]
+    radius, outer = storm["radius"], storm["outer_radius"]
 
     def logarithm(distance: Any) -> Any:
         power = (radius / distance) ** shape
         return np.log(power) + 1.0 - power
 
-    last = math.log(now["outer_wind"] / largest) / float(logarithm(outer))
+    last = math.log(storm["outer_wind"] / largest) / float(logarithm(outer))
     exponent = 0.5 + (last - 0.5) * np.clip((r - radius) / (outer - radius), 0.0, 1.0)
     return largest * np.exp(exponent * logarithm(r)), shape
 
@@ -167,7 +167,7 @@ PROFILES = {"holland-1980": wind_of_1980, "holland-2010": wind_of_2010}
 
 
 def holland(
-    dx: np.ndarray, dy: np.ndarray, now: dict[str, float], ambient: float, profile: str = "holland-1980"
+    dx: np.ndarray, dy: np.ndarray, storm: dict[str, float], ambient: float, profile: str = "holland-1980"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Wind at 10 m along x and y, m s-1, and pressure, Pa, at (dx, dy), m, from the eye.
 
@@ -175,23 +175,23 @@ def holland(
     the part of the eye's velocity that the translation gives, which fades as the wind does. The maximum of the sum is
     ``max_wind``; the translation contributes at most half of it.
     """
-    velocity = math.hypot(now["u"], now["v"])
-    carried = float(_translation(now["max_wind"], velocity))
-    rotation = now["max_wind"] - carried
-    deficit = max(ambient - now["central_pressure"], 100.0)
-    r = np.maximum(np.hypot(dx, dy), 1e-3 * now["radius"])
-    speed, shape = PROFILES[profile](r, rotation, deficit, now)
-    sense = math.copysign(1.0, now["latitude"])
+    velocity = math.hypot(storm["u"], storm["v"])
+    carried = float(_translation(storm["max_wind"], velocity))
+    rotation = storm["max_wind"] - carried
+    deficit = max(ambient - storm["central_pressure"], 100.0)
+    r = np.maximum(np.hypot(dx, dy), 1e-3 * storm["radius"])
+    speed, shape = PROFILES[profile](r, rotation, deficit, storm)
+    sense = math.copysign(1.0, storm["latitude"])
     around, inwards = speed * math.cos(INFLOW) / r, speed * math.sin(INFLOW) / r
     fraction = speed / rotation * (carried / velocity if velocity else 0.0)
-    wind_x = -sense * around * dy - inwards * dx + fraction * now["u"]
-    wind_y = sense * around * dx - inwards * dy + fraction * now["v"]
-    return wind_x, wind_y, ambient - deficit * (1.0 - np.exp(-((now["radius"] / r) ** shape)))
+    wind_x = -sense * around * dy - inwards * dx + fraction * storm["u"]
+    wind_y = sense * around * dx - inwards * dy + fraction * storm["v"]
+    return wind_x, wind_y, ambient - deficit * (1.0 - np.exp(-((storm["radius"] / r) ** shape)))
 
 
 def cyclone_fields(
     track: Track, grid: Grid, ambient: float = 101_300.0, name: str = "cyclone", profile: str = "holland-1980"
-) -> tuple[MovingField, MovingField, MovingField]:
+) -> tuple[TimeVaryingField, TimeVaryingField, TimeVaryingField]:
     """Wind along x and y and pressure of a cyclone on a grid.
 
     Parameters
@@ -224,16 +224,17 @@ def cyclone_fields(
         raise InputError(f"profile = {profile!r}", allowed=", ".join(PROFILES), fix='profile = "holland-1980"')
     if profile == "holland-2010" and (track.outer_wind is None or track.outer_radius is None):
         raise InputError(f"profile {profile} of a track without an outer wind", allowed="outer_wind and outer_radius")
-    nodes, instants = Nodes.within(grid, float(track.radius.min()) / NODES_A_RADIUS), Instants(track.instants(), name)
+    nodes = NodeGrid.within(grid, float(track.radius.min()) / NODES_A_RADIUS)
+    instants = RecordTimeAxis(track.instants(), name)
     x, y = np.meshgrid(*nodes.points(grid))
 
-    def made(part: int, what: str, quantity: str) -> MovingField:
+    def made(part: int, what: str, quantity: str) -> TimeVaryingField:
         def read(k: int) -> np.ndarray:
-            now = track.at(float(instants.times[k]))
-            return holland(x - now["x"], y - now["y"], now, ambient, profile)[part]
+            storm = track.at(float(instants.times[k]))
+            return holland(x - storm["x"], y - storm["y"], storm, ambient, profile)[part]
 
         known = QUANTITIES[quantity]
-        return MovingField(instants, nodes, read, what, known.maximum, known.unit, quantity)
+        return TimeVaryingField(instants, nodes, read, what, known.maximum, known.unit, quantity)
 
     parts = (("wind along x", "wind"), ("wind along y", "wind"), ("pressure", "air_pressure"))
     wind_x, wind_y, pressure = (made(n, *part) for n, part in enumerate(parts))

@@ -15,11 +15,11 @@ class InputError(EagreError, ValueError):
     Parameters
     ----------
     what : str
-        What was got, in words: ``"cfl = 3.0"``.
+        What was got, in words: ``"courant_number = 3.0"``.
     allowed : str, optional
         What is allowed: ``"a number in (0, 1]"``.
     fix : str, optional
-        The line to write: ``"cfl = 0.25"``.
+        The line to write: ``"courant_number = 0.25"``.
     problem : str, optional
         A full sentence that says what is wrong: ``"The Courant number exceeds the stability limit."``
     """
@@ -71,7 +71,7 @@ class BlowUpError(EagreError, ArithmeticError):
         cell: tuple[int, ...],
         what: str,
         restart: str | None = None,
-        advice: str = "a smaller cfl, a check of the bed and the boundary values near that cell",
+        advice: str = "a smaller courant_number, a check of the bed and the boundary values near that cell",
     ) -> None:
         self.time, self.cell, self.what, self.restart, self.advice = time, cell, what, restart, advice
         indices = ", ".join(("k", "j", "i")[-len(cell) :])

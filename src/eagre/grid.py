@@ -68,7 +68,7 @@ class Grid:
                 raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 0.0")
 
     @classmethod
-    def of_points(
+    def from_points(
         cls,
         nx: int,
         ny: int,
@@ -168,7 +168,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels of a model of three dimensions: ``z = height[k] + share[k] ground[j, i]``, upward.
+    """Levels of a model of three dimensions: ``z = height[k] + share[k] terrain_height[j, i]``, upward.
 
     Parameters
     ----------
@@ -176,19 +176,21 @@ class Levels:
         Of each level over flat ground; rising.
     share : (nz,) array, optional
         How much of the ground a level follows: 1 at the ground, 0 at a flat top.
-    ground : (ny, nx) array, m, optional
+    terrain_height : (ny, nx) array, m, optional
         Height of the ground at centres; without it the levels are flat.
     """
 
     height: np.ndarray
     share: np.ndarray | None = None
-    ground: np.ndarray | None = None
+    terrain_height: np.ndarray | None = None
 
     @property
     def z(self) -> np.ndarray:
         """Height of every point, m: (nz, 1, 1) over flat ground, else (nz, ny, nx)."""
         flat = self.height[:, None, None]
-        return flat if self.ground is None or self.share is None else flat + self.share[:, None, None] * self.ground
+        if self.terrain_height is None or self.share is None:
+            return flat
+        return flat + self.share[:, None, None] * self.terrain_height
 
 
 def centre_bed(bed: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ LARGEST_STRIDE = 256
 
 
 @dataclass(frozen=True)
-class Nodes:
+class NodeGrid:
     """Where the values of records lie: node (m, n) at the south-west corner of cell (step_y m, step_x n).
 
     So what is linear between nodes has in every cell one slope, that from face to face.
@@ -42,7 +42,7 @@ class Nodes:
     step_x: int = 1
 
     @classmethod
-    def within(cls, grid: Grid, spacing: float) -> Nodes:
+    def within(cls, grid: Grid, spacing: float) -> NodeGrid:
         """Nodes at most `spacing`, m, apart, or one a cell where cells are larger than that."""
 
         def step(size: float, cells: int) -> int:
@@ -73,7 +73,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, eq=False)
-class Instants:
+class RecordTimeAxis:
     """The times of records, s, two or more, increasing.
 
     name : of where they come from, for errors; files : the same for each record, where they come from several.
@@ -116,13 +116,13 @@ class Instants:
         return float(self.times[self.first(time) + 1])
 
 
-class MovingField:
+class TimeVaryingField:
     """A field of the weather that changes in space and time, read record by record while the model goes on.
 
     Parameters
     ----------
-    instants : Instants
-    nodes : Nodes
+    instants : RecordTimeAxis
+    nodes : NodeGrid
     read : callable
         Gives record k, (rows, columns) of the nodes; called in a thread, one record after the other.
     name : str
@@ -135,8 +135,8 @@ class MovingField:
     """
 
     def __init__(
-        self, instants: Instants, nodes: Nodes, read: Callable[[int], np.ndarray], name: str, most: float, unit: str,
-        quantity: str = "",
+        self, instants: RecordTimeAxis, nodes: NodeGrid, read: Callable[[int], np.ndarray], name: str, most: float,
+        unit: str, quantity: str = "",
     ) -> None:  # fmt: skip
         self.instants, self.nodes, self.name, self.most, self.unit = instants, nodes, name, most, unit
         self.quantity = quantity

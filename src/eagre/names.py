@@ -9,12 +9,15 @@ from collections.abc import Collection, Iterable, Sequence
 from eagre.errors import InputError
 
 LEAST_LIKENESS = 0.6  # of 0 (nothing in common) to 1 (the same letters)
+SHORTEST_END = 4  # letters of a name that is recognised at the end of a longer one
 AXES = ("x", "y", "z")
 WIND = ("u", "v", "w")
 
 
 def nearest(word: object, names: Iterable[str]) -> str | None:
     """The one of `names` that looks most like `word`, capitals and dashes for underscores aside; None if none does.
+
+    A name that differs from `word` by leading words only is preferred if it is the only one.
 
     Parameters
     ----------
@@ -23,8 +26,10 @@ def nearest(word: object, names: Iterable[str]) -> str | None:
     names : iterable of str
         What may be written.
     """
-    folded = {_folded(name): name for name in names}
-    found = difflib.get_close_matches(_folded(str(word)), list(folded), n=1, cutoff=LEAST_LIKENESS)
+    folded, written = {_folded(name): name for name in names}, _folded(str(word))
+    same_end = [] if written in folded else [name for name in folded if _one_ends_the_other(name, written)]
+    alike = difflib.get_close_matches(written, list(folded), n=1, cutoff=LEAST_LIKENESS)
+    found = same_end if len(same_end) == 1 else alike
     return folded[found[0]] if found else None
 
 
@@ -86,6 +91,12 @@ def unknown_field(name: object, known: Collection[str]) -> InputError:
     near = parts[0] if parts else nearest(name, known)
     hint = f", a vector of {', '.join(parts)}" if parts else did_you_mean(name, known)
     return InputError(f"the field {name!r}{hint}", allowed=", ".join(known), fix=f'"{near}"' if near else "")
+
+
+def _one_ends_the_other(name: str, other: str) -> bool:
+    """Whether two names differ by leading words only: ``theta`` and ``minmod_theta``."""
+    short, long = sorted((name, other), key=len)
+    return len(short) >= SHORTEST_END and long.endswith(f"_{short}")
 
 
 def _folded(name: str) -> str:

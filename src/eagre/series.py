@@ -51,7 +51,7 @@ class Series:
             raise InputError(
                 f"{self.name}: dates",
                 allowed="times in s since model time 0",
-                fix='Series.of_dates(dates, values, start="2026-01-31")',
+                fix='Series.from_dates(dates, values, start="2026-01-31")',
             )
         times = own_array(f"{self.name}: times", self.times)
         values = own_array(f"{self.name}: values", self.values)
@@ -98,7 +98,7 @@ class Series:
             ) from None
 
     @classmethod
-    def of_dates(
+    def from_dates(
         cls, dates: Iterable[object], values: np.ndarray, start: str | date | np.datetime64, name: str = "series"
     ) -> Series:
         """Values at dates, as the index of a series of pandas or a coordinate of xarray has them.
@@ -154,7 +154,7 @@ class Series:
         return series
 
     @classmethod
-    def of_tides(
+    def from_tides(
         cls,
         constituents: Mapping[str, Sequence[float]],
         end: float,
@@ -196,11 +196,11 @@ class Series:
 
         Examples
         --------
-        >>> tide = Series.of_tides({"M2": (1.0, 90.0)}, end=44714.2, phases="start")
+        >>> tide = Series.from_tides({"M2": (1.0, 90.0)}, end=44714.2, phases="start")
         >>> round(tide(0.25 * 44714.2), 3)
         1.0
         """
-        times = _instants(start, end, every, name, "of_tides(constituents, phases='start', ")
+        times = _instants(start, end, every, name, "from_tides(constituents, phases='start', ")
         wanted = tides.checked(constituents)
         tides.check_step(wanted, every, name)
         zero, later = _phases(phases, start_date, name)

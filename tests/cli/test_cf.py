@@ -28,8 +28,8 @@ duration_depths = ["30 cm"]
 mean = ["velocity"]
 variance = ["velocity"]
 covariance = [["velocity_x", "velocity_y"]]
-[lines]
-file = "lines.nc"
+[cross_sections]
+file = "cross_sections.nc"
 interval = 1.0
 paths = { weir = [[500100.0, 5200010.0], [500100.0, 5200200.0]] }
 """
@@ -75,8 +75,8 @@ ny = 12
 levels = 9
 length_x = 1600.0
 length_y = 1200.0
-height = 800.0
-ground = "100 * exp(-((x - 800) / 200)**2)"
+top_height = 800.0
+terrain_height = "100 * exp(-((x - 800) / 200)**2)"
 [atmosphere]
 equations = "boussinesq"
 buoyancy_frequency = 0.01
@@ -122,8 +122,8 @@ time_of_maximum = ["wind_speed"]
 """,
 }
 MEASURED = {
-    "shallow-water": {"maps", "lines"},
-    "shallow-water-adi": {"maps", "lines"},
+    "shallow-water": {"maps", "cross_sections"},
+    "shallow-water-adi": {"maps", "cross_sections"},
     "barotropic": {"particles", "maps"},
     "potential-waves": {"probes", "maps"},
     "anelastic": {"profiles", "slice_y", "slice_z", "slice_k", "probes", "spectra", "maxima", "maps"},

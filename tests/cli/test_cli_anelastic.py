@@ -20,8 +20,8 @@ device = "cpu"
 nx = 33
 levels = 17
 length_x = 3200.0
-height = 1600.0
-sides_x = "wall"
+top_height = 1600.0
+boundaries_x = "wall"
 [atmosphere]
 equations = "boussinesq"
 [initial]
@@ -44,7 +44,7 @@ file = "{name}_restart.nc"
 """
 
 
-def write(tmp_path, name, end=160.0, step="courant = 0.5"):
+def write(tmp_path, name, end=160.0, step="courant_number = 0.5"):
     path = tmp_path / f"{name}.toml"
     path.write_text(CASE.format(name=name, end=end, step=step))
     return path
@@ -73,19 +73,19 @@ def test_run_restart_and_pictures(eagre, opened, tmp_path):
 def test_a_step_that_is_too_long_is_a_blow_up_with_its_place(eagre, tmp_path):
     done = eagre("run", write(tmp_path, "fast", 2000.0, "time_step = 100.0"))
     assert done.code == exits.BLOW_UP, done.err
-    assert "Courant number" in done.err and "the wind is strongest" in done.err and "courant = 0.5" in done.err
+    assert "Courant number" in done.err and "the wind is strongest" in done.err and "courant_number = 0.5" in done.err
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("height = 1600.0", "", "height = 10000.0"),
-        ("courant = 0.5", "courant = 0.5\ntime_step = 2.0", "one of them"),
+        ("top_height = 1600.0", "", "top_height = 10000.0"),
+        ("courant_number = 0.5", "courant_number = 0.5\ntime_step = 2.0", "one of them"),
         ('"2 * exp', '"2 * exq', 'the function "exq"'),
-        ('sides_x = "wall"', 'sides_x = "shut"', "periodic, wall"),
+        ('boundaries_x = "wall"', 'boundaries_x = "shut"', "periodic, wall"),
         ("dye =", "w =", "a name of letters"),
         ("interval = 20.0", 'interval = 20.0\nvariables = ["w"]', "w_max"),
-        ("[numerics]", "[numerics]\nviscosity = 1.0\n[absorber]\nthickness = 9000.0\nrate = 0.1", "thickness"),
+        ("[numerics]", "[numerics]\nviscosity = 1.0\n[sponge]\nthickness = 9000.0\nrate = 0.1", "thickness"),
     ],
 )
 def test_errors_name_the_key(eagre, tmp_path, old, new, words):

@@ -24,7 +24,7 @@ ny = 12
 levels = 9
 length_x = 1600.0
 length_y = 1200.0
-height = 800.0
+top_height = 800.0
 {ground}
 [atmosphere]
 equations = "boussinesq"
@@ -42,7 +42,7 @@ variables = ["velocity", "theta", "dye"]
 file = "{name}_restart.nc"
 {more}
 """
-HILL = 'ground = "100 * exp(-((x - 800) / 200)**2)"'
+HILL = 'terrain_height = "100 * exp(-((x - 800) / 200)**2)"'
 PROFILES = '[profiles]\nfile = "{name}_profiles.nc"\ninterval = 40.0\nevery = 2\n'
 
 

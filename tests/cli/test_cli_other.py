@@ -36,7 +36,18 @@ def test_new_writes_a_case_that_loads(eagre, tmp_path, kind):
     ("uncomment", "drop"),
     [
         (
-            ["start_date", "x0", "y0", "[sources", 'rate = "20', "latitude", "x =", "[numerics", "scheme", "cfl"],
+            [
+                "start_date",
+                "x0",
+                "y0",
+                "[sources",
+                'rate = "20',
+                "latitude",
+                "x =",
+                "[numerics",
+                "scheme",
+                "courant_number",
+            ],
             "never",
         ),
         (["file =", "positive", "nodata", "offset"], "expression"),

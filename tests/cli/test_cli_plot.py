@@ -134,7 +134,7 @@ def test_colours_span_the_wet_cells_of_all_records(fields):
     assert 0.5 * (surface.vmin + surface.vmax) == pytest.approx(centre)
 
 
-@pytest.mark.parametrize("name", ["max_depth", "max_speed", "rise_time_100mm", "duration_300mm"])
+@pytest.mark.parametrize("name", ["max_depth", "max_speed", "arrival_time_rise_100mm", "duration_300mm"])
 def test_colours_of_what_is_never_below_0_begin_there(fields, tmp_path, name):
     with xr.open_dataset(fields, decode_times=False, engine="h5netcdf") as dataset:
         dataset.assign({name: dataset["depth"]}).to_netcdf(tmp_path / "maps.nc", engine="h5netcdf")

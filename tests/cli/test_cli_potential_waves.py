@@ -19,24 +19,24 @@ ny = 9
 length_x = 8.0
 length_y = 2.0
 depth = "0.5 - 0.1 * sin(pi * x / 8)**2"
-[[zones]]
+[[relaxation_zones]]
 side = "west"
 width = 2.0
 wave = {{kind = "airy", height = {height}, period = "1.5 s"}}
 depth = 0.5
-[[zones]]
+[[relaxation_zones]]
 side = "east"
 width = 2.5
 [breaking]
 [statistics]
 [numerics]
 order = 4
-layers = 6
+vertical_points = 6
 time_step = 0.04
 [output]
 file = "{name}.nc"
 interval = 0.4
-variables = ["surface_elevation", "velocity", "highest_surface", "significant_height"]
+variables = ["surface_elevation", "velocity", "max_surface_elevation", "significant_height"]
 [gauges]
 file = "{name}_gauges.nc"
 interval = 0.2
@@ -80,7 +80,7 @@ def test_run_restart_and_pictures(eagre, opened, tmp_path):
 def test_a_restart_of_another_set_up_is_refused(eagre, tmp_path):
     assert eagre("run", write(tmp_path, "one", end=0.2)).code == 0
     other = write(tmp_path, "other")
-    other.write_text(other.read_text().replace("layers = 6", "layers = 7"))
+    other.write_text(other.read_text().replace("vertical_points = 6", "vertical_points = 7"))
     refused = eagre("run", other, "--restart", tmp_path / "one_restart.nc")
     assert refused.code == exits.BAD_INPUT and "psi" in refused.err
 

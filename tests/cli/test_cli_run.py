@@ -21,7 +21,7 @@ from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
 from eagre.io import restart, write_restart
 from eagre.io.records import RecordFile
-from eagre.kernels.water_sums import water_facts
+from eagre.kernels.water_sums import water_rows
 
 
 def rows_of(path):
@@ -111,7 +111,7 @@ def test_number_of_threads(eagre, fake_case, count):
 
 
 def test_volume_in_the_summary(tmp_path):
-    """The mass error where it is known, and the model's facts: for water, where it came from if any could."""
+    """The mass error where it is known, and the model's rows: for water, where it came from if any could."""
     plan = types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc")
     facts = {"interrupted": False, "restart": None, "steps": 1, "time": 1.0}
     facts |= {"wall_seconds": 1.0, "dt_min": 1.0, "dt_max": 1.0}
@@ -123,9 +123,9 @@ def test_volume_in_the_summary(tmp_path):
         {"volume": 2e6, "volume_change": -45e3, "volume_error": 1e-9, "volume_inflow": -46e3, "volume_rain": 1e3},
     ):
         inflow = {"west": -50e3, "east 0 to 40 m": 4e3} if found.get("volume_inflow") else {}
-        facts_of_end = water_facts(found, inflow, {}) if "volume" in found else []
+        rows_of_end = water_rows(found, inflow, {}) if "volume" in found else []
         summary = types.SimpleNamespace(**facts, cell_steps_per_second=1.0, diagnostics=found)
-        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), facts=facts_of_end)
+        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), summary_rows=rows_of_end)
         rows = _summary_rows(summary, plan, model)
         told.append({name.strip(): value for name, value in rows if name.strip()})
     assert [value for name, value in rows if not name.strip()] == [
@@ -178,7 +178,7 @@ def test_existing_files_are_kept_unless_told_otherwise(eagre, fake_case, tmp_pat
 @pytest.mark.parametrize(
     ("fail", "code", "words"),
     [
-        ("blow-up", exits.BLOW_UP, ["t = 6 s", "(3, 4)", "restart.nc", "smaller cfl"]),
+        ("blow-up", exits.BLOW_UP, ["t = 6 s", "(3, 4)", "restart.nc", "smaller courant_number"]),
         ("memory", exits.NO_MEMORY, ["5.00 GiB", "coarser grid"]),
         ("disk", exits.NO_OUTPUT, ["out.nc", "No space left"]),
         ("bug", exits.INTERNAL, ["ZeroDivisionError: a bug", "--debug"]),

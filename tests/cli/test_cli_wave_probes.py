@@ -224,18 +224,18 @@ device = "cpu"
 nx = 161
 length_x = 16.0
 depth = 0.5
-[[zones]]
+[[relaxation_zones]]
 side = "west"
 width = 4.0
 wave = {{kind = "airy", height = 0.01, period = 1.6}}
 ramp = 1.6
-[[zones]]
+[[relaxation_zones]]
 side = "east"
 width = 4.0
 period = 1.6
 [numerics]
 order = 4
-layers = 5
+vertical_points = 5
 time_step = 0.08
 linear = true
 [gauges]
@@ -285,7 +285,11 @@ def test_reflection_in_the_summary(eagre, opened, tmp_path):
         (", d = [8.4, 0.0]", "", False),
         ('depth = 0.5\n[[', 'depth = "0.5 + 0.005 * (x - 8)"\n[[', False),
         ("b = [7.5, 0.0], d = [8.4", "b = [8.5, 0.0], d = [10.0", False),  # half a length apart, and a whole one
-        ('[[zones]]\nside = "east"\nwidth = 4.0\nperiod = 1.6', "[[paddles]]\nside = 'east'\nvelocity = 0.0", False),
+        (
+            '[[relaxation_zones]]\nside = "east"\nwidth = 4.0\nperiod = 1.6',
+            "[[wavemakers]]\nside = 'east'\nvelocity = 0.0",
+            False,
+        ),
         ("interval = 0.08", "interval = 0.25", False),
         ("linear = true", "linear = false", True),
         ("linear = true", "linear = false\n#high", False),  # 0.16 m
@@ -307,8 +311,8 @@ def small_flume():
     x = np.arange(32) / 16.0
     eta = 0.02 * np.cos(np.pi * x)[None]
     return PotentialWaves(
-        Grid.of_points(32, 1, 2.0, 1.0, periodic=(True, False)), 0.5, surface_elevation=eta, periodic="x", order=4,
-        layers=6, device="cpu",
+        Grid.from_points(32, 1, 2.0, 1.0, periodic=(True, False)), 0.5, surface_elevation=eta, periodic="x", order=4,
+        vertical_points=6, device="cpu",
     )  # fmt: skip
 
 
@@ -317,7 +321,7 @@ def test_probes_have_the_same_bits_after_a_look():
     for model in models:
         model.advance(0.2)
     models[0].diagnostics()
-    first, second = (model.measuring({"a": {"x": 0.4, "z": [-0.3, -0.1]}}).sample() for model in models)
+    first, second = (model.probe_group({"a": {"x": 0.4, "z": [-0.3, -0.1]}}).sample() for model in models)
     assert first["velocity_x"].all()
     for name, values in first.items():
         np.testing.assert_array_equal(values, second[name], err_msg=name)
@@ -326,7 +330,7 @@ def test_probes_have_the_same_bits_after_a_look():
 def test_no_flow_is_no_number_and_leaves_the_model_whole(monkeypatch):
     model = small_flume()
     model.advance(0.2)
-    probes = model.measuring({"a": {"x": 0.4, "z": -0.3}})
+    probes = model.probe_group({"a": {"x": 0.4, "z": -0.3}})
     probes.sample()
     before, calls, solve = model.state(), [0], LaplaceProblem.solve
 

@@ -38,7 +38,7 @@ surface_elevation = { zones = "pond.geojson", value = "2 m", outside = 0.0 }
 manning = { zones = "pond.geojson", value = "n", outside = 0.04 }
 [boundaries]
 west = { kind = "stage", level = 0.2 }
-[[boundaries.inside]]
+[[boundaries.internal]]
 kind = "discharge"
 rate = "5 m3/s"
 points = [[400625.0, 5300425.0]]
@@ -63,8 +63,8 @@ file = "gauges.nc"
 interval = "1 min"
 points = "gauges.csv"
 variables = ["depth", "velocity"]
-[lines]
-file = "lines.nc"
+[cross_sections]
+file = "cross_sections.nc"
 interval = "1 min"
 paths = "lines.geojson"
 [maps]
@@ -109,7 +109,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_whole_case_closes_its_balance_goes_on_and_is_exported(kind, eagre, folder, opened):
     """In single precision, which is the default; every file keeps the rules of CF."""
-    names = ("all.nc", "gauges.nc", "lines.nc", "maps.nc")
+    names = ("all.nc", "gauges.nc", "cross_sections.nc", "maps.nc")
     text = CASE.replace("{numerics}", KINDS[kind]).replace("{kind}", kind)
     (folder / "case.toml").write_text(text.replace("{end}", "10 min"))
     done = eagre("run", "case.toml")
@@ -124,7 +124,7 @@ def test_a_whole_case_closes_its_balance_goes_on_and_is_exported(kind, eagre, fo
     rained = 50e-3 / 3600.0 * 600.0 * (1.0 - 600.0 / 7200.0), 5e-3 / 3600.0 * 600.0
     pond = ((x > 400_400.0) & (x < 400_900.0)) & ((y > 5_300_200.0) & (y < 5_300_650.0))[:, None]
     brought = 5.0 * 600.0 + CELL**2 * (rained[0] * pond.sum() + rained[1] * (within & ~pond).sum())
-    out = float(whole["lines.nc"].volume.values[-1, 0])
+    out = float(whole["cross_sections.nc"].volume.values[-1, 0])
     assert change + out == pytest.approx(brought, rel=2e-3) and abs(out) > 10.0
     shown = whole["gauges.nc"].depth.values[::5, 0]
     np.testing.assert_array_equal(shown, whole["all.nc"].depth.sel(x=400_625.0, y=5_300_425.0).values)

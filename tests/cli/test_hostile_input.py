@@ -107,8 +107,8 @@ latitude = 45.0
 [sources.wind_stress]
 x = { expression = "0.1 * sin(t)", every = "0.2 s" }
 [numerics]
-cfl = 0.2
-theta = 1.3
+courant_number = 0.2
+minmod_theta = 1.3
 [output]
 file = "out.nc"
 interval = "2 s"
@@ -129,7 +129,9 @@ nodata = 5.0
 [initial]
 surface_elevation = 0.0
 """
-ADI = WATER.replace('"shallow-water"', '"shallow-water-adi"').replace("cfl = 0.2\ntheta = 1.3", 'time_step = "1 s"')
+ADI = WATER.replace('"shallow-water"', '"shallow-water-adi"').replace(
+    "courant_number = 0.2\nminmod_theta = 1.3", 'time_step = "1 s"'
+)
 GYRE = template("barotropic").replace("nx = 129", "nx = 9")
 FILES = ("bed.asc", "bed.tif", "bed.nc", "old.nc", "bed.prj", "wave.csv", "wave.nc")
 

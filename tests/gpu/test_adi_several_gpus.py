@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adi_runs import assert_repeats_and_restarts, bay, largest_difference, pool
-from eagre import Area, Boundaries, Discharge
+from eagre import Boundaries, Discharge, InternalArea
 from eagre.backend.select import cuda_problem
 
 pytestmark = [
@@ -40,8 +40,8 @@ def test_runs_repeat_and_restart_bit_for_bit(devices):
 
 def test_bands_hold_more_rows_when_the_water_rises(devices):
     wide, high = 1900.0, 28070.0
-    everywhere = Area([(0.0, 0.0), (wide, 0.0), (wide, high), (0.0, high)], Discharge(0.1 * wide * high))
-    options = {"ny": 401, "time_step": 20.0, "boundaries": Boundaries(inside=[everywhere])}
+    everywhere = InternalArea([(0.0, 0.0), (wide, 0.0), (wide, high), (0.0, high)], Discharge(0.1 * wide * high))
+    options = {"ny": 401, "time_step": 20.0, "boundaries": Boundaries(internal=[everywhere])}
     ours, theirs = pool(devices, "single", **options), pool("cuda:0", "single", **options)
     before = ours._engine.beside
     for model in (ours, theirs):

@@ -83,5 +83,5 @@ def test_looks_of_all_kinds(devices):
         found = [model.slice(["w"], y=3.1), model.slice(["u"], z=1.0), model.probes({"a": point}), model.maxima()]
         looks.append({f"{n} {name}": value for n, one in enumerate(found) for name, value in one.sample().items()})
     for name, values in looks[1].items():
-        if not name.endswith(("dt_divergence", "iterations")):
+        if not name.endswith(("scaled_divergence", "iterations")):
             np.testing.assert_allclose(looks[0][name], values, rtol=1e-7, atol=1e-9, err_msg=name)

@@ -17,7 +17,7 @@ RUNS = {
     "bay": (bay, {"ny": 261}, 5.0),
     "bay, single": (bay, {"ny": 261, "precision": "single"}, 3.0),
     "bay, Euler": (bay, {"scheme": "euler", "wet_dry": "kurganov-petrova", "ny": 97}, 3.0),
-    "deep": (basin, {"surface_elevation": None, "depth": 3.0, "nx": 733, "ny": 701, "time_step": "exact"}, 4.0),
+    "deep": (basin, {"surface_elevation": None, "depth": 3.0, "nx": 733, "ny": 701, "time_step_control": "exact"}, 4.0),
     "ring": (basin, {"sides": "ring", "nx": 90, "ny": 77}, 4.0),
     "torus": (basin, {"sides": "torus", "nx": 801, "ny": 723, "precision": "single"}, 2.0),
 }
@@ -54,7 +54,7 @@ def test_a_run_goes_on_with_another_number_of_gpus(devices):
 
 
 def test_all_gpus_have_one_clock(devices):
-    model = bay(devices, time_step="exact")
+    model = bay(devices, time_step_control="exact")
     model.advance(1.0)
     clocks = [band.read_clock().tolist() for band in model._engine.bands]
     assert all(clock == clocks[0] for clock in clocks)

@@ -18,7 +18,7 @@ def test_a_ring_closes_the_balance_on_a_gpu(implicit, precision):
     for model in (ours, theirs):
         model.advance(8.0)
     change = ours.field("depth")[own].astype(float).sum() * ours.grid.cell_area - first
-    through, expected = ours.lines.volumes(), theirs.lines.volumes()
+    through, expected = ours.cross_sections.volumes(), theirs.cross_sections.volumes()
     tolerance = 1e-9 if precision == "double" else 1e-3
     assert through["ring"] == pytest.approx(expected["ring"], rel=tolerance)
     assert change + through["ring"] == pytest.approx(96.0, rel=tolerance)

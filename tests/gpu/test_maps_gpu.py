@@ -66,7 +66,7 @@ def with_averages(kernel, precision, device):
         return gyre(precision, device=device)
     options = {"kernels": "reference"} if kernel == "reference" else {"scheme": "ds2"} if kernel == "sweeps" else {}
     make = flood if kernel == "implicit" else dam_break
-    return make(precision, device=device, maps=BESIDE, averages=WATER, **options)
+    return make(precision, device=device, maps=BESIDE, time_statistics=WATER, **options)
 
 
 ENDS = {"gyre": (0.02, 0.06), "implicit": (21.0, 60.0)}
@@ -95,7 +95,7 @@ def test_averages_of_a_gpu_are_those_of_the_cpu_and_go_on_bit_for_bit(kernel, pr
 
 def test_averages_leave_a_run_on_a_gpu_as_it_is(monkeypatch):
     march_only("march", monkeypatch)
-    plain, model = (dam_break("single", device="cuda", maps=None, averages=one) for one in (None, WATER))
+    plain, model = (dam_break("single", device="cuda", maps=None, time_statistics=one) for one in (None, WATER))
     for one in (plain, model):
         one.advance(2.0)
     np.testing.assert_array_equal(plain.field("depth"), model.field("depth"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import Averages, BlowUpError, Grid, PotentialWaves, Zone
+from eagre import BlowUpError, Grid, PotentialWaves, RelaxationZone, TimeStatistics
 from eagre.backend.select import cuda_problem
 from eagre.cases.wave_tanks import TANKS
 from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea
@@ -16,17 +16,24 @@ pytestmark = [
     pytest.mark.skipif(cuda_problem() is not None, reason=f"no CUDA: {cuda_problem()}"),
 ]
 
-ASKED = Averages(["velocity"], ["surface_elevation"], maximum=["velocity"], time_of_maximum=["surface_elevation"])
+ASKED = TimeStatistics(["velocity"], ["surface_elevation"], maximum=["velocity"], time_of_maximum=["surface_elevation"])
 
 
 def basin(device="cuda", precision="single"):
     """A short-crested sea over a shoal, with breaking and statistics."""
-    grid = Grid.of_points(49, 33, 60.0, 40.0)
+    grid = Grid.from_points(49, 33, 60.0, 40.0)
     depth = 8.0 - 5.0 * np.exp(-((grid.x - 35.0) ** 2 + (grid.y[:, None] - 20.0) ** 2) / 100.0)
     sea = Sea(Jonswap(0.6, 3.5), 8.0, spreading=CosineSpreading(s=15.0), count=50)
-    zones = [Zone("west", 15.0, 3.5, sea, ramp=3.5), Zone("east", 15.0, 3.5)]
+    zones = [RelaxationZone("west", 15.0, 3.5, sea, ramp=3.5), RelaxationZone("east", 15.0, 3.5)]
     return PotentialWaves(
-        grid, depth, zones=zones, device=device, precision=precision, breaking=True, statistics_from=1.0, averages=ASKED
+        grid,
+        depth,
+        relaxation_zones=zones,
+        device=device,
+        precision=precision,
+        breaking=True,
+        statistics_from=1.0,
+        time_statistics=ASKED,
     )
 
 
@@ -73,7 +80,7 @@ def test_tanks(name):
 
 
 def test_a_blow_up_says_where():
-    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False))
     wave = AiryWave(height=0.12, depth=0.5, length=1.0)
     surface = [part(grid.x[None], 0.0, 0.0) for part in (wave.elevation, wave.surface_potential)]
     model = PotentialWaves(

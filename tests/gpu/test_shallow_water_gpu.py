@@ -42,8 +42,8 @@ def forced(device, precision, **options):
     wave = eagre.Absorbing(eagre.Series(times, np.array([0.0, 0.05, -0.05, 0.0])), level=1.0)
     river = eagre.Discharge(eagre.Series(times, np.array([0.0, 8.0, 4.0, 4.0])))
     conditions = eagre.Boundaries(
-        west=[eagre.Part(0.0, 60.0, stage), eagre.Part(60.0, 129.0, wave)],
-        east=[eagre.Part(0.0, 60.0, eagre.Outflow()), eagre.Part(75.0, 105.0, river)],
+        west=[eagre.BoundarySegment(0.0, 60.0, stage), eagre.BoundarySegment(60.0, 129.0, wave)],
+        east=[eagre.BoundarySegment(0.0, 60.0, eagre.Outflow()), eagre.BoundarySegment(75.0, 105.0, river)],
         south=eagre.Periodic(),
         north=eagre.Periodic(),
     )
@@ -90,7 +90,7 @@ def pair(make, precision, until, **options):
 @pytest.mark.parametrize("time_step", ["predicted", "exact"])
 @pytest.mark.parametrize("make", [basin, forced])
 def test_gpu_equals_cpu(make, time_step, precision):
-    ours, theirs = pair(make, precision, 6.0, time_step=time_step)
+    ours, theirs = pair(make, precision, 6.0, time_step_control=time_step)
     assert ours.time == theirs.time == 6.0
     assert ours.steps == theirs.steps > 20
     assert theirs.field("speed").max() > 0.1
@@ -227,9 +227,9 @@ def test_a_list_of_tiles_changes_no_bit(precision):
     x, y = grid.mesh()
     depth = np.where(np.hypot(x - 300.0, y - 350.0) < 60.0, 2.0 + 0.1 * np.sin(0.3 * x), 0.0)
     bed = 0.3 * np.sin(grid.mesh("corner")[0] / 31.0) * np.cos(grid.mesh("corner")[1] / 47.0)
-    sides = eagre.Boundaries(east=[eagre.Part(100.0, 180.0, eagre.Discharge(200.0))])
+    sides = eagre.Boundaries(east=[eagre.BoundarySegment(100.0, 180.0, eagre.Discharge(200.0))])
     options = {"depth": depth, "boundaries": sides, "manning": 0.03, "device": "cuda", "precision": precision}
-    ours, full = (eagre.ShallowWater(grid, bed, early_exit=way, **options) for way in ("on", "auto"))
+    ours, full = (eagre.ShallowWater(grid, bed, active_tiles=way, **options) for way in ("on", "auto"))
     full._engine.chooser.never()
     for steps in (1, 1, 5, 150):
         for model in (ours, full):

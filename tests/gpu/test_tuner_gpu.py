@@ -23,7 +23,7 @@ def test_events_measure_time_on_the_card():
     """
     device = select("cuda")
     model = basin((2048, 2048), device, "single", "rk2")
-    work, timer = model.unchecked_steps(100), timer_of(device)
+    work, timer = model.steps_without_checks(100), timer_of(device)
     work()
     ratios = []
     for _ in range(8):
@@ -61,7 +61,7 @@ def test_a_model_takes_other_layouts_up_and_goes_on():
         state = model.state()
         other = basin((96, 80), where, "double", "rk2")
         other.restore(state)
-        model.take_layouts(where)
+        model.use_tuning(where)
         for one in (model, other):
             one.advance(1e9, max_steps=7)
         assert type(model._engine.schedule) is type(other._engine.schedule) and model.steps == other.steps

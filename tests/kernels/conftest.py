@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import Boundaries, Discharge, Grid, Outflow, Part, Periodic, Series, Stage
+from eagre import Boundaries, BoundarySegment, Discharge, Grid, Outflow, Periodic, Series, Stage
 
 BOUNDARIES = {
     "walls": Boundaries(),
@@ -13,7 +13,7 @@ BOUNDARIES = {
     "open": Boundaries(
         west=Stage(Series(np.array([0.0, 10.0]), np.array([0.9, 1.3]))),
         east=Discharge(0.6),
-        north=[Part(0.0, 4.0, Outflow())],
+        north=[BoundarySegment(0.0, 4.0, Outflow())],
     ),
 }
 
@@ -30,7 +30,7 @@ def options_of(nx: int, ny: int, seed: int) -> dict[str, object]:
         "velocity_x": 0.3 * rng.standard_normal((ny, nx)),
         "velocity_y": 0.3 * rng.standard_normal((ny, nx)),
         "manning": 0.03 + 0.01 * rng.random((ny, nx)),
-        "fixed_time_step": 0.02,
+        "time_step": 0.02,
         "desingularisation_depth": 0.01,
     }
 

@@ -9,14 +9,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagre import Absorbing, Boundaries, Coriolis, Discharge, Grid, Part, Rain, ShallowWaterADI, Stage, WindStress
+from eagre import (
+    Absorbing,
+    Boundaries,
+    BoundarySegment,
+    Coriolis,
+    Discharge,
+    Grid,
+    Rain,
+    ShallowWaterADI,
+    Stage,
+    WindStress,
+)
 from eagre.backend.device import PlainDevice
 from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi import sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of
 from physics.test_adi_against_oracle import everything
 
-OPEN = Boundaries(west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))])
+OPEN = Boundaries(
+    west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[BoundarySegment(0.0, 900.0, Stage(0.1))]
+)
 
 FORCES = (Rain(1e-4), Coriolis(f=1e-2), WindStress(2.0, -3.0))
 

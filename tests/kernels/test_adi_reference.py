@@ -14,7 +14,7 @@ CASES = {
     "everything": {},
     "walls": {"boundaries": None, "sources": (), "manning": 0.03},
     "chezy": {"chezy": 40.0, "manning": 0.0, "dissipation": "none"},
-    "no drying": {"drying": "off", "deeper": 20.0, "viscosity": 0.0, "convection": "off"},
+    "no drying": {"drying": "off", "deeper": 20.0, "viscosity": 0.0, "momentum_advection": "off"},
 }
 TAKING = eagre.Boundaries(west=eagre.Discharge(-9e4), north=eagre.Discharge(-9e4))  # more than there is
 BEACH = np.linspace(-4.0, 1.0, 13) + np.zeros((7, 1))

@@ -33,16 +33,16 @@ def short_advection(monkeypatch):
 
 def flow(device, hill, sides="wall", time_step=2.0, courant=None):
     """Stratified noise over flat ground, or over a hill between walls along y; in a box that is periodic, neutral."""
-    grid = Grid.of_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
+    grid = Grid.from_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
     ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(nx)
     side = "wall" if hill else "periodic"
     wind = np.random.default_rng(1).standard_normal((3, 3, 8, nx))
     air = boussinesq(buoyancy_frequency=0.02 if sides == "wall" else 0.0)
     return AnelasticFlow(
-        grid, 3, height=300.0, atmosphere=air, velocity=tuple(wind), ground=ground, time_step=time_step,
-        courant=courant,
+        grid, 3, top_height=300.0, atmosphere=air, velocity=tuple(wind), terrain_height=ground, time_step=time_step,
+        courant_number=courant,
         tolerance=1e-7, coriolis=0.02 if hill else 0.0, precision="double", device=device,
-        sides={"y": side, "z": sides},
+        boundaries={"y": side, "z": sides},
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def test_steps_by_the_courant_number_are_those_of_one_gpu():
     """They are looked at before they are made, and shortened: the wind speeds up from rest."""
     from eagre.backend.simulated import SimulatedDevice
 
-    known = {"time_step": None, "courant": 0.01}
+    known = {"time_step": None, "courant_number": 0.01}
     ours, theirs = (flow(device, 0.0, **known) for device in ([SimulatedDevice()] * 2, SimulatedDevice()))
     for model in (ours, theirs):
         model.advance(1e9, max_steps=3)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre import Smagorinsky, Surface
 from eagre.cases.air import decaying_turbulence
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.legs import Book, Legs
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
-from eagre.stepping.averages import Averages
+from eagre.stepping.averages import TimeStatistics
 
 pytestmark = pytest.mark.simulator
 
@@ -54,19 +53,21 @@ def one_by_one(monkeypatch):
 
 
 def by_courant():
-    return model(time_step=None, courant=0.3)
+    return model(time_step=None, courant_number=0.3)
 
 
 def driven(**options):
     """Stratified air over ground that cools, with a closure: the host has something new for every step."""
     from eagre.backend.simulated import SimulatedDevice
 
-    grid = Grid.of_points(3, 2, 100.0, 100.0, periodic=(True, True))
+    grid = Grid.from_points(3, 2, 100.0, 100.0, periodic=(True, True))
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))
     return AnelasticFlow(
-        grid, 3, height=100.0, device=SimulatedDevice(), atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
+        grid, 3, top_height=100.0, device=SimulatedDevice(),
+        atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
         theta_perturbation=np.random.default_rng(2).standard_normal((3, 2, 3)), precision="double", tolerance=1e-9,
-        **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01, **(options or {"courant": 0.3})},
+        **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01},
+        **(options or {"courant_number": 0.3}),
     )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def turning():
 
 def averaging():
     """Legs end where a state counts."""
-    return model(averages=Averages(["u", "wind_speed"], ["w"], every=3))
+    return model(time_statistics=TimeStatistics(["u", "wind_speed"], ["w"], every=3))
 
 
 @pytest.mark.parametrize("case", [model, by_courant, driven, turning, averaging])
@@ -120,9 +121,9 @@ def test_steps_of_a_wind_that_grows_are_shortened_as_one_by_one(monkeypatch):
 
 def test_every_step_counts_in_extremes():
     """As it does on a CPU, which makes no legs."""
-    asked = Averages(["u"], maximum=["wind_speed"], every=2)
-    ours, theirs = model(averages=asked), decaying_turbulence(
-        4, device="cpu", time_step=0.1, precision="double", tolerance=1e-9, averages=asked
+    asked = TimeStatistics(["u"], maximum=["wind_speed"], every=2)
+    ours, theirs = model(time_statistics=asked), decaying_turbulence(
+        4, device="cpu", time_step=0.1, precision="double", tolerance=1e-9, time_statistics=asked
     )  # fmt: skip
     for one in (ours, theirs):
         one.advance(1e9, max_steps=3)

@@ -18,11 +18,11 @@ from kernels.recording import RecordingDevice, doubles_of, name_of
 
 def engine_of(device, precision, hill) -> Any:
     """As much of an engine as measures, on a device that runs nothing."""
-    grid = eagre.Grid.of_points(8, 6, 800.0, 600.0, periodic=(True, True))
+    grid = eagre.Grid.from_points(8, 6, 800.0, 600.0, periodic=(True, True))
     ground = 50.0 * np.exp(-(((grid.x - 400.0) / 100.0) ** 2)) * np.ones((6, 1)) if hill else None
     model = eagre.AnelasticFlow(
-        grid, 5, height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), scalars={"dye": 0.0}, ground=ground,
-        device="cpu", precision=precision,
+        grid, 5, top_height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), scalars={"dye": 0.0},
+        terrain_height=ground, device="cpu", precision=precision,
     )  # fmt: skip
     own = model.engine
     present = {name: device.array(array) for name, array in own.steps.fields.present.items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from barotropic_runs import model_on
-from eagre import Averages, ShallowWater, ShallowWaterADI
+from eagre import ShallowWater, ShallowWaterADI, TimeStatistics
 from eagre.backend.cells import cell, serial_entry
 from eagre.backend.select import select
 from eagre.kernels.averages import LAST, NUMBERS, Planes, Quantities, averaged, weigh
@@ -60,31 +60,31 @@ def test_a_million_steps_in_single_precision():
     assert numbers[LAST] == times[-1]
 
 
-WATER = Averages(
+WATER = TimeStatistics(
     ["surface_elevation", "velocity", "discharge"], ["speed"], [("depth", "velocity_x")], maximum=["speed"]
 )
-GYRE = Averages(["streamfunction", "relative_vorticity", "speed"], ["velocity"], minimum=["relative_vorticity"])
-WAVES = Averages(["surface_elevation", "velocity_x", "velocity_z"], maximum=["surface_elevation"])
+GYRE = TimeStatistics(["streamfunction", "relative_vorticity", "speed"], ["velocity"], minimum=["relative_vorticity"])
+WAVES = TimeStatistics(["surface_elevation", "velocity_x", "velocity_z"], maximum=["surface_elevation"])
 
 
 def explicit(device, precision):
-    options = {**options_of(6, 4, seed=2), "fixed_time_step": None, "precision": precision}
-    return ShallowWater(device=device, averages=WATER, **options)
+    options = {**options_of(6, 4, seed=2), "time_step": None, "precision": precision}
+    return ShallowWater(device=device, time_statistics=WATER, **options)
 
 
 def implicit(device, precision):
     options = options_of(6, 4, seed=2)
-    for name in ("fixed_time_step", "desingularisation_depth"):
+    for name in ("time_step", "desingularisation_depth"):
         del options[name]
-    return ShallowWaterADI(time_step=0.05, device=device, precision=precision, averages=WATER, **options)
+    return ShallowWaterADI(time_step=0.05, device=device, precision=precision, time_statistics=WATER, **options)
 
 
 def gyre(device, precision):
-    return model_on(device, 9, 9, time_step=0.02, precision=precision, averages=GYRE)
+    return model_on(device, 9, 9, time_step=0.02, precision=precision, time_statistics=GYRE)
 
 
 def waves(device, precision):
-    return tiny(device, "double", averages=WAVES)
+    return tiny(device, "double", time_statistics=WAVES)
 
 
 @pytest.mark.simulator

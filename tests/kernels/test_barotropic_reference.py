@@ -50,16 +50,14 @@ def test_in_the_simulator(name):
 def test_what_runs_is_said():
     """In the attributes of files and before the run, where it is not the fast kernels alone."""
     told = {
-        kernels: (model.settings()["kernels"], [line for line in model.remarks if line.startswith("kernels")])
+        kernels: (model.settings()["kernels"], [line for line in model.notes if line.startswith("kernels")])
         for kernels in ("fast", "reference")
         for model in [model_on("cpu", 17, 14, kernels=kernels)]
     }
     assert told["fast"] == ("fast", []) and told["reference"][0] == "reference"
     assert "reference (unoptimised)" in told["reference"][1][0] and 'kernels = "reference"' in told["reference"][1][0]
     kept = model_on("cpu", 17, 14, **CASES["compensated"])
-    assert (
-        kept.settings()["kernels"] == "fast; update: reference" and "compensated_summation = true" in kept.remarks[-1]
-    )
+    assert kept.settings()["kernels"] == "fast; update: reference" and "compensated_summation = true" in kept.notes[-1]
     with pytest.raises(InputError, match='kernels = "fast"'):
         model_on("cpu", 17, 14, kernels="fastest")
     with pytest.raises(InputError, match="kernels"):

@@ -32,7 +32,10 @@ SERIES = eagre.Series(TIMES, np.array([0.0, 0.1]))
 OPEN = {
     "manning": np.full((30, 40), 0.02),
     "boundaries": eagre.Boundaries(
-        eagre.Stage(SERIES), eagre.Absorbing(SERIES), eagre.Discharge(1.0), [eagre.Part(0.0, 5.0, eagre.Outflow())]
+        eagre.Stage(SERIES),
+        eagre.Absorbing(SERIES),
+        eagre.Discharge(1.0),
+        [eagre.BoundarySegment(0.0, 5.0, eagre.Outflow())],
     ),
     "sources": [
         eagre.Rain(eagre.Series(TIMES, np.array([0.0, 1e-3]))),

@@ -31,14 +31,14 @@ def test_simulated_lines_equal_the_cpu(kernel, precision, scheme, monkeypatch):
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
     found = []
     for device in (SimulatedDevice(), "cpu"):
-        options = {**options_of(6, 4, seed=2), "device": device, "precision": precision, "lines": LINES}
+        options = {**options_of(6, 4, seed=2), "device": device, "precision": precision, "cross_sections": LINES}
         if kernel == "implicit":
-            del options["fixed_time_step"], options["desingularisation_depth"]
+            del options["time_step"], options["desingularisation_depth"]
             model = ShallowWaterADI(time_step=0.05, **options)
         else:
-            model = ShallowWater(**{**options, "fixed_time_step": None, "scheme": scheme})
+            model = ShallowWater(**{**options, "time_step": None, "scheme": scheme})
             assert model.settings()["kernels"] == "fast"
         model.advance(0.1)
-        found.append(list(model.lines.volumes().values()))
+        found.append(list(model.cross_sections.volumes().values()))
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol={"single": 1e-5, "double": 1e-13}[precision])
     assert abs(np.array(found[1])).min() > 1e-3

@@ -20,7 +20,7 @@ MAPS = Maps(
 
 def gathered(device, precision, until, **more):
     """Maps after some steps of which some are refused."""
-    options = {**options_of(6, 4, seed=2), "fixed_time_step": None, "maps": MAPS, "precision": precision, **more}
+    options = {**options_of(6, 4, seed=2), "time_step": None, "maps": MAPS, "precision": precision, **more}
     model = ShallowWater(device=device, **options)
     model.advance(until / 2)
     model.restore(model.state())
@@ -58,7 +58,7 @@ def test_simulated_maps_of_the_implicit_model_equal_the_cpu(precision):
     found = []
     for device in (SimulatedDevice(), "cpu"):
         options = options_of(6, 4, seed=2)
-        for name in ("fixed_time_step", "desingularisation_depth"):
+        for name in ("time_step", "desingularisation_depth"):
             del options[name]
         model = ShallowWaterADI(time_step=0.05, device=device, precision=precision, maps=MAPS, **options)
         model.advance(0.1)

@@ -1,7 +1,7 @@
 """Parameters of layouts that are declared bit-neutral change no bit: kernels in the simulator with two tables.
 
 Rows of a march are not declared so: a card's compiler fuses products and sums otherwise where a march begins
-(docs/decisions/0059). Formulas are the same, and the simulator fuses nothing: there they change no bit either.
+(decision 0059). Formulas are the same, and the simulator fuses nothing: there they change no bit either.
 """
 
 from __future__ import annotations

@@ -172,9 +172,9 @@ def test_bytes_an_unknown_of_a_run(precision, most):
     """Everything that NumPy holds at once, with the copy of the last good state; 17 layers."""
 
     def stepped(points):
-        grid = Grid.of_points(points, points, 2.0, 2.0)
+        grid = Grid.from_points(points, points, 2.0, 2.0)
         eta = np.broadcast_to(0.01 * np.cos(np.pi * grid.x), grid.shape)
-        model = PotentialWaves(grid, 0.5, surface_elevation=eta, layers=17, device="cpu", precision=precision)
+        model = PotentialWaves(grid, 0.5, surface_elevation=eta, vertical_points=17, device="cpu", precision=precision)
         model.advance(1e9, max_steps=2)
 
     stepped(17)  # compiled programs are not counted

@@ -87,7 +87,7 @@ def test_parallel_entries_flush(entry):
 def test_the_implicit_benchmark_makes_no_subnormal_numbers(scheme):
     """Far from its hump the pool's surface fades along every line: 1.8 % of 1024 x 1024 cells after 10 steps."""
     model = pool((16, 1500), "cpu", "single", scheme)
-    model.unchecked_steps(10)()
+    model.steps_without_checks(10)()
     state = model.state()
     fluxes = [state[name] for name in ("z", "p", "q_before", "q_after")]
     assert min(np.abs(values[values != 0.0]).min() for values in fluxes[:2]) < 1e-30  # it does fade so far
@@ -99,6 +99,6 @@ def test_the_other_benchmarks_make_no_subnormal_numbers(kind):
     subject = subject_of(kind)
     for variant in subject.variants:
         model = subject.model(128, select("cpu"), "single", variant)
-        model.unchecked_steps(20)()
+        model.steps_without_checks(20)()
         fields = [model.field(name) for name in model.variables]
         assert sum(map(subnormal, fields)) == 0

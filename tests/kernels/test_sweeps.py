@@ -58,7 +58,7 @@ def test_the_march_of_a_cpu_equals_the_plain_cell(scheme, wet_dry, precision, si
 
 def after_two(device, nx=9, **options):
     """The model after two accepted steps; of its own length after a refused one unless that is fixed."""
-    model = ShallowWater(device=device, **{**options_of(nx, 5, seed=1), "fixed_time_step": None, **options})
+    model = ShallowWater(device=device, **{**options_of(nx, 5, seed=1), "time_step": None, **options})
     model.advance(9.0, max_steps=2)
     return model
 
@@ -78,7 +78,7 @@ def test_stages_in_two_parts_are_those_of_rk2(kernels):
 def test_simulated_stages_in_two_parts_are_those_of_rk2():
     from eagre.backend.simulated import SimulatedDevice
 
-    options = {"nx": 7, "boundaries": BOUNDARIES["open"], "precision": "double", "fixed_time_step": 0.01}
+    options = {"nx": 7, "boundaries": BOUNDARIES["open"], "precision": "double", "time_step": 0.01}
     simulated = after_two(SimulatedDevice(), scheme="srk2", **options)
     whole = after_two(PlainDevice(), scheme="rk2", kernels="reference", **options)
     assert simulated.settings()["kernels"] == "fast"

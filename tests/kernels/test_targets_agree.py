@@ -107,7 +107,7 @@ def test_simulated_list_of_tiles_changes_no_bit(kernel):
     depth[3, 27] = 1.0
     maps = Maps(arrival_depths=[0.001], duration_depths=[0.0])  # what is gathered in the march
     options = {"depth": depth, "precision": "single", "device": SimulatedDevice(), "maps": maps}
-    listed, full = (ShallowWater(Grid(34, 10, 1.0, 1.0), 0.0, early_exit=way, **options) for way in ("on", "off"))
+    listed, full = (ShallowWater(Grid(34, 10, 1.0, 1.0), 0.0, active_tiles=way, **options) for way in ("on", "off"))
     shares = []
     for step in range(3):
         for model in (listed, full):
@@ -128,7 +128,7 @@ def test_simulated_time_step_control_equals_the_cpu(kernel):
 
     results = []
     for device in (SimulatedDevice(), "cpu"):
-        options = {**options_of(6, 3, seed=2), "fixed_time_step": None}
+        options = {**options_of(6, 3, seed=2), "time_step": None}
         model = ShallowWater(device=device, precision="double", **options)
         model.advance(0.1)
         results.append((model.steps, model.statistics()["dt_min"], model.diagnostics()["volume"]))
@@ -141,7 +141,7 @@ def test_simulated_time_step_control_equals_the_cpu(kernel):
 def test_simulated_tiles_restart_with_the_same_bits():
     from eagre.backend.simulated import SimulatedDevice
 
-    options = {**options_of(6, 4, seed=2), "fixed_time_step": None, "precision": "double"}
+    options = {**options_of(6, 4, seed=2), "time_step": None, "precision": "double"}
     unbroken, restarted = (ShallowWater(device=SimulatedDevice(), **options) for _ in range(2))
     unbroken.advance(0.1)
     kept = unbroken.state()

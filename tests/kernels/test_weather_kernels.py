@@ -44,11 +44,11 @@ def made(kernel, device, precision, until=0.1, sources=None, **more):
     grid = options["grid"]
     options["sources"] = weather(grid, 2.0 * grid.dx) if sources is None else sources(grid)
     if kernel == "implicit":
-        for name in ("fixed_time_step", "desingularisation_depth"):
+        for name in ("time_step", "desingularisation_depth"):
             del options[name]
         model = ShallowWaterADI(time_step=0.025, **options)
     else:
-        model = ShallowWater(**{**options, "fixed_time_step": None})
+        model = ShallowWater(**{**options, "time_step": None})
     model.advance(until)
     return model
 

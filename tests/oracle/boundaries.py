@@ -170,7 +170,7 @@ def balanced(inner, wanted, c):
 
 
 def discharge(rate, bed, away, first, second, of_discharges):
-    """Ghosts from which the march finds the flux `rate`; see docs/decisions/0006-discharge-boundary.md."""
+    """Ghosts from which the march finds the flux `rate`; see docs/development/decisions/0006-discharge-boundary.md."""
     slope = (bed - first.bed) / away
     shore = not of_discharges and slope < -2 * first.depth
     if shore:  # over a bed of its own, as deep at the face as 2 h, under a level surface

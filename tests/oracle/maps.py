@@ -43,7 +43,7 @@ def maps_of(times, fields, wet_depth, arrivals=(), rises=(), durations=()):
     for one in arrivals:
         found[f"arrival_time_{1000 * one:g}mm"] = first_time(times, wet & (depth > one))
     for one in rises:
-        found[f"rise_time_{1000 * one:g}mm"] = first_time(times, wet & (surface - surface[0] > one))
+        found[f"arrival_time_rise_{1000 * one:g}mm"] = first_time(times, wet & (surface - surface[0] > one))
     for one in durations:
         spans = np.diff(times)[:, None, None]  # a state counts from its step on until the next
         lasted = (spans * (depth[:-1] > one)).sum(axis=0)

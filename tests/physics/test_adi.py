@@ -43,8 +43,8 @@ def test_lake_at_rest_with_shores_and_island(precision):
     rng = np.random.default_rng(7)
     land = rng.random(grid.shape) < 0.1
     model = eagre.ShallowWaterADI(
-        grid, rng.uniform(-3.0, 2.0, grid.shape_of("corner")), 10.0, surface_elevation=0.0, manning=0.03, land=land,
-        device="cpu", precision=precision,
+        grid, rng.uniform(-3.0, 2.0, grid.shape_of("corner")), 10.0, surface_elevation=0.0, manning=0.03,
+        land_mask=land, device="cpu", precision=precision,
     )  # fmt: skip
     before = model.field("surface_elevation")
     model.advance(5000.0)
@@ -64,7 +64,7 @@ def test_the_bed_of_land_is_of_no_consequence():
     for height in (-5.0, 3.0, 900.0):
         bed = np.where(inner, height, -5.0 - 0.001 * grid.mesh("corner")[0])
         model = eagre.ShallowWaterADI(
-            grid, bed, 20.0, surface_elevation=0.3 * np.cos(x / 500.0), land=land, manning=0.03, device="cpu",
+            grid, bed, 20.0, surface_elevation=0.3 * np.cos(x / 500.0), land_mask=land, manning=0.03, device="cpu",
             precision="double",
         )  # fmt: skip
         model.advance(600.0)
@@ -214,7 +214,7 @@ def test_island_turns_the_flow_aside():
     x, y = grid.mesh()
     land = np.hypot(x - 2000.0, y - 1050.0) < 300.0
     model = eagre.ShallowWaterADI(
-        grid, -5.0, 20.0, surface_elevation=0.0, land=land, manning=0.03, device="cpu", precision="double",
+        grid, -5.0, 20.0, surface_elevation=0.0, land_mask=land, manning=0.03, device="cpu", precision="double",
         boundaries=eagre.Boundaries(west=eagre.Stage(0.1), east=eagre.Absorbing()),
     )  # fmt: skip
     model.advance(4000.0)
@@ -265,7 +265,7 @@ def test_blow_up_is_named_and_the_last_good_state_kept():
     model._stepper.keeper.forget()
     with pytest.raises(eagre.BlowUpError, match="try:     a shorter time_step") as error:
         model.advance(200.0)
-    assert "cfl" not in str(error.value)
+    assert "courant_number" not in str(error.value)
     assert model.time == 20.0
 
 
@@ -283,7 +283,7 @@ def test_refusals():
     with pytest.raises(eagre.InputError, match="drying"):
         make(grid, 1.0, 1.0, surface_elevation=0.0, drying="off", device="cpu")
     with pytest.raises(eagre.InputError, match="land of shape"):
-        make(grid, -1.0, 1.0, land=np.zeros((3, 3), bool), device="cpu")
+        make(grid, -1.0, 1.0, land_mask=np.zeros((3, 3), bool), device="cpu")
     with pytest.raises(eagre.InputError, match="Strickler coefficient"):
         make(grid, -1.0, 1.0, manning=32.0, device="cpu")
     for step in (0.0, -1.0, None, float("nan")):

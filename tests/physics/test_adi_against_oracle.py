@@ -11,10 +11,10 @@ from eagre import (
     Absorbing,
     AtmosphericPressure,
     Boundaries,
+    BoundarySegment,
     Coriolis,
     Discharge,
     Grid,
-    Part,
     Rain,
     Series,
     ShallowWaterADI,
@@ -67,7 +67,7 @@ def boundaries_of(case):
     parts = {name: [] for name in ("west", "east", "south", "north")}
     for one in case.sides:
         size = case.dy if one.name in ("west", "east") else case.dx
-        parts[one.name].append(Part(one.first * size, one.last * size, kinds[one.kind](one)))
+        parts[one.name].append(BoundarySegment(one.first * size, one.last * size, kinds[one.kind](one)))
     return Boundaries(**{name: found for name, found in parts.items() if found})
 
 
@@ -82,7 +82,7 @@ def model_of(case, precision="double", device="cpu", **more):
         sources += (AtmosphericPressure(case.pressure, given(case.pressure_factor)),)
     options = {
         "surface_elevation": case.surface, "velocity_x": case.velocity[0], "velocity_y": case.velocity[1],
-        "viscosity": case.viscosity, "land": case.land, "boundaries": boundaries_of(case), "sources": sources,
+        "viscosity": case.viscosity, "land_mask": case.land, "boundaries": boundaries_of(case), "sources": sources,
         "dissipation": "froude" if case.dissipation else "none", "drying": "on" if case.drying else "off",
         "manning": case.manning, "chezy": case.chezy, "device": device, "precision": precision,
     } | more  # fmt: skip

@@ -38,7 +38,7 @@ def test_as_one_device(precision, devices):
         for name, value in found.items():
             assert value == pytest.approx(expected[name], rel=1e-5 if precision == "single" else 1e-11, abs=1e-7), name
     assert len(theirs.inflow) == 6 and all(theirs.inflow.values())
-    through, expected = ours.lines.volumes(), theirs.lines.volumes()
+    through, expected = ours.cross_sections.volumes(), theirs.cross_sections.volumes()
     assert all(expected.values())
     assert through == pytest.approx(expected, rel=1e-5 if precision == "single" else 1e-11)
 
@@ -148,7 +148,7 @@ def test_a_run_goes_on_with_another_number_of_devices(tmp_path):
     for other in (three, bay("cpu")):
         other.restore(read_restart(file, other))
         assert other.time == 70.0
-        for name in (*FIELDS, "book", "lines"):
+        for name in (*FIELDS, "book", "cross_sections"):
             np.testing.assert_array_equal(other.state()[name], two.state()[name], err_msg=name)
         other.advance(150.0)
         assert largest_difference(other, one) <= TOLERANCE["double"]
@@ -159,19 +159,21 @@ def test_a_restart_with_other_sides_as_one_device():
 
     Other lines begin anew as well.
     """
-    first = pool("cpu", boundaries=Boundaries(west=Discharge(2.0)), lines={"line": [(0.0, 700.0), (1900.0, 700.0)]})
+    first = pool(
+        "cpu", boundaries=Boundaries(west=Discharge(2.0)), cross_sections={"line": [(0.0, 700.0), (1900.0, 700.0)]}
+    )
     first.advance(30.0)
     south, seam = Boundaries(south=Discharge(2.0)), {"line": [(0.0, 7000.0), (1900.0, 7000.0)]}
-    ours, theirs = (pool(device, boundaries=south, lines=seam) for device in (TWO, "cpu"))
+    ours, theirs = (pool(device, boundaries=south, cross_sections=seam) for device in (TWO, "cpu"))
     for model in (ours, theirs):
         model.restore(first.state())
-        assert model.lines.volumes() == {"line": 0.0}
+        assert model.cross_sections.volumes() == {"line": 0.0}
         model.advance(60.0)
         assert abs(model.diagnostics()["volume_error"]) < 1e-13
     assert largest_difference(ours, theirs) <= TOLERANCE["double"]
     assert ours.inflow == {"south": pytest.approx(2.0 * (30.0 - 3.0), rel=1e-12)}
-    assert ours.lines.volumes() == pytest.approx(theirs.lines.volumes(), rel=1e-10)
-    assert abs(ours.lines.volumes()["line"]) > 1.0
+    assert ours.cross_sections.volumes() == pytest.approx(theirs.cross_sections.volumes(), rel=1e-10)
+    assert abs(ours.cross_sections.volumes()["line"]) > 1.0
 
 
 def test_everything_a_model_gives():

@@ -87,9 +87,9 @@ def test_a_tide_past_an_island_leaves_no_stripes():
     times = np.linspace(0.0, 28800.0, 481)
     wave = eagre.Series(times, 0.35 * np.sin(2.0 * np.pi * times / 14400.0))
     model = eagre.ShallowWaterADI(
-        grid, -10.0, 60.0, surface_elevation=0.0, manning=0.025, land=away < 800.0, device="cpu", precision="double",
+        grid, -10.0, 60.0, surface_elevation=0.0, manning=0.025, land_mask=away < 800.0, device="cpu",
         boundaries=eagre.Boundaries(west=eagre.Absorbing(level=0.0, incoming=wave), east=eagre.Absorbing(level=0.0)),
-        averages=eagre.Averages(mean=["velocity"], start=14400.0),
+        precision="double", time_statistics=eagre.TimeStatistics(mean=["velocity"], start=14400.0),
     )  # fmt: skip
     model.advance(28800.0)
     assert model.maps is not None
@@ -113,8 +113,8 @@ def test_an_irrotational_tide_leaves_no_current_beside_a_staircase_coast(coast, 
     low, high = ("west", "east") if along == "x" else ("south", "north")
     sides = {low: eagre.Absorbing(level=0.0, incoming=wave), high: eagre.Absorbing(level=0.0)}
     model = eagre.ShallowWaterADI(
-        grid, -10.0, 10.0, surface_elevation=0.0, land=land, device="cpu", precision="double",
-        boundaries=eagre.Boundaries(**sides), averages=eagre.Averages(mean=["velocity"], start=7200.0),
+        grid, -10.0, 10.0, surface_elevation=0.0, land_mask=land, device="cpu", precision="double",
+        boundaries=eagre.Boundaries(**sides), time_statistics=eagre.TimeStatistics(mean=["velocity"], start=7200.0),
     )  # fmt: skip
     model.advance(14400.0)
     assert model.maps is not None
@@ -129,7 +129,8 @@ def test_a_stage_through_part_of_a_side_feeds_no_lasting_jet():
     level = eagre.Series(np.array([0.0, 600.0, 7200.0]), np.array([0.0, 0.5, 0.5]))
     model = eagre.ShallowWaterADI(
         eagre.Grid(40, 40, 50.0, 50.0), -4.0, 5.0, surface_elevation=0.0, manning=0.025, device="cpu",
-        precision="double", boundaries=eagre.Boundaries(west=[eagre.Part(850.0, 1100.0, eagre.Stage(level))]),
+        precision="double",
+        boundaries=eagre.Boundaries(west=[eagre.BoundarySegment(850.0, 1100.0, eagre.Stage(level))]),
     )  # fmt: skip
     model.advance(1800.0)
     assert np.hypot(model.field("velocity_x"), model.field("velocity_y")).max() < 1.6

@@ -18,12 +18,12 @@ def members():
     fields = {
         "surface_elevation": 0.3 * rng.standard_normal((3, *GRID.shape)),
         "manning": rng.uniform(0.02, 0.05, (3, *GRID.shape)),
-        "land": rng.random((3, *GRID.shape)) < 0.05,
+        "land_mask": rng.random((3, *GRID.shape)) < 0.05,
         "velocity_x": 0.1 * rng.standard_normal((3, *GRID.shape)),
     }
     sides = [
         eagre.Boundaries(west=eagre.Stage(0.3), east=eagre.Absorbing()),
-        eagre.Boundaries(west=[eagre.Part(500.0, 920.0, eagre.Discharge(RIVER))]),
+        eagre.Boundaries(west=[eagre.BoundarySegment(500.0, 920.0, eagre.Discharge(RIVER))]),
         eagre.Boundaries(),
     ]
     return bed, fields, sides

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.kernels.water_sums import rounding_facts, water_balance
+from eagre.kernels.water_sums import rounding_rows, water_balance
 from eagre.models.shallow_water_adi.inputs import level_of
 
 HIGH = 1024.0  # m; added to multiples of 2^-10 it is exact
@@ -25,16 +25,16 @@ def estuary(ground, device="cpu", precision="single"):
     times = [0.0, 600.0, 1200.0, 3000.0]
     lines = {"across": [(1500.0, 0.0), (1500.0, 6400.0)]} if device == "cpu" else None
     return eagre.ShallowWaterADI(
-        grid, bed, 5.0, surface_elevation=ground, manning=0.03, land=land, device=device, precision=precision,
-        sources=[eagre.Rain(2.0**-16)], lines=lines,
+        grid, bed, 5.0, surface_elevation=ground, manning=0.03, land_mask=land, device=device, precision=precision,
+        sources=[eagre.Rain(2.0**-16)], cross_sections=lines,
         boundaries=eagre.Boundaries(
             west=eagre.Stage(eagre.Series(times, ground + np.array([0.0, 0.5, 0.75, -0.5]))),
             east=eagre.Absorbing(level=ground, incoming=eagre.Series(times, [0.0, 0.25, 0.0, 0.0])),
             south=eagre.Discharge(64.0), north=eagre.Wall(),
         ),
         maps=eagre.Maps(variables=NAMES, arrival_rises=[0.1]),
-        averages=eagre.Averages(mean=["surface_elevation", "depth"], variance=["surface_elevation"],
-                                minimum=["surface_elevation"]),
+        time_statistics=eagre.TimeStatistics(mean=["surface_elevation", "depth"], variance=["surface_elevation"],
+                                             minimum=["surface_elevation"]),
     )  # fmt: skip
 
 
@@ -101,11 +101,12 @@ def hill(precision, rain):
 def test_rain_that_rounding_loses_is_told_before_and_after():
     """1 mm/h on a hill 200 m high: 7e-7 m in half a step, of elevations in steps of 1.5e-5 m."""
     lost, kept = hill("single", 1e-3 / 3600), hill("double", 1e-3 / 3600)
-    assert "1.5e-05 m" in lost.remarks[0] and "6.9e-07" in lost.remarks[0]
-    rows = dict(lost.facts)
+    assert "1.5e-05 m" in lost.notes[0] and "6.9e-07" in lost.notes[0]
+    rows = dict(lost.summary_rows)
     assert abs(lost.diagnostics()["volume_error"]) > 0.5 and 'precision = "double"' in rows["rounding"]
-    assert not kept.remarks and "rounding" not in dict(kept.facts) and abs(kept.diagnostics()["volume_error"]) < 1e-8
-    assert not hill("single", 1e-3).remarks
+    assert not kept.notes and "rounding" not in dict(kept.summary_rows)
+    assert abs(kept.diagnostics()["volume_error"]) < 1e-8
+    assert not hill("single", 1e-3).notes
 
 
 def test_water_that_came_and_is_gone_is_an_error():
@@ -114,9 +115,9 @@ def test_water_that_came_and_is_gone_is_an_error():
     assert water_balance(1.0, 8.0, -7.0, 0.0)["volume_error"] == 0.0
     assert np.isnan(water_balance(0.0, 0.0, 0.0, 0.0)["volume_error"])
     found = {"volume_error": 0.5, "volume_change": 12.0, "volume_inflow": 2.0, "volume_rain": 4.0}
-    assert "6 m3 (0.5 of the water) were won by rounding" in rounding_facts(found)[0][1]
-    assert "lost to" in rounding_facts(found | {"volume_error": -0.5})[0][1]
-    assert not rounding_facts(found | {"volume_error": 9e-4}) and not rounding_facts(found | {"volume_error": np.nan})
+    assert "6 m3 (0.5 of the water) were won by rounding" in rounding_rows(found)[0][1]
+    assert "lost to" in rounding_rows(found | {"volume_error": -0.5})[0][1]
+    assert not rounding_rows(found | {"volume_error": 9e-4}) and not rounding_rows(found | {"volume_error": np.nan})
 
 
 def test_restarts_go_on_over_any_level():

@@ -75,12 +75,12 @@ def test_a_discharge_takes_no_more_than_there_is(side, slope, time_step):
         assert ours.diagnostics()["min_depth"] > -1e-12
     taken, told = -ours.inflow[side], f"of -1.8e+04 m3 asked, as no more was there, through {side}"
     assert taken == pytest.approx(before - ours.diagnostics()["volume"], rel=1e-12)
-    assert 0.8 * before < taken < before and any(told in text for _, text in ours.facts)
+    assert 0.8 * before < taken < before and any(told in text for _, text in ours.summary_rows)
     if slope == 0.0:
         theirs = eagre.ShallowWater(grid, bed, **given)
         theirs.advance(600.0)
         assert taken == pytest.approx(-theirs.inflow[side], rel=0.02)
-        assert any(told in text for _, text in theirs.facts)
+        assert any(told in text for _, text in theirs.summary_rows)
 
 
 def test_a_discharge_takes_nothing_from_dry_ground_and_all_of_deep_water():

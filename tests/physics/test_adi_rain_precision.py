@@ -49,12 +49,12 @@ def test_the_choice_of_double_precision_is_reported():
     model = hillside(0.5)
     assert model.precision == "double" and model.settings()["precision"] == "double"
     assert "double precision was chosen" in model.settings()["precision_note"]
-    assert any("double precision was chosen" in remark for remark in model.remarks)
+    assert any("double precision was chosen" in note for note in model.notes)
 
 
 def test_a_given_precision_is_kept():
     model = hillside(0.5, precision="single")
-    assert model.precision == "single" and any("lost or won" in remark for remark in model.remarks)
+    assert model.precision == "single" and any("lost or won" in note for note in model.notes)
     assert "precision_note" not in model.settings()
     assert hillside(0.0).precision == "single"
 

@@ -55,10 +55,10 @@ def test_the_summary_tells_of_cells_that_lost_more_than_they_held():
     depth = min(lowest)
     time, cell = lowest[depth]
     told = f"down to {depth:.2g} m, at t = {time:.6g} s in cell (j, i) = {cell}: more left it than it held"
-    assert depth < -0.1 and told in dict(model.facts)["depth"]
+    assert depth < -0.1 and told in dict(model.summary_rows)["depth"]
     still = dam_break(0, 2.0, 0.2, 0.03)
     still.advance(10.0)
-    assert "depth" not in dict(still.facts)
+    assert "depth" not in dict(still.summary_rows)
 
 
 @pytest.mark.parametrize(("seed", "relief", "courant"), [(0, 2.0, 8.0), (4, 24.0, 2.0), (15, 24.0, 2.0)])

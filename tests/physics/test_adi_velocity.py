@@ -27,7 +27,7 @@ def dam_break(along, step, **options):
 @pytest.mark.parametrize("step", [0.1, 0.02])
 def test_no_water_at_a_dry_front_is_faster_than_ritters_front(along, step):
     """Speeds of maps, averages, fields and samples are at most 2 sqrt(g h0), and so is the hazard they give."""
-    model = dam_break(along, step, averages=eagre.Averages(("speed",), maximum=("velocity",)))
+    model = dam_break(along, step, time_statistics=eagre.TimeStatistics(("speed",), maximum=("velocity",)))
     points = [(1, i) if along == "x" else (i, 1) for i in range(100)]
     seen = []
     for _ in range(5):
@@ -76,7 +76,7 @@ def test_every_output_has_the_same_velocity(drying):
     model = eagre.ShallowWaterADI(
         grid, 0.0, 0.05, depth=depth, velocity_x=rng.standard_normal(grid.shape), drying=drying, device="cpu",
         velocity_y=rng.standard_normal(grid.shape), maps=eagre.Maps(("max_speed",)),
-        averages=eagre.Averages(maximum=("velocity",)), precision="double",
+        time_statistics=eagre.TimeStatistics(maximum=("velocity",)), precision="double",
     )  # fmt: skip
     speed, maps = model.field("speed"), model.maps.sample()
     points = [(j, i) for j in range(9) for i in range(12)]
@@ -125,7 +125,7 @@ def test_every_output_limits_the_velocity_at_a_dry_front(device):
     model = eagre.ShallowWaterADI(
         grid, 0.0, 0.1, depth=np.where((x < 30.0) & (y < 20.0), DEEP, 0.0), manning=0.03, device=device,
         maps=eagre.Maps(("max_speed", "max_hazard_rating")), precision="double", dry_depth=1e-3,
-        averages=eagre.Averages(("speed",), maximum=("velocity",)),
+        time_statistics=eagre.TimeStatistics(("speed",), maximum=("velocity",)),
     )  # fmt: skip
     points, names = [(j, i) for j in range(5) for i in range(6)], ["velocity_x", "velocity_y", "speed"]
     recorded = []
@@ -133,7 +133,9 @@ def test_every_output_limits_the_velocity_at_a_dry_front(device):
     def instants(after, until, most):
         return [time for time in (0.2, 0.4) if after < time <= until]
 
-    model.record(Recording(names, points, instants, lambda times, batch: recorded.extend(batch()["speed"].copy())))
+    model.start_sampling(
+        Recording(names, points, instants, lambda times, batch: recorded.extend(batch()["speed"].copy()))
+    )
     states, before = [], model.state()
     for _ in range(4):
         states.append(before)

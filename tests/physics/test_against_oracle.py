@@ -35,7 +35,7 @@ def test_model_equals_the_reference(rng, treatment, scheme, side, manning, devic
     model = eagre.ShallowWater(
         grid, bed, depth=depth, velocity_x=u, velocity_y=v, wet_dry=treatment, scheme=scheme, manning=manning,
         boundaries=eagre.Boundaries(*(SIDES[side]() for _ in range(4))), desingularisation_depth=0.01,
-        time_step="exact", device=device, precision="double",
+        time_step_control="exact", device=device, precision="double",
     )  # fmt: skip
     for steps in (1, 10):
         model.advance(1e9, max_steps=steps)

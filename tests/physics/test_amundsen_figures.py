@@ -7,14 +7,14 @@ import pytest
 from eagre.cases import amundsen2014
 from eagre.validation.measures import water_of
 
-OPTIONS = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step": "exact"}
+OPTIONS = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step_control": "exact"}
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("treatment", ["hydrostatic", "kurganov-petrova"])
 def test_sine_takes_154_steps(treatment, precision, device):
     case = amundsen2014.sine(rows=4)
-    model = case.model(device=device, precision=precision, wet_dry=treatment, time_step="exact")
+    model = case.model(device=device, precision=precision, wet_dry=treatment, time_step_control="exact")
     model.advance(case.end_time)
     assert model.steps == amundsen2014.SINE_STEPS and model.time == case.end_time
 

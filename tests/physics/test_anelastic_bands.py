@@ -22,16 +22,16 @@ TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
 
 def box(device, **options):
     """Noise in stratified air between walls or not, and a scalar."""
-    grid = Grid.of_points(10, 17, 900.0, 1600.0)
+    grid = Grid.from_points(10, 17, 900.0, 1600.0)
     noise = np.random.default_rng(5).standard_normal((4, 9, 17, 10))
     known = {
         "atmosphere": boussinesq(buoyancy_frequency=0.01),
         "theta_perturbation": 0.1 * noise[3],
         "scalars": {"dye": noise[0]},
     }
-    if options.get("sides", {}).get("z") == "periodic":
+    if options.get("boundaries", {}).get("z") == "periodic":
         known = {}
-    chosen = {"height": 800.0, "time_step": 2.0, "precision": "double", **known, **options}
+    chosen = {"top_height": 800.0, "time_step": 2.0, "precision": "double", **known, **options}
     return AnelasticFlow(grid, 9, velocity=tuple(noise[:3]), device=device, **chosen)
 
 
@@ -48,14 +48,16 @@ FLAT = [
     pytest.param(run("vortices"), {}, id="vortices", marks=SLOW),
     pytest.param(run("forced"), {}, id="forced"),
     pytest.param(run("closed-flat"), {}, id="closure and drag"),
-    pytest.param(run("closed-flat"), {"time_step": None, "courant": 0.3}, id="closure, courant", marks=SLOW),
-    pytest.param(box, {"time_step": None, "courant": 0.3, "theta_perturbation": WARM}, id="steps that are shortened"),
-    pytest.param(box, {"sides": {"x": "wall", "y": "wall"}}, id="walls"),
-    pytest.param(box, {"sides": {"x": "wall"}}, id="walls along x"),
-    pytest.param(box, {"sides": {"y": "wall"}}, id="walls along y"),
-    pytest.param(box, {"sides": {"y": "wall", "z": "periodic"}}, id="walls along y, a ring of heights"),
-    pytest.param(box, {"sides": {"x": "wall", "z": "periodic"}}, id="walls along x, a ring of heights"),
-    pytest.param(box, {"sides": {"x": "wall", "y": "wall", "z": "periodic"}}, id="walls but for heights"),
+    pytest.param(run("closed-flat"), {"time_step": None, "courant_number": 0.3}, id="closure, courant", marks=SLOW),
+    pytest.param(
+        box, {"time_step": None, "courant_number": 0.3, "theta_perturbation": WARM}, id="steps that are shortened"
+    ),
+    pytest.param(box, {"boundaries": {"x": "wall", "y": "wall"}}, id="walls"),
+    pytest.param(box, {"boundaries": {"x": "wall"}}, id="walls along x"),
+    pytest.param(box, {"boundaries": {"y": "wall"}}, id="walls along y"),
+    pytest.param(box, {"boundaries": {"y": "wall", "z": "periodic"}}, id="walls along y, a ring of heights"),
+    pytest.param(box, {"boundaries": {"x": "wall", "z": "periodic"}}, id="walls along x, a ring of heights"),
+    pytest.param(box, {"boundaries": {"x": "wall", "y": "wall", "z": "periodic"}}, id="walls but for heights"),
 ]
 NO_TURN = {"precision": "double", "coriolis": 0.0}  # as other tests have it compiled
 HILLS = [
@@ -63,7 +65,7 @@ HILLS = [
     pytest.param("hill", {"precision": "double"}, 1e-12, id="hill that turns", marks=SLOW),
     pytest.param("open", {}, 1e-5, id="open"),
     pytest.param("heated", {}, 1e-5, id="heated"),
-    pytest.param("closed-hill", {"time_step": None, "courant": 0.3, "precision": "double"}, 1e-12, id="closure",
+    pytest.param("closed-hill", {"time_step": None, "courant_number": 0.3, "precision": "double"}, 1e-12, id="closure",
                  marks=SLOW),
 ]  # fmt: skip
 
@@ -82,7 +84,7 @@ def test_the_bits_of_one_device(make, options):
     assert isinstance(ours.device, Group) and len(ours.engine.parts) > 1
     assert different_arrays(ours, theirs) == []
     assert ours.diagnostics() == theirs.diagnostics() and ours.statistics() == theirs.statistics()
-    assert ours.facts == theirs.facts and ours.time == theirs.time
+    assert ours.summary_rows == theirs.summary_rows and ours.time == theirs.time
     for name in theirs.variables:
         np.testing.assert_array_equal(ours.field(name), theirs.field(name), err_msg=name)
 
@@ -125,9 +127,9 @@ def test_averaged_profiles_to_rounding(make, options):
     on.profiles(every=2)
     on.restore(ours.state())
     near = 1e-10 if ours.precision == "double" else 1e-4
-    wanted = theirs.gathered.take(theirs.time)
+    wanted = theirs.profile_statistics.take(theirs.time)
     for found in (ours, on):
-        profiles = found.gathered.take(found.time)
+        profiles = found.profile_statistics.take(found.time)
         for name, values in wanted.items():
             size = np.nanmax(np.abs(values), initial=1e-30)
             np.testing.assert_allclose(profiles[name], values, rtol=0.0, atol=near * max(size, 1e-3), err_msg=name)
@@ -205,9 +207,9 @@ def test_what_is_refused():
     with pytest.raises(InputError, match="2 devices for 1 rows of points"):
         run("bubble")(TWO)
     with pytest.raises(InputError, match="3 devices for 3 points along x"):  # which have two modes
-        AnelasticFlow(Grid.of_points(3, 17, 3.0, 16.0, periodic=(True, True)), 9, height=8.0, device=THREE)
+        AnelasticFlow(Grid.from_points(3, 17, 3.0, 16.0, periodic=(True, True)), 9, top_height=8.0, device=THREE)
     with pytest.raises(InputError, match="2 devices for 1 points along x"):
-        AnelasticFlow(Grid.of_points(1, 17, 1.0, 16.0), 9, height=8.0, time_step=1.0, device=TWO)
+        AnelasticFlow(Grid.from_points(1, 17, 1.0, 16.0), 9, top_height=8.0, time_step=1.0, device=TWO)
 
 
 def test_each_device_has_memory_for_its_share(monkeypatch):

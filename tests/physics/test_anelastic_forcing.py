@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from anelastic_runs import forced
+from eagre import Forcing, Nudging
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import boussinesq
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 
 ON = {"device": "cpu", "precision": "double"}
-COLUMN = Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
+COLUMN = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
 
 
 @pytest.mark.parametrize("f", [1e-4, -1e-4])
@@ -22,7 +22,7 @@ def test_wind_circles_about_the_geostrophic_one(f):
     """Its distance from (u_g, v_g) stays, and it comes round in 2 pi / f, to the right where f > 0."""
     period = 2.0 * np.pi / abs(f)
     model = AnelasticFlow(
-        COLUMN, 3, height=100.0, coriolis=f, velocity=(2.0, 0.0, 0.0), forcing=Forcing(geostrophic=(8.0, 3.0)),
+        COLUMN, 3, top_height=100.0, coriolis=f, velocity=(2.0, 0.0, 0.0), forcing=Forcing(geostrophic=(8.0, 3.0)),
         time_step=period / 400, tolerance=1e-12, **ON,
     )  # fmt: skip
     start = np.hypot(2.0 - 8.0, 0.0 - 3.0)
@@ -41,7 +41,7 @@ def test_ekman_spiral_stays():
     spiral = 10.0 * (1.0 - np.exp(-(1.0 + 1.0j) * z / np.sqrt(2.0 * nu / f)))
     tau = Table(np.array([0.0, 1.0, height]), np.array([16.0, 1e15, 1e15]))
     model = AnelasticFlow(
-        COLUMN, count, height=height, coriolis=f, viscosity=nu, time_step=5.0, tolerance=1e-12,
+        COLUMN, count, top_height=height, coriolis=f, viscosity=nu, time_step=5.0, tolerance=1e-12,
         velocity=(spiral.real[:, None, None], spiral.imag[:, None, None], 0.0),
         forcing=Forcing(geostrophic=(10.0, 0.0), nudging=Nudging(tau, u=0.0, v=0.0)), **ON,
     )  # fmt: skip
@@ -60,7 +60,7 @@ def test_nudging_is_exponential():
     errors = []
     for dt in (20.0, 10.0):
         model = AnelasticFlow(
-            COLUMN, 5, height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01),
+            COLUMN, 5, top_height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01),
             scalars={"dye": np.zeros((5, 1, 1))}, forcing=Forcing(nudging=nudging), time_step=dt, tolerance=1e-12, **ON,
         )  # fmt: skip
         z, left = model.levels.height[:, None, None], np.exp(-400.0 / 200.0)
@@ -79,8 +79,8 @@ def test_nudging_is_exponential():
 def test_cooling_is_exact():
     profile = Table(np.array([0.0, 200.0, 400.0]), np.array([-2e-5, -1e-5, 0.0]))
     model = AnelasticFlow(
-        Grid.of_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, height=400.0, forcing=Forcing(heating=profile),
-        atmosphere=boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
+        Grid.from_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, top_height=400.0,
+        forcing=Forcing(heating=profile), atmosphere=boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(3600.0)
     expected = 3600.0 * profile(model.levels.height)[:, None, None] * np.ones((5, 1, 6))
@@ -92,7 +92,7 @@ def test_subsidence_of_straight_profiles_is_exact(speed):
     """theta and a scalar that rise with height change by -w_s t times their slope, at all levels; so does wind."""
     z = np.linspace(0.0, 400.0, 5)[:, None, None]
     model = AnelasticFlow(
-        COLUMN, 5, height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.004 * z,
+        COLUMN, 5, top_height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.004 * z,
         scalars={"dye": 0.1 * z}, velocity=(0.02 * z, -0.01 * z, 0.0), forcing=Forcing(subsidence=speed),
         time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip
@@ -116,7 +116,7 @@ def test_what_is_refused():
         (Forcing(geostrophic=(1.0, 0.0)), {}, "where nothing turns"),
     ):
         with pytest.raises(InputError, match=words):
-            AnelasticFlow(COLUMN, 5, height=400.0, forcing=forcing, **more, **ON)
+            AnelasticFlow(COLUMN, 5, top_height=400.0, forcing=forcing, **more, **ON)
 
 
 def test_a_time_step_that_does_not_quite_divide_the_interval_makes_no_noise():

@@ -19,18 +19,18 @@ def ground_of(hill):
     return 120.0 * np.exp(-(((X - 700.0) / 200.0) ** 2)) * np.ones((12, 1)) if hill else None
 
 
-def flow(hill=False, sides=None, steps=2, precision="double", **options):
+def flow(hill=False, boundaries=None, steps=2, precision="double", **options):
     """Noise in stratified air."""
-    sides = sides or {}
-    wraps = (sides.get("x", "periodic") == "periodic", sides.get("y", "periodic") == "periodic")
+    boundaries = boundaries or {}
+    wraps = (boundaries.get("x", "periodic") == "periodic", boundaries.get("y", "periodic") == "periodic")
     lengths = [100.0 * (n if ring else n - 1) for n, ring in zip((16, 12), wraps, strict=True)]
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
     model = eagre.AnelasticFlow(
-        eagre.Grid.of_points(16, 12, *lengths, periodic=wraps), 9, height=800.0,
+        eagre.Grid.from_points(16, 12, *lengths, periodic=wraps), 9, top_height=800.0,
         atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind, theta_perturbation=rng.standard_normal(SHAPE),
-        scalars={"dye": rng.random(SHAPE)}, sides=sides, ground=ground_of(hill), device="cpu", precision=precision,
-        **options,
+        scalars={"dye": rng.random(SHAPE)}, boundaries=boundaries, terrain_height=ground_of(hill), device="cpu",
+        precision=precision, **options,
     )  # fmt: skip
     if steps:
         model.advance(1e9, max_steps=steps)
@@ -194,7 +194,7 @@ def test_a_wave_stands_at_its_wave_number():
 
 
 def test_spectra_of_a_run_have_its_variance():
-    model = flow(sides={"y": "wall"})
+    model = flow(boundaries={"y": "wall"})
     spectra = model.spectra([200.0, 450.0])
     assert [axis.name for axis in spectra.axes] == ["z", "wavenumber_x"]
     found = spectra.sample()["w_spectrum_x"]
@@ -214,8 +214,8 @@ def test_spectra_of_a_run_have_its_variance():
 @pytest.mark.parametrize(
     ("options", "arguments", "words"),
     [
-        ({"sides": {"x": "wall"}}, {"axes": ["x"]}, "along x, which has sides 'wall'"),
-        ({"sides": {"x": "wall", "y": "wall"}}, {}, "neither x nor y"),
+        ({"boundaries": {"x": "wall"}}, {"axes": ["x"]}, "along x, which has boundaries 'wall'"),
+        ({"boundaries": {"x": "wall", "y": "wall"}}, {}, "neither x nor y"),
         ({"hill": True}, {"heights": [100.0]}, "ground cuts"),
         ({}, {"heights": [900.0]}, "above the top"),
         ({}, {"heights": []}, "heights that rise"),
@@ -229,10 +229,10 @@ def test_spectra_that_are_none_are_refused(options, arguments, words):
 
 def test_spacings_that_air_crosses_are_those_of_each_axis():
     """Of oblong cells: 2 m/s along x and 3 m/s along y cross 0.1 and 0.3 spacings in 5 s."""
-    grid = eagre.Grid.of_points(8, 6, 800.0, 300.0, periodic=(True, True))
-    model = eagre.AnelasticFlow(grid, 5, height=400.0, velocity=(2.0, 3.0, 0.0), time_step=5.0, device="cpu")
+    grid = eagre.Grid.from_points(8, 6, 800.0, 300.0, periodic=(True, True))
+    model = eagre.AnelasticFlow(grid, 5, top_height=400.0, velocity=(2.0, 3.0, 0.0), time_step=5.0, device="cpu")
     model.advance(5.0)
-    assert float(model.maxima().sample()["cfl"]) == pytest.approx(0.4, rel=1e-6)
+    assert float(model.maxima().sample()["advective_courant_number"]) == pytest.approx(0.4, rel=1e-6)
 
 
 @pytest.mark.parametrize("hill", [False, True])
@@ -245,7 +245,7 @@ def test_maxima_are_those_of_the_fields(hill, precision):
         "max_abs_u": np.abs(u).max(), "max_abs_v": np.abs(v).max(), "max_w": w.max(), "min_w": w.min(),
         "max_theta_perturbation": theta.max(), "min_theta_perturbation": theta.min(), "max_dye": dye.max(),
         "min_dye": dye.min(),
-        "steps": 2.0, "courant": model.diagnostics()["courant"], "dt_divergence": model.diagnostics()["dt_divergence"],
+        "steps": 2.0, **{name: model.diagnostics()[name] for name in ("stability_number", "scaled_divergence")},
         "iterations": 2.0 * model.statistics()["iterations_a_step"],
     }  # fmt: skip
     ground = ground_of(hill)
@@ -255,6 +255,6 @@ def test_maxima_are_those_of_the_fields(hill, precision):
         slope = (np.roll(ground, -1, 1) - np.roll(ground, 1, 1)) / 200.0
         levels = np.linspace(0.0, 800.0, 9)[:, None, None]
         rise = (w - u * slope * (1.0 - levels / 800.0)) / (1.0 - ground / 800.0)
-    expected["cfl"] = found["time_step"] * (np.abs(u) + np.abs(v) + np.abs(rise)).max() / 100.0
+    expected["advective_courant_number"] = found["time_step"] * (np.abs(u) + np.abs(v) + np.abs(rise)).max() / 100.0
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-5 if precision == "single" else 1e-12), name

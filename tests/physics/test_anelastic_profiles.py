@@ -13,25 +13,25 @@ from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 TIGHT = {"single": 3e-5, "double": 1e-12}
 
 
-def flow(precision="double", hill=False, sides=None, shape=(9, 6, 8), **options):
+def flow(precision="double", hill=False, boundaries=None, shape=(9, 6, 8), **options):
     """Noise in stratified air."""
     nz, ny, nx = shape
-    sides = sides or {}
-    wraps = (sides.get("x", "periodic") == "periodic", sides.get("y", "periodic") == "periodic")
-    grid = eagre.Grid.of_points(nx, ny, 800.0, 600.0, periodic=wraps)
+    boundaries = boundaries or {}
+    wraps = (boundaries.get("x", "periodic") == "periodic", boundaries.get("y", "periodic") == "periodic")
+    grid = eagre.Grid.from_points(nx, ny, 800.0, 600.0, periodic=wraps)
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(shape) + mean for mean in (10.0, -3.0, 0.0))
     ground = 150.0 * np.exp(-(((grid.x - 400.0) / 150.0) ** 2)) * np.ones(grid.shape) if hill else None
     known = {"atmosphere": boussinesq(buoyancy_frequency=0.01), "scalars": {"dye": rng.random(shape)}}
     return eagre.AnelasticFlow(
-        grid, nz, height=800.0, velocity=wind, theta_perturbation=rng.standard_normal(shape), sides=sides,
-        ground=ground, device="cpu", precision=precision, **(known | options),
+        grid, nz, top_height=800.0, velocity=wind, theta_perturbation=rng.standard_normal(shape), boundaries=boundaries,
+        terrain_height=ground, device="cpu", precision=precision, **(known | options),
     )  # fmt: skip
 
 
 def plane_weights(model):
     found = []
-    for n, side in zip(model.setup.shape[1:], model.setup.sides[1:], strict=True):
+    for n, side in zip(model.setup.shape[1:], model.setup.boundaries[1:], strict=True):
         one = np.ones(n)
         if side == "wall":
             one[0] = one[-1] = 0.5
@@ -104,7 +104,7 @@ def gradient(values, heights):
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize(
-    ("sides", "hill", "heights"),
+    ("boundaries", "hill", "heights"),
     [
         ({}, False, None),
         ({"x": "wall"}, False, None),
@@ -113,8 +113,8 @@ def gradient(values, heights):
         ({}, True, [30.0, 170.0, 300.0, 500.0, 800.0]),
     ],
 )
-def test_profiles_are_those_of_plain_sums(precision, sides, hill, heights):
-    model = flow(precision, hill, sides, courant=0.4)
+def test_profiles_are_those_of_plain_sums(precision, boundaries, hill, heights):
+    model = flow(precision, hill, boundaries, courant_number=0.4)
     averages = model.profiles(1, heights)
     means, found = over_time(model, averages, 4)
     air = averages.share > 0.0
@@ -144,7 +144,7 @@ def test_the_budget_of_air_whose_density_falls_with_height():
     """Transport and pressure work are divergences of fluxes of mass; g / theta_b is that of each height."""
     n_b, power = 0.03, DRY_AIR_HEAT_CAPACITY / DRY_AIR_GAS_CONSTANT - 1.0
     air = anelastic(reference_frequency=n_b, buoyancy_frequency=0.01)
-    model = flow(shape=(9, 4, 5), atmosphere=air, courant=0.4)
+    model = flow(shape=(9, 4, 5), atmosphere=air, courant_number=0.4)
     averages = model.profiles(1, [0.0, 130.0, 200.0, 520.0, 799.0])
     means, found = over_time(model, averages, 3)
     z, s = averages.heights, n_b**2 / GRAVITY
@@ -163,10 +163,10 @@ def test_the_budget_of_air_whose_density_falls_with_height():
 
 def test_the_budget_of_a_ring_of_heights_goes_round():
     """Between the last level and the first the same distance as between others."""
-    grid, rng = eagre.Grid.of_points(5, 4, 500.0, 400.0, periodic=(True, True)), np.random.default_rng(3)
+    grid, rng = eagre.Grid.from_points(5, 4, 500.0, 400.0, periodic=(True, True)), np.random.default_rng(3)
     model = eagre.AnelasticFlow(
-        grid, 6, height=600.0, velocity=tuple(rng.standard_normal((3, 6, 4, 5))), sides={"z": "periodic"},
-        courant=0.4, device="cpu", precision="double",
+        grid, 6, top_height=600.0, velocity=tuple(rng.standard_normal((3, 6, 4, 5))), boundaries={"z": "periodic"},
+        courant_number=0.4, device="cpu", precision="double",
     )  # fmt: skip
     averages = model.profiles(1)
     model.advance(1e9, max_steps=1)
@@ -185,7 +185,7 @@ def test_the_budget_of_a_ring_of_heights_goes_round():
 
 
 def test_samples_every_few_steps_count_by_their_time():
-    model, twin = flow(courant=0.4), flow(courant=0.4)
+    model, twin = flow(courant_number=0.4), flow(courant_number=0.4)
     averages, total, before = model.profiles(3), 0.0, 0.0
     for n in range(8):
         model.advance(1e9, max_steps=1)
@@ -221,7 +221,7 @@ def test_a_large_mean_does_not_hide_small_eddies():
 
 
 def test_an_interval_goes_on_after_a_restart():
-    whole, part, other = (flow(courant=0.4) for _ in range(3))
+    whole, part, other = (flow(courant_number=0.4) for _ in range(3))
     gathered = [one.profiles(3) for one in (whole, part, other)]
     whole.advance(1e9, max_steps=8)
     part.advance(1e9, max_steps=4)
@@ -233,13 +233,13 @@ def test_an_interval_goes_on_after_a_restart():
 
 
 def test_a_state_without_averages_begins_an_interval():
-    part, other = flow(courant=0.4), flow(courant=0.4)
+    part, other = flow(courant_number=0.4), flow(courant_number=0.4)
     part.advance(1e9, max_steps=2)
     averages = other.profiles()
     other.restore(part.state())
     assert averages.start == part.time
     part.profiles()
-    flow(courant=0.4).restore(part.state())
+    flow(courant_number=0.4).restore(part.state())
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,8 @@ def test_heights_that_are_not_in_the_air_are_refused(heights, words):
 
 
 def test_heights_under_all_ground_are_refused():
-    model = flow(hill=True, sides={"x": "wall", "y": "wall"})
-    lowest = model.levels.ground.min()
+    model = flow(hill=True, boundaries={"x": "wall", "y": "wall"})
+    lowest = model.levels.terrain_height.min()
     assert lowest > 0.01
     with pytest.raises(InputError, match="from the ground"):
         model.profiles(1, [0.5 * lowest])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import Grid
+from eagre import Forcing, Grid, Nudging, Smagorinsky
 from eagre.errors import BlowUpError
 from eagre.models.anelastic.atmosphere import boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 from eagre.models.anelastic.stability import ROOM, largest_explicit_number
@@ -30,7 +28,7 @@ def column(precision="double", **options):
     dye = 1e-3 * (-1.0) ** np.arange(COUNT)[:, None, None]
     velocity = (SHEAR * Z[:, None, None], 0.0, 0.0)
     chosen = {"velocity": velocity, "scalars": {"dye": dye}, "device": "cpu", "precision": precision, **options}
-    return AnelasticFlow(Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True)), COUNT, height=Z[-1], **chosen)
+    return AnelasticFlow(Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True)), COUNT, top_height=Z[-1], **chosen)
 
 
 def size(model):
@@ -67,13 +65,13 @@ def test_the_sum_in_equal_steps_is_that_of_a_point():
 @pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "bands"])
 def test_steps_that_follow_the_flow_are_short_enough_for_the_sum(device):
     """Of mixing, nudging, subsidence and layers at sides, 12 K / dz^2 + r + 2 w / dz + s: 0.5 is the Courant number."""
-    grid = Grid.of_points(9, 8, 4.0e6, 4.0e6, periodic=(True, True))
+    grid = Grid.from_points(9, 8, 4.0e6, 4.0e6, periodic=(True, True))
     rates = {"nudging": 0.02, "subsidence": 2.0 * 0.05 / DZ, "sides": 0.03}
     forcing = Forcing(nudging=Nudging(1.0 / rates["nudging"], u=WIND), subsidence=0.05)
     model = AnelasticFlow(
-        grid, COUNT, height=Z[-1], atmosphere=boussinesq(buoyancy_frequency=0.0, wind=(WIND, 0.0)),
-        closure=CLOSURE, forcing=forcing, side_absorber={"y": (1.5e6, rates["sides"])}, device=device,
-        precision="double", courant=0.5,
+        grid, COUNT, top_height=Z[-1], atmosphere=boussinesq(buoyancy_frequency=0.0, wind=(WIND, 0.0)),
+        closure=CLOSURE, forcing=forcing, side_sponges={"y": (1.5e6, rates["sides"])}, device=device,
+        precision="double", courant_number=0.5,
     )  # fmt: skip
     model.advance(300.0)
     total = 12.0 * EDDY / DZ**2 + sum(rates.values())
@@ -84,7 +82,7 @@ def test_steps_that_follow_the_flow_are_short_enough_for_the_sum(device):
 def test_mixing_is_held_to_what_nudging_leaves():
     """K ten times as large in the longest step that nudging allows: the sum is 0.95 of what a plane bears."""
     closure = Smagorinsky(1.0, 1.0 / 3.0, float(np.sqrt(10.0 * EDDY / SHEAR)))
-    model = column(closure=closure, forcing=nudging(), courant=0.5)
+    model = column(closure=closure, forcing=nudging(), courant_number=0.5)
     model._stepper.time_step = STEP
     model.advance(STEP, max_steps=1)
     number = ROOM * largest_explicit_number(0.592)

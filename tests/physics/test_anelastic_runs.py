@@ -23,7 +23,7 @@ def test_restarts_behind_steps_of_other_lengths_bit_for_bit():
     """Steps that grow to the Courant number of a wind over a hill: the pressure's guess knows the last of them."""
 
     def make(steps):
-        model = RUNS["open"](device="cpu", precision="single", time_step=None, courant=0.3)
+        model = RUNS["open"](device="cpu", precision="single", time_step=None, courant_number=0.3)
         model.advance(1e9, max_steps=steps)
         return model
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eagre import Forcing, Nudging, Smagorinsky
 from eagre.grid import Grid
 from eagre.models.anelastic import surface as ground
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 from oracle import anelastic as oracle
@@ -45,7 +44,7 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     """A model with all that it has, and the oracle's air and state beside it."""
     nz, ny, nx = shape
     wraps = sides[2] == "periodic", sides[1] == "periodic"
-    grid = Grid.of_points(nx, ny, 700.0, 500.0, periodic=wraps)
+    grid = Grid.from_points(nx, ny, 700.0, 500.0, periodic=wraps)
     height, dt = 400.0, 3.0
     air = equations(buoyancy_frequency=0.05, wind=(3.0, -2.0))
     around = np.sin(2.0 * np.pi * (grid.x - grid.x[0]) / 700.0 + 0.3) * np.cos(2.0 * np.pi * grid.y / 500.0)[:, None]
@@ -57,9 +56,10 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     levels = np.linspace(0.0, height, nz)[:, None, None]
     slopes, jacobian, z = {}, 1.0, levels
     model = AnelasticFlow(
-        grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta_perturbation=theta, ground=bottom,
-        sides=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity, diffusivity=0.5 * viscosity,
-        absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double", **more,
+        grid, nz, top_height=height, atmosphere=air, velocity=tuple(wind), theta_perturbation=theta,
+        terrain_height=bottom, boundaries=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity,
+        diffusivity=0.5 * viscosity,
+        top_sponge=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double", **more,
     )  # fmt: skip
     if bottom is not None:
         walls = [side != "periodic" for side in sides]
@@ -121,7 +121,7 @@ FORCED = {
         0.05,
         Nudging(40.0, u=5.0, v=1.0, theta=Table(np.array([0.0, 400.0]), np.array([301.0, 381.0]))),
     ),
-    "side_absorber": {"x": (200.0, 0.03)},
+    "side_sponges": {"x": (200.0, 0.03)},
     "geostrophic": (4.0, -1.0),
     "coriolis": 0.2,
     "push": forced,

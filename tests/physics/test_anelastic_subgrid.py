@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.mean_profiles import subgrids_of
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 from eagre.models.anelastic.projection import Projected, Projection
-from eagre.models.anelastic.surface import Surface
 from oracle import anelastic_stress as oracle
 
 ON = {"device": "cpu", "precision": "double"}
@@ -22,11 +20,12 @@ ROUGH, HEAT, PRANDTL = 0.5, 0.2, 0.4
 
 def noisy(hill):
     """Noise in stratified air over warm, rough ground."""
-    grid, shape = Grid.of_points(6, 4, 300.0, 200.0, periodic=(True, True)), (7, 4, 6)
+    grid, shape = Grid.from_points(6, 4, 300.0, 200.0, periodic=(True, True)), (7, 4, 6)
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 300.0)) * np.ones(grid.shape) if hill else None
     rng = np.random.default_rng(2)
     return AnelasticFlow(
-        grid, 7, height=240.0, ground=ground, velocity=tuple(rng.standard_normal(shape) + m for m in (5.0, 2.0, 0.0)),
+        grid, 7, top_height=240.0, terrain_height=ground,
+        velocity=tuple(rng.standard_normal(shape) + m for m in (5.0, 2.0, 0.0)),
         theta_perturbation=rng.standard_normal(shape), scalars={"dye": rng.random(shape)}, atmosphere=anelastic(
             buoyancy_frequency=0.01
         ), closure=Smagorinsky(0.2, PRANDTL), surface=Surface(HEAT, roughness=ROUGH), time_step=1.0, **ON,
@@ -100,20 +99,20 @@ def test_profiles_of_a_closure():
     for name, field in (*((names[key], one) for key, one in expected.items()), ("eddy_viscosity", k)):
         np.testing.assert_allclose(found[name], field.mean((1, 2)), rtol=1e-11, atol=1e-14)
     assert set(names.values()) <= {one.name for one in averages.variables}
-    plain = AnelasticFlow(model.grid, 7, height=240.0, time_step=1.0, **ON).profiles(1)
+    plain = AnelasticFlow(model.grid, 7, top_height=240.0, time_step=1.0, **ON).profiles(1)
     assert not {one.name for one in plain.variables} & {*names.values(), "eddy_viscosity"}
 
 
 @pytest.mark.slow
 def test_the_flux_over_rough_ground_is_the_same_at_all_heights():
     """Of a logarithmic wind under a level that is held: -u*^2, that of the ground among them."""
-    count, height, grid = 7, 60.0, Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
+    count, height, grid = 7, 60.0, Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
     z = np.linspace(0.0, height, count)
     wind = 10.0 * np.log(np.maximum(z, 0.135 * z[1]) / 0.1) / np.log(height / 0.1)
     held = Table(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
     model = AnelasticFlow(
-        grid, count, height=height, velocity=(wind[:, None, None], 0.0, 0.0),
-        surface=Surface(roughness=0.1), closure=Smagorinsky(10.0, 1.0, 1e3), tolerance=1e-12, courant=0.5,
+        grid, count, top_height=height, velocity=(wind[:, None, None], 0.0, 0.0),
+        surface=Surface(roughness=0.1), closure=Smagorinsky(10.0, 1.0, 1e3), tolerance=1e-12, courant_number=0.5,
         forcing=Forcing(nudging=Nudging(held, u=10.0)), **ON,
     )  # fmt: skip
     model.advance(1000.0)
@@ -129,7 +128,8 @@ def test_theta_changes_by_the_divergence_of_its_flux():
     count, height, step = 11, 200.0, 0.5
     z = np.linspace(0.0, height, count)[:, None, None]
     model = AnelasticFlow(
-        Grid.of_points(1, 1, 20.0, 20.0, periodic=(True, True)), count, height=height, velocity=(0.05 * z, 0.0, 0.0),
+        Grid.from_points(1, 1, 20.0, 20.0, periodic=(True, True)), count, top_height=height,
+        velocity=(0.05 * z, 0.0, 0.0),
         atmosphere=boussinesq(buoyancy_frequency=0.01), surface=Surface(HEAT), closure=Smagorinsky(1.0, PRANDTL),
         time_step=step, tolerance=1e-12, **ON,
     )  # fmt: skip

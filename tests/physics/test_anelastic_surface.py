@@ -7,17 +7,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.backend.device import CpuDevice
 from eagre.cases.air import convective_boundary_layer
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import mass_weights
-from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
-from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
 ON = {"device": "cpu", "precision": "double"}
@@ -25,7 +23,7 @@ ON = {"device": "cpu", "precision": "double"}
 
 def heated(nx, ny, count, height, **options):
     """Neutral air with a little noise over warm ground, 50 m between points."""
-    grid = Grid.of_points(nx, ny, 50.0 * nx, 50.0 * ny, periodic=(True, True))
+    grid = Grid.from_points(nx, ny, 50.0 * nx, 50.0 * ny, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(5).standard_normal((count, ny, nx))
     chosen = {
         "atmosphere": boussinesq(),
@@ -33,7 +31,7 @@ def heated(nx, ny, count, height, **options):
         "time_step": 2.0,
         "tolerance": 1e-8,
     }
-    return AnelasticFlow(grid, count, height=height, **(chosen | options), **ON)
+    return AnelasticFlow(grid, count, top_height=height, **(chosen | options), **ON)
 
 
 def heat_of(model):
@@ -55,7 +53,7 @@ def test_heat_of_a_map_over_a_hill():
     """Per horizontal area, where the density falls with height and the flux varies: to 1e-6."""
     x = 50.0 * np.arange(8) - 200.0
     hill, pattern = 100.0 / (1.0 + (x / 80.0) ** 2)[None], (1.0 + np.sin(x / 100.0))[None]
-    model = heated(8, 1, 13, 600.0, ground=hill, atmosphere=anelastic(), surface=Surface(0.1, pattern))
+    model = heated(8, 1, 13, 600.0, terrain_height=hill, atmosphere=anelastic(), surface=Surface(0.1, pattern))
     first = heat_of(model)
     model.advance(100.0)
     density = model.engine.rest.density[0, 0]
@@ -79,13 +77,13 @@ def test_heat_follows_a_series():
 
 def test_the_column_loses_what_the_ground_takes():
     """One step from a wind that turns with height: momentum falls by u*^2 dt along the wind of the first level."""
-    grid = Grid.of_points(3, 3, 300.0, 300.0, periodic=(True, True))
+    grid = Grid.from_points(3, 3, 300.0, 300.0, periodic=(True, True))
     z = np.linspace(0.0, 200.0, 6)[:, None, None]
     u, v = 4.0 + 0.02 * z, -3.0 + 0.01 * z
     model = AnelasticFlow(
         grid,
         6,
-        height=200.0,
+        top_height=200.0,
         velocity=(u, v, 0.0),
         surface=Surface(roughness=0.1),
         time_step=1.0,
@@ -104,10 +102,10 @@ def test_the_column_loses_what_the_ground_takes():
 
 def test_the_wind_at_the_ground_is_that_of_the_log_law():
     """Below a level that is held: two friction velocities over kappa less."""
-    grid = Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
+    grid = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
     held = Table(np.array([0.0, 1.0, 20.0]), np.array([1e15, 1e15, 10.0]))
     model = AnelasticFlow(
-        grid, 2, height=20.0, velocity=(8.0, 0.0, 0.0), surface=Surface(roughness=0.1),
+        grid, 2, top_height=20.0, velocity=(8.0, 0.0, 0.0), surface=Surface(roughness=0.1),
         forcing=Forcing(nudging=Nudging(held, u=8.0)), time_step=2.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(2000.0)
@@ -121,7 +119,7 @@ def test_what_is_refused():
         (Surface(roughness=10.0), {}, "below a first level at 50 m"),
         (Surface(roughness=0.0), {}, "roughness = 0"),
         (Surface(0.1, pattern=np.ones(3)), {}, "pattern of shape"),
-        (Surface(0.1), {"sides": {"z": "periodic"}}, "without ground"),
+        (Surface(0.1), {"boundaries": {"z": "periodic"}}, "without ground"),
     ):
         with pytest.raises(InputError, match=words):
             heated(4, 1, 13, 600.0, surface=surface, **({"theta_perturbation": 0.0} | more))
@@ -155,14 +153,20 @@ def test_a_mixed_layer_grows_as_its_heat_says():
 )
 def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypatch):
     """All arrays of the host at one time, of a run that drives and mixes the air and of one that does not."""
-    grid = Grid.of_points(64, 64, 3200.0, 3200.0, periodic=(True, True))
+    grid = Grid.from_points(64, 64, 3200.0, 3200.0, periodic=(True, True))
     ground = hill * np.exp(-(((grid.x - 1600.0) / 500.0) ** 2)) * np.ones((64, 1))
     more = {"surface": Surface(0.1), "closure": Smagorinsky(), "scalars": {"dye": 1.0}, "coriolis": 1e-4}
     for options in ({}, more if hill else {"surface": Surface(0.1)}):
 
         def run(options=options):
             air = boussinesq(buoyancy_frequency=0.01)
-            known = {"height": 1000.0, "atmosphere": air, "ground": ground, "device": "cpu", "precision": precision}
+            known = {
+                "top_height": 1000.0,
+                "atmosphere": air,
+                "terrain_height": ground,
+                "device": "cpu",
+                "precision": precision,
+            }
             AnelasticFlow(grid, 64, **known, **options).advance(60.0, max_steps=2)
 
         run()  # which compiles
@@ -178,7 +182,7 @@ def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypat
 
 def test_steps_are_as_short_as_drag_over_thin_levels_wants():
     """The wind at the ground fell and rose to 58 m/s where a step was ten times what the lowest levels bear."""
-    grid = Grid.of_points(4, 4, 32e3, 32e3, periodic=(True, True))
+    grid = Grid.from_points(4, 4, 32e3, 32e3, periodic=(True, True))
     levels = np.concatenate([[0.0, 10.0, 25.0, 45.0, 75.0], np.linspace(115.0, 1500.0, 15)])
     known = {"atmosphere": boussinesq(wind=(10.0, 0.0)), "surface": Surface(roughness=0.1), "device": "cpu"}
     with pytest.raises(InputError, match=r"up to 9.59 s with this viscosity, forcing and ground"):

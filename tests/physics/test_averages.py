@@ -13,29 +13,29 @@ from eagre.stepping.averages import product_of_units, words_of
 from oracle.averages import extremes_of, moments_of
 from physics.test_maps import dam_break, flood
 
-GYRE = eagre.Averages(
+GYRE = eagre.TimeStatistics(
     ["streamfunction", "velocity", "speed", "relative_vorticity"], ["velocity"], [("velocity_x", "velocity_y")],
     start=0.014, maximum=["speed"], minimum=["streamfunction"],
 )  # fmt: skip
-FROM_THE_START = eagre.Averages(
+FROM_THE_START = eagre.TimeStatistics(
     maximum=["speed", "relative_vorticity"], minimum=["speed"], time_of_maximum=["relative_vorticity"]
 )
-TWO_LAYERS = eagre.Averages(
+TWO_LAYERS = eagre.TimeStatistics(
     [
         "streamfunction_lower", "relative_vorticity", "relative_vorticity_lower", "potential_vorticity",
         "potential_vorticity_lower", "tracer", "velocity",
     ]
 )  # fmt: skip
 
-WATER = eagre.Averages(
+WATER = eagre.TimeStatistics(
     ["surface_elevation", "depth", "velocity", "discharge"], ["surface_elevation", "speed"], [("depth", "velocity_x")],
     maximum=["depth"], minimum=["depth"], time_of_maximum=["speed"],
 )  # fmt: skip
 
 
-def gyre(precision="double", device="cpu", averages=GYRE, **options):
+def gyre(precision="double", device="cpu", time_statistics=GYRE, **options):
     """Noise in a box."""
-    return model_on(device, 13, 12, time_step=4e-3, precision=precision, averages=averages, **options)
+    return model_on(device, 13, 12, time_step=4e-3, precision=precision, time_statistics=time_statistics, **options)
 
 
 def followed(model, names, steps):
@@ -65,7 +65,7 @@ def assert_right(model, averages, times, fields, tolerance):
         expected["turbulent_kinetic_energy"] = 0.5 * sum(expected[f"variance_{name}"] for name in "uvw")
     if "significant_height" in found:
         expected["significant_height"] = 4.0 * np.sqrt(expected["variance_surface_elevation"])
-    found = {one.name: found[one.name] for one in model.setup.averages.outputs}
+    found = {one.name: found[one.name] for one in model.setup.time_statistics.outputs}
     assert set(found) <= set(expected) and len(found) >= len(averages.mean)
     assert set(found) >= {f"covariance_{one}_{other}" for one, other in averages.covariance}
     for name, values in found.items():
@@ -109,19 +109,19 @@ def test_averages_of_a_gyre_are_those_of_every_step(precision):
 
 def test_extremes_of_a_gyre_include_the_first_instant():
     """Noise fades: what was largest at most points was so at the start, which no step led to."""
-    model = gyre(averages=FROM_THE_START)
+    model = gyre(time_statistics=FROM_THE_START)
     times, fields = followed(model, ["speed", "relative_vorticity"], 4)
     assert_right(model, FROM_THE_START, times, fields, 1e-12)
     found = model.maps.sample()["time_of_max_relative_vorticity"]
     assert 0.1 < np.mean(found == 0.0) < 0.9
-    again = gyre(averages=FROM_THE_START)
+    again = gyre(time_statistics=FROM_THE_START)
     again.restore(model.state())
     assert_same(model, again)
 
 
 @pytest.mark.parametrize("basin", ["box", "channel"])
 def test_averages_of_layers_and_a_tracer(basin):
-    model = gyre(averages=TWO_LAYERS, all_terms=True, basin=basin)
+    model = gyre(time_statistics=TWO_LAYERS, all_terms=True, basin=basin)
     names = ["streamfunction_lower", "tracer", "velocity_x", "velocity_y"]
     names += ["relative_vorticity", "relative_vorticity_lower", "potential_vorticity", "potential_vorticity_lower"]
     assert_right(model, TWO_LAYERS, *followed(model, names, 4), 1e-12)
@@ -131,20 +131,22 @@ NAMES = ["surface_elevation", "depth", "velocity_x", "velocity_y", "discharge_x"
 
 
 @pytest.mark.parametrize(
-    "options", [{"time_step": "predicted", "scheme": "euler", "cfl": 0.25}, {"precision": "single"}, {"scheme": "ds1"}],
+    "options",
+    [{"time_step_control": "predicted", "scheme": "euler", "courant_number": 0.25},
+     {"precision": "single"}, {"scheme": "ds1"}],
     ids=["refused steps", "single", "sweeps"],
 )  # fmt: skip
 def test_averages_of_a_dam_break_are_those_of_every_accepted_step(options):
-    model = dam_break(maps=None, averages=WATER, **options)
+    model = dam_break(maps=None, time_statistics=WATER, **options)
     times, fields = followed(model, NAMES, 60)
-    assert "cfl" not in options or model.statistics()["redone_steps"] > 0
+    assert "courant_number" not in options or model.statistics()["redone_steps"] > 0
     assert_right(model, WATER, times, fields, 3e-6 if "precision" in options else 1e-12)
 
 
 def test_averages_of_the_implicit_model_are_those_of_every_step():
     dry_land = np.zeros((124, 24), bool)
     dry_land[3:5, 4:9] = True
-    model = flood(maps=None, averages=WATER, land=dry_land)
+    model = flood(maps=None, time_statistics=WATER, land_mask=dry_land)
     assert_right(model, WATER, *followed(model, NAMES, 20), 1e-12)
     assert "max_depth" in model.maps.sample()
 
@@ -152,8 +154,8 @@ def test_averages_of_the_implicit_model_are_those_of_every_step():
 @pytest.mark.parametrize("make", [dam_break, flood])
 def test_averages_of_water_go_on_and_look_on_bands_alike(make):
     middle, end = (1.3, 3.0) if make is dam_break else (21.0, 60.0)
-    whole, cut, on = (make(maps=None, averages=WATER) for _ in range(3))
-    several = make(maps=None, averages=WATER, device="cpu,cpu")
+    whole, cut, on = (make(maps=None, time_statistics=WATER) for _ in range(3))
+    several = make(maps=None, time_statistics=WATER, device="cpu,cpu")
     whole._stepper.keeper.seconds = 1e9  # as on a GPU, which copies the state now and then
     for one in (whole, cut, several):
         one.advance(middle)  # the implicit model changes its time step here
@@ -180,8 +182,8 @@ def test_averages_of_bands_are_those_of_one_device():
 
 def test_of_every_third_step_the_last_counts_for_the_time_of_all():
     """Looks and a restart between change nothing."""
-    asked = eagre.Averages(["depth", "speed"], ["speed"], every=3)
-    model, on = (dam_break(maps=None, averages=asked) for _ in range(2))
+    asked = eagre.TimeStatistics(["depth", "speed"], ["speed"], every=3)
+    model, on = (dam_break(maps=None, time_statistics=asked) for _ in range(2))
     times, fields = followed(model, NAMES, 17)
     assert_right(model, asked, times[::3], {name: values[::3] for name, values in fields.items()}, 1e-12)
     for steps in (4, 13):
@@ -212,7 +214,7 @@ def assert_same(one, other):
 
 
 def test_averages_leave_the_run_as_it_is_and_other_averages_begin_anew():
-    plain, model, other = gyre(averages=None), gyre(), gyre(averages=eagre.Averages(["speed"]))
+    plain, model, other = gyre(time_statistics=None), gyre(), gyre(time_statistics=eagre.TimeStatistics(["speed"]))
     for one in (plain, model):
         one.advance(0.02)
     np.testing.assert_array_equal(plain.field("relative_vorticity"), model.field("relative_vorticity"))
@@ -240,11 +242,11 @@ def test_names_units_and_methods():
 def test_only_means_of_components_are_a_vector_to_a_gis():
     """QGIS draws arrows of fields whose long names differ by "x-component" and "y-component" alone (MDAL)."""
     both = ["velocity"]
-    asked = eagre.Averages(
+    asked = eagre.TimeStatistics(
         mean=both, variance=both, covariance=[("velocity_x", "velocity_y")], maximum=both, minimum=both,
         time_of_maximum=both,
     )  # fmt: skip
-    found = {one.name: one.long_name for one in flood(averages=asked, maps=None).maps.variables}
+    found = {one.name: one.long_name for one in flood(time_statistics=asked, maps=None).maps.variables}
     assert [name for name, text in found.items() if "component" in text] == ["mean_velocity_x", "mean_velocity_y"]
     assert found["max_velocity_y"] == "largest velocity averaged over depth along y"
     assert len(set(found.values())) == len(found) == 12
@@ -266,18 +268,18 @@ def test_only_means_of_components_are_a_vector_to_a_gis():
 )
 def test_what_averages_refuse(options, what):
     with pytest.raises(eagre.InputError, match=what):
-        gyre(averages=eagre.Averages(**options))
+        gyre(time_statistics=eagre.TimeStatistics(**options))
 
 
 @pytest.mark.parametrize("kind", [eagre.ShallowWater, eagre.ShallowWaterADI])
 def test_a_map_and_an_extreme_of_one_name_are_refused(kind):
     """One would be written in place of the other; those of other names stand beside each other."""
     options = {"depth": 1.0, "device": "cpu"} | ({"time_step": 0.1} if kind is eagre.ShallowWaterADI else {})
-    grid, asked = eagre.Grid(6, 5, 1.0, 1.0), eagre.Averages(maximum=["depth"], minimum=["speed"])
+    grid, asked = eagre.Grid(6, 5, 1.0, 1.0), eagre.TimeStatistics(maximum=["depth"], minimum=["speed"])
     with pytest.raises(eagre.InputError, match="maximum that makes max_depth") as told:
-        kind(grid, 0.0, maps=eagre.Maps(["max_speed", "max_depth"]), averages=asked, **options)
+        kind(grid, 0.0, maps=eagre.Maps(["max_speed", "max_depth"]), time_statistics=asked, **options)
     assert told.value.fix == 'variables = ["max_speed"]'
-    model = kind(grid, 0.0, maps=eagre.Maps(["max_speed"]), averages=asked, **options)
+    model = kind(grid, 0.0, maps=eagre.Maps(["max_speed"]), time_statistics=asked, **options)
     assert [one.name for one in model.maps.variables] == ["max_speed", "max_depth", "min_speed"]
 
 
@@ -301,16 +303,16 @@ def test_thresholds_beside_averages_bring_no_other_maps():
 
 
 def test_the_variances_of_a_vector_alone_bring_the_energy_of_eddies():
-    asked = eagre.Averages(variance=["velocity"])
-    model = gyre(averages=asked)
+    asked = eagre.TimeStatistics(variance=["velocity"])
+    model = gyre(time_statistics=asked)
     names = {one.name for one in model.maps.variables}
     assert names == {"variance_velocity_x", "variance_velocity_y", "eddy_kinetic_energy"}
     assert "eddy_kinetic_energy" not in {
-        one.name for one in gyre(averages=eagre.Averages(mean=["speed"])).maps.variables
+        one.name for one in gyre(time_statistics=eagre.TimeStatistics(mean=["speed"])).maps.variables
     }
 
 
 def test_memory_of_averages_is_that_of_double_precision():
     """Four planes, two means and two mean squares, each two words of a run in single precision."""
-    asked = gyre(averages=eagre.Averages(variance=["velocity"])).setup.averages
+    asked = gyre(time_statistics=eagre.TimeStatistics(variance=["velocity"])).setup.time_statistics
     assert (words_of(asked, "double"), words_of(asked, "single"), words_of(None, "single")) == (4, 8, 0)

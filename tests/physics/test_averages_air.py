@@ -13,24 +13,24 @@ from eagre.models.anelastic.measured_sections import AirMapsSection
 from oracle.averages import extremes_of
 from physics.test_averages import assert_right, assert_same, followed
 
-ASKED = eagre.Averages(
+ASKED = eagre.TimeStatistics(
     ["u", "theta", "dye"], ["u", "v", "w", "theta_perturbation"], [("w", "theta_perturbation")], start=3.0,
     maximum=["wind_speed", "theta"], minimum=["theta"], time_of_maximum=["w"],
 )  # fmt: skip
 NAMES = ["u", "v", "w", "wind_speed", "theta", "theta_perturbation", "dye"]
-GUSTS = eagre.Averages(mean=["u"], maximum=["wind_speed"], time_of_maximum=["wind_speed"], levels=[0])
+GUSTS = eagre.TimeStatistics(mean=["u"], maximum=["wind_speed"], time_of_maximum=["wind_speed"], levels=[0])
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_averages_of_air_are_those_of_every_step(precision):
-    model = forced(precision=precision, averages=ASKED, device="cpu")
+    model = forced(precision=precision, time_statistics=ASKED, device="cpu")
     times, fields = followed(model, NAMES, 7)
     assert_right(model, ASKED, times, fields, 1e-12 if precision == "double" else 1e-6)
 
 
 def test_gusts_at_the_ground_include_the_first_instant():
     """One level is a map of (y, x)."""
-    model = flow_over_a_hill(averages=GUSTS, device="cpu", precision="double")
+    model = flow_over_a_hill(time_statistics=GUSTS, device="cpu", precision="double")
     times, fields = followed(model, ["wind_speed"], 6)
     found = model.maps.sample()
     highest, _, when = extremes_of(times, fields["wind_speed"][:, 0])
@@ -42,10 +42,10 @@ def test_gusts_at_the_ground_include_the_first_instant():
 
 def test_a_map_of_one_level_over_a_hill_says_its_altitude():
     """z = h + (1 - h / H) Z, not the height over the ground."""
-    model = flow_over_a_hill(averages=eagre.Averages(mean=["u"], levels=[3]), device="cpu")
+    model = flow_over_a_hill(time_statistics=eagre.TimeStatistics(mean=["u"], levels=[3]), device="cpu")
     found = {one.name: one for one in model.maps.axes}["altitude"]
     levels = model.setup.levels
-    ground, top, z = np.asarray(levels.ground), levels.height[-1], levels.height[3]
+    ground, top, z = np.asarray(levels.terrain_height), levels.height[-1], levels.height[3]
     assert ground.max() > 100.0 and 0.0 < z < top
     np.testing.assert_allclose(found.values, ground + (1.0 - ground / top) * z, rtol=1e-12)
     assert found.dimensions == ("y", "x") and found.attributes["standard_name"] == "altitude"
@@ -53,8 +53,8 @@ def test_a_map_of_one_level_over_a_hill_says_its_altitude():
 
 def test_averages_of_air_go_on_after_a_restart_whoever_looks():
     """Of every third step, with a restart between, steps that follow the flow, and on two devices."""
-    asked = eagre.Averages(["u"], ["theta"], [("u", "w")], every=3)
-    options = {"averages": asked, "time_step": None, "courant": 0.4, "precision": "double"}
+    asked = eagre.TimeStatistics(["u"], ["theta"], [("u", "w")], every=3)
+    options = {"time_statistics": asked, "time_step": None, "courant_number": 0.4, "precision": "double"}
     whole, looked, cut, on, several = (forced(device=device, **options) for device in [*("cpu",) * 4, "cpu,cpu"])
     for _ in range(5):
         looked.advance(looked.time + 1e3, max_steps=1)
@@ -74,8 +74,8 @@ def test_averages_of_air_go_on_after_a_restart_whoever_looks():
 
 
 def test_of_every_third_step_of_air_the_last_counts():
-    asked = eagre.Averages(["w", "wind_speed"], ["w"], every=3, levels=[2, 5])
-    model = forced(averages=asked, device="cpu", precision="double")
+    asked = eagre.TimeStatistics(["w", "wind_speed"], ["w"], every=3, levels=[2, 5])
+    model = forced(time_statistics=asked, device="cpu", precision="double")
     times, fields = followed(model, ["w", "wind_speed"], 8)
     assert_right(model, asked, times[::3], {name: values[::3, [2, 5]] for name, values in fields.items()}, 1e-12)
     axes = {one.name: one for one in model.maps.axes}
@@ -83,7 +83,7 @@ def test_of_every_third_step_of_air_the_last_counts():
 
 
 def test_averages_of_air_leave_the_run_as_it_is():
-    plain, model = (forced(averages=one, device="cpu") for one in (None, ASKED))
+    plain, model = (forced(time_statistics=one, device="cpu") for one in (None, ASKED))
     for one in (plain, model):
         one.advance(8.0)
     np.testing.assert_array_equal(plain.field("w"), model.field("w"))
@@ -104,14 +104,14 @@ def test_averages_of_air_leave_the_run_as_it_is():
 )
 def test_what_averages_of_air_refuse(options, what):
     with pytest.raises(eagre.InputError, match=what):
-        forced(averages=eagre.Averages(**options), device="cpu")
+        forced(time_statistics=eagre.TimeStatistics(**options), device="cpu")
 
 
 def test_water_has_no_levels():
     from physics.test_maps import dam_break
 
     with pytest.raises(eagre.InputError, match="no levels"):
-        dam_break(maps=None, averages=eagre.Averages(mean=["depth"], levels=[0]))
+        dam_break(maps=None, time_statistics=eagre.TimeStatistics(mean=["depth"], levels=[0]))
 
 
 def test_a_section_without_anything_names_a_field_of_air():

@@ -11,7 +11,7 @@ from physics.test_averages import assert_right, assert_same, followed
 from physics.test_potential_waves_model import basin
 
 SURFACE = ["surface_elevation"]
-ASKED = eagre.Averages(
+ASKED = eagre.TimeStatistics(
     ["surface_elevation", "velocity"], ["surface_elevation", "velocity"], [("surface_elevation", "velocity_x")],
     start=0.02, maximum=["surface_elevation", "velocity_z"], minimum=["velocity_y"], time_of_maximum=["velocity_z"],
 )  # fmt: skip
@@ -20,15 +20,15 @@ NAMES = ["surface_elevation", "surface_potential", "velocity_x", "velocity_y", "
 
 @pytest.mark.parametrize("options", [{}, {"linear": True, "precision": "single"}], ids=["double", "linear, single"])
 def test_averages_of_waves_are_those_of_every_step(options):
-    model = basin(length_y=1.0, averages=ASKED, time_step=0.015, **options)  # an eighth more apart along y
+    model = basin(length_y=1.0, time_statistics=ASKED, time_step=0.015, **options)  # an eighth more apart along y
     times, fields = followed(model, NAMES, 9)
     assert_right(model, ASKED, times, fields, 1e-12 if not options else 2e-6)
 
 
 def test_extremes_of_waves_include_the_first_instant():
     """The hump is highest where and when the run begins."""
-    asked = eagre.Averages(maximum=SURFACE, minimum=SURFACE, time_of_maximum=SURFACE)
-    model = basin(averages=asked, time_step=0.015)
+    asked = eagre.TimeStatistics(maximum=SURFACE, minimum=SURFACE, time_of_maximum=SURFACE)
+    model = basin(time_statistics=asked, time_step=0.015)
     times, fields = followed(model, NAMES, 9)
     assert_right(model, asked, times, fields, 1e-12)
     times = model.maps.sample()["time_of_max_surface_elevation"]
@@ -37,9 +37,9 @@ def test_extremes_of_waves_include_the_first_instant():
 
 def test_averages_of_waves_go_on_after_a_restart_whoever_looks():
     """Of every second step, over a landing between steps; on two devices the same."""
-    asked = eagre.Averages(["velocity"], SURFACE, every=2, time_of_maximum=SURFACE)
+    asked = eagre.TimeStatistics(["velocity"], SURFACE, every=2, time_of_maximum=SURFACE)
     whole, looked, cut, on, several = (
-        basin(ny=17, averages=asked, time_step=0.015, device=device) for device in [*("cpu",) * 4, "cpu,cpu"]
+        basin(ny=17, time_statistics=asked, time_step=0.015, device=device) for device in [*("cpu",) * 4, "cpu,cpu"]
     )
     for _ in range(4):
         looked.advance(looked.time + 1.0, max_steps=1)
@@ -62,13 +62,13 @@ def test_height_and_drift_of_regular_waves():
     That is how much faster the crests go than the troughs: u at still water's level grows by k a omega cos a metre up.
     """
     length, a = 1.0, 0.004
-    grid = eagre.Grid.of_points(32, 1, length, 1.0, periodic=(True, False))
+    grid = eagre.Grid.from_points(32, 1, length, 1.0, periodic=(True, False))
     wave = AiryWave(height=2.0 * a, depth=0.5, length=length)
     start = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
-    asked = eagre.Averages(["velocity"], SURFACE)
+    asked = eagre.TimeStatistics(["velocity"], SURFACE)
     model = eagre.PotentialWaves(
         grid, 0.5, surface_elevation=start[0], surface_potential=start[1], periodic="x", device="cpu", order=4,
-        layers=6, precision="double", averages=asked, time_step=wave.period / 32,
+        vertical_points=6, precision="double", time_statistics=asked, time_step=wave.period / 32,
     )  # fmt: skip
     model.advance(4.0 * wave.period)
     found = model.maps.sample()
@@ -78,7 +78,7 @@ def test_height_and_drift_of_regular_waves():
 
 
 def test_averages_of_waves_leave_the_run_as_it_is():
-    plain, model = basin(time_step=0.015), basin(averages=ASKED, time_step=0.015)
+    plain, model = basin(time_step=0.015), basin(time_statistics=ASKED, time_step=0.015)
     for one in (plain, model):
         one.advance(0.1)
     np.testing.assert_array_equal(plain.field("surface_elevation"), model.field("surface_elevation"))
@@ -88,4 +88,4 @@ def test_averages_of_waves_leave_the_run_as_it_is():
     assert found["mean_velocity_x"].standard_name == "sea_water_x_velocity"
     assert found["time_of_max_velocity_z"].units == "s"
     with pytest.raises(eagre.InputError, match="velocity_x"):
-        basin(averages=eagre.Averages(maximum=["still_water_depth"]))
+        basin(time_statistics=eagre.TimeStatistics(maximum=["still_water_depth"]))

@@ -18,7 +18,10 @@ def coast(device, precision="double", **options):
     waves = eagre.Series(times, 0.3 * np.sin(times), "waves")
     river = eagre.Series(times, 4.0 + np.cos(times), "river")
     rain = eagre.Series(np.array([0.0, 7.3, 60.0]), np.array([0.0, 1e-3, 2e-4]), "rain")
-    north = [eagre.Part(10.0, 30.0, eagre.Discharge(river)), eagre.Part(50.0, 70.0, eagre.Outflow())]
+    north = [
+        eagre.BoundarySegment(10.0, 30.0, eagre.Discharge(river)),
+        eagre.BoundarySegment(50.0, 70.0, eagre.Outflow()),
+    ]
     boundaries = eagre.Boundaries(west=eagre.Absorbing(incoming=waves), east=eagre.Stage(waves), north=north)
     return eagre.ShallowWater(
         grid, rng.uniform(-2.0, 0.5, grid.shape_of("corner")), surface_elevation=0.0, boundaries=boundaries,
@@ -33,8 +36,8 @@ def coast(device, precision="double", **options):
     [
         {},
         {"scheme": "euler"},
-        {"time_step": "exact"},  # half of the attempts are refused and must not count
-        {"wet_dry": "kurganov-petrova", "scheme": "euler", "time_step": "exact"},
+        {"time_step_control": "exact"},  # half of the attempts are refused and must not count
+        {"wet_dry": "kurganov-petrova", "scheme": "euler", "time_step_control": "exact"},
     ],
     ids=lambda options: "-".join(options.values()) or "default",
 )
@@ -70,7 +73,7 @@ def test_rain_of_each_zone_is_booked_by_its_own_rate(light_device):
 
 def test_a_river_brings_what_it_should(light_device):
     grid = eagre.Grid(6, 4, 2.0, 2.0)
-    boundaries = eagre.Boundaries(south=[eagre.Part(4.0, 8.0, eagre.Discharge(3.0))], east=eagre.Outflow())
+    boundaries = eagre.Boundaries(south=[eagre.BoundarySegment(4.0, 8.0, eagre.Discharge(3.0))], east=eagre.Outflow())
     model = eagre.ShallowWater(grid, 0.0, depth=1.0, boundaries=boundaries, device=light_device, precision="double")
     model.advance(5.0)
     assert model.inflow["south 4 to 8 m"] == pytest.approx(15.0, rel=1e-12)
@@ -205,7 +208,9 @@ def estuary(device, precision="double", rain=1e-5, **sides):
     rng = np.random.default_rng(3)
     times = np.linspace(0.0, 600.0, 25)
     tide = eagre.Series(times, 0.3 * np.sin(times / 50.0), "tide")
-    north = [eagre.Part(100.0, 300.0, eagre.Discharge(eagre.Series(times, 4.0 + np.cos(times / 50.0), "river")))]
+    north = [
+        eagre.BoundarySegment(100.0, 300.0, eagre.Discharge(eagre.Series(times, 4.0 + np.cos(times / 50.0), "river")))
+    ]
     sides = {"west": eagre.Absorbing(incoming=tide), "south": eagre.Stage(tide), "north": north} | sides
     return eagre.ShallowWaterADI(
         grid, rng.uniform(-2.0, 0.5, grid.shape_of("corner")), 5.0, surface_elevation=0.0, manning=0.03,

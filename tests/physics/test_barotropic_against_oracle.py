@@ -14,7 +14,7 @@ from oracle.barotropic import BarotropicOracle
 def random_setup(nx=27, ny=19, seed=3):
     """A box with different spacings, noise in wind and vorticity."""
     rng = np.random.default_rng(seed)
-    grid = Grid.of_points(nx, ny, 2.6, 3.0)
+    grid = Grid.from_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros((ny, nx))
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
     return grid, zeta, rng.standard_normal((ny, nx))

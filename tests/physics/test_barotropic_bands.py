@@ -157,7 +157,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     ],
 )
 def test_what_is_refused(options, words):
-    grid = Grid.of_points(SIZE["nx"], SIZE["ny"], 2.6, 3.0)
+    grid = Grid.from_points(SIZE["nx"], SIZE["ny"], 2.6, 3.0)
     options = {"device": "cpu,cpu", "viscosity": 0.02, **options}
     with pytest.raises(InputError, match="allowed") as raised:
         BarotropicVorticity(grid, time_step=1e-4, **options)

@@ -19,7 +19,7 @@ from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
 def test_tracer_as_the_transcription(viscosity_scheme, scheme, jacobian):
     """C_t = -J(psi, c) + kappa Lap c, no flux through the walls, whatever the vorticity does."""
     rng = np.random.default_rng(2)
-    grid = Grid.of_points(14, 11, 2.6, 3.0)
+    grid = Grid.from_points(14, 11, 2.6, 3.0)
     c, zeta = 1.0 + rng.random(grid.shape), 20.0 * rng.standard_normal(grid.shape)
     model = BarotropicVorticity(
         grid, time_step=1e-3, relative_vorticity=zeta, viscosity=0.05, viscosity_scheme=viscosity_scheme,

@@ -39,7 +39,7 @@ def scalar_tendency(p, z, curl, dx, dy, j, i, arakawa):
 @pytest.mark.parametrize("jacobian", ["arakawa", "advective"])
 def test_tendency_of_a_scalar_loop(jacobian):
     rng = np.random.default_rng(5)
-    grid = Grid.of_points(9, 8, 2.6, 3.0)
+    grid = Grid.from_points(9, 8, 2.6, 3.0)
     zeta, curl = np.zeros(grid.shape), rng.standard_normal(grid.shape)
     zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((6, 7))
     model = BarotropicVorticity(
@@ -56,7 +56,7 @@ def test_tendency_of_a_scalar_loop(jacobian):
 
 def eddy(scheme, dt, end):
     """A gyre driven from an eddy, at `end`."""
-    grid = Grid.of_points(21, 17, math.pi, math.pi)
+    grid = Grid.from_points(21, 17, math.pi, math.pi)
     x, y = grid.mesh()
     zeta = -5.0 * np.sin(x) * np.sin(2 * y) - 5.0 * np.sin(2 * x) * np.sin(y)
     model = BarotropicVorticity(grid, time_step=dt, relative_vorticity=zeta, scheme=scheme, **PHYSICS)
@@ -75,7 +75,7 @@ def test_walls_stand_still_to_the_last_bit():
     """Free slip: psi = 0 and zeta = 0, exactly, and so the second derivative of psi across a wall vanishes."""
     curvature = []
     for points in (17, 33, 65):
-        grid = Grid.of_points(points, points, math.pi, math.pi)
+        grid = Grid.from_points(points, points, math.pi, math.pi)
         x, y = grid.mesh()
         options = {**PHYSICS, "viscosity": 1.0, "wind_forcing": np.sin(x) * np.sin(2 * y)}
         model = BarotropicVorticity(grid, time_step=1e-4, **options)
@@ -121,7 +121,7 @@ def test_runs_repeat_on_any_number_of_threads(precision, monkeypatch):
 @pytest.mark.parametrize("points", [257, 1025, pytest.param(4097, marks=pytest.mark.slow)])
 def test_streamfunction_in_single_precision(points):
     """The sine transform and the columns keep 6 digits at every size; the printed cosines would lose 3 of them."""
-    grid = Grid.of_points(points, points, math.pi, math.pi)
+    grid = Grid.from_points(points, points, math.pi, math.pi)
     zeta = np.zeros(grid.shape)
     noise = np.random.default_rng(0).standard_normal((points - 2, points - 2))
     zeta[1:-1, 1:-1] = (-1.36e5 * np.sin(2.0 * grid.y)[:, None] * (math.pi - grid.x) / math.pi)[

@@ -9,7 +9,7 @@ import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
 from eagre.models.barotropic.diagnostics import energy_spectrum
-from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.scales import layer_note, munk_width, numbers_note
 from eagre.validation import validate
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
@@ -44,7 +44,7 @@ def test_numbers_of_the_thesis():
     assert gyre.nondimensional_time(10 * 365.25 * 86400) == pytest.approx(0.1783, rel=1e-3)
     drag = DoubleGyre(friction=1e-9, velocity=0.5)  # 3.84e6 m / 0.5 m/s = 7.68e6 s
     assert drag.numbers["mu"] == pytest.approx(1e-9 * 7.68e6) and drag.time_scale == pytest.approx(7.68e6)
-    told = numbers_remark(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
+    told = numbers_note(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
     mu = 1e-9 * gyre.time_scale
     assert told == [f"nondimensional: alpha = 1.359e+05, beta = 1.359e+05, mu = {mu:.4g}, Re = 20.83"]
 
@@ -54,15 +54,15 @@ def test_points_a_munk_width():
     gyre = DoubleGyre()
     assert munk_width(gyre.viscosity, gyre.beta) == pytest.approx(27.1e3, rel=2e-3)
     for points, told in ((257, "0.58"), (1025, "2.30"), (2049, "4.61")):
-        remark = layer_remark(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
-        assert remark.startswith(f"western boundary layer: {told} points per Munk width")
-        assert ("under 2" in remark) == (points == 257)
-    assert "no Munk layer" in layer_remark(0.0, gyre.beta, 1.0)
+        note = layer_note(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
+        assert note.startswith(f"western boundary layer: {told} points per Munk width")
+        assert ("below 2" in note) == (points == 257)
+    assert "no Munk layer" in layer_note(0.0, gyre.beta, 1.0)
 
 
 def test_velocities_of_a_streamfunction():
     """u = -psi_y, v = psi_x, at the walls too, and their modulus; psi = sin x sin 2y."""
-    grid = Grid.of_points(129, 97, math.pi, math.pi)
+    grid = Grid.from_points(129, 97, math.pi, math.pi)
     x, y = grid.mesh()
     model = BarotropicVorticity(
         grid, time_step=1e-3, relative_vorticity=-5.0 * wave(grid, 1, 2), device="cpu", precision="double"
@@ -79,7 +79,7 @@ def wave(grid, k=1, m=1):
 
 
 def test_friction_alone_decays():
-    grid = Grid.of_points(33, 33, math.pi, math.pi)
+    grid = Grid.from_points(33, 33, math.pi, math.pi)
     model = BarotropicVorticity(
         grid,
         time_step=1e-3,
@@ -98,7 +98,7 @@ def test_friction_alone_decays():
 def test_viscosity_alone_decays(options, power, viscosity_scheme):
     if viscosity_scheme == "implicit" and power == 2:
         return
-    grid = Grid.of_points(33, 25, math.pi, math.pi)
+    grid = Grid.from_points(33, 25, math.pi, math.pi)
     model = BarotropicVorticity(
         grid, time_step=2e-4 if viscosity_scheme == "explicit" else 2e-3, relative_vorticity=1e-6 * wave(grid, 2, 1),
         device="cpu", precision="double", viscosity_scheme=viscosity_scheme, **options,
@@ -127,7 +127,7 @@ def test_no_slip_stops_the_flow_at_the_wall(walls):
     for kind in ("free-slip", walls):
         speeds = []
         for points in (33, 65):
-            grid = Grid.of_points(points, points, math.pi, math.pi)
+            grid = Grid.from_points(points, points, math.pi, math.pi)
             model = BarotropicVorticity(
                 grid, time_step=5e-4, viscosity=0.1, wind_forcing=0.1 * wave(grid), walls=kind, device="cpu",
                 precision="double",
@@ -227,7 +227,7 @@ def test_flow_follows_the_depth():
 
 def test_tracer_and_particles_go_round():
     """A steady vortex carries a particle along its streamline; the tracer is kept."""
-    grid = Grid.of_points(65, 65, math.pi, math.pi)
+    grid = Grid.from_points(65, 65, math.pi, math.pi)
     model = BarotropicVorticity(
         grid, time_step=2e-3, relative_vorticity=-2.0 * wave(grid), tracer=1.0 + wave(grid, 2, 1),
         tracer_diffusivity=1e-3, particles=[[1.0, 1.3], [2.5, 2.0]], device="cpu", precision="double",
@@ -245,7 +245,7 @@ def test_tracer_and_particles_go_round():
 
 
 def test_diagnostics_and_spectrum():
-    grid = Grid.of_points(65, 49, math.pi, math.pi)
+    grid = Grid.from_points(65, 49, math.pi, math.pi)
     model = BarotropicVorticity(
         grid, time_step=1e-3, relative_vorticity=-5.0 * wave(grid, 2, 1), wind_forcing=wave(grid), beta=1.0,
         viscosity=0.1, device="cpu", precision="double",
@@ -260,7 +260,7 @@ def test_diagnostics_and_spectrum():
         grid, time_step=1e-3, relative_vorticity=2.0 * wave(grid), device="cpu", precision="double"
     )
     assert gyre.diagnostics()["transport_per_depth"] == pytest.approx(1.0, rel=5e-3)  # from the wall to the low
-    told = dict(model.facts)
+    told = dict(model.summary_rows)
     assert told["energy"] == f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"
     assert told["budget"].startswith("wind ") and "viscosity -" in told["budget"] and "friction" not in told["budget"]
     wavenumber, energy = model.energy_spectrum()
@@ -279,7 +279,7 @@ def test_diagnostics_and_spectrum():
 @pytest.mark.parametrize(("basin", "size"), [("box", (20, 15)), ("channel", (21, 15)), ("periodic", (21, 16))])
 def test_spectra_hold_the_energy(basin, size):
     """Of noise, to rounding; a single wave is in its ring."""
-    grid = Grid.of_points(*size, 3.0, 2.0)
+    grid = Grid.from_points(*size, 3.0, 2.0)
     zeta = np.random.default_rng(3).standard_normal(grid.shape)
     zeta -= zeta.mean()
     model = BarotropicVorticity(
@@ -300,7 +300,7 @@ def test_energy_budget_holds_every_term(basin, extra, jacobian):
 
     Arakawa's Jacobian keeps energy; the advective one does not, over a bed neither.
     """
-    grid = Grid.of_points(21, 17, 2.0, 3.0)
+    grid = Grid.from_points(21, 17, 2.0, 3.0)
     noise = np.random.default_rng(0).standard_normal((3, 17, 21))
     if "layers" in extra:
         extra = {**extra, "potential_vorticity_lower": noise[1]}
@@ -383,4 +383,4 @@ def test_compensated_steps_lose_nothing():
 )
 def test_refusals(options, words):
     with pytest.raises(InputError, match=words):
-        BarotropicVorticity(Grid.of_points(9, 9, 1.0, 1.0), **{"time_step": 0.1, "device": "cpu", **options})
+        BarotropicVorticity(Grid.from_points(9, 9, 1.0, 1.0), **{"time_step": 0.1, "device": "cpu", **options})

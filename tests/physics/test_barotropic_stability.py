@@ -25,7 +25,7 @@ FRICTION = {
 
 @pytest.mark.parametrize("options", FRICTION.values(), ids=FRICTION)
 def test_friction(options, monkeypatch):
-    grid = Grid.of_points(13, 10, 2.0, 1.0)
+    grid = Grid.from_points(13, 10, 2.0, 1.0)
     noise = 1e-9 * np.random.default_rng(0).standard_normal(grid.shape)
     options = {**options, **COMMON, "relative_vorticity": noise}
     limit = friction_limit(BarotropicVorticity(grid, time_step=1e-9, **options).setup)
@@ -41,7 +41,7 @@ def test_friction(options, monkeypatch):
 
 
 def test_diffusion_of_a_tracer_counts():
-    grid = Grid.of_points(13, 10, 2.0, 1.0)
+    grid = Grid.from_points(13, 10, 2.0, 1.0)
     with pytest.raises(InputError, match="tracer_diffusivity"):
         BarotropicVorticity(grid, time_step=1.0, tracer=np.ones(grid.shape), tracer_diffusivity=1.0, **COMMON)
 
@@ -53,7 +53,7 @@ def test_diffusion_of_a_tracer_counts():
 )
 def test_rossby_waves(options, monkeypatch):
     """The limit is that of the exact waves; those of the grid are a few per cent slower."""
-    grid = Grid.of_points(33, 25, 3.0, 2.5)
+    grid = Grid.from_points(33, 25, 3.0, 2.5)
     options = {
         **options,
         **COMMON,
@@ -79,7 +79,7 @@ def gravest_mode(time_step, **options):
     psi = cos(k x + w t) sin(pi x) sin(pi y), k = beta / 2w = sqrt(2) pi (J. Pedlosky, Geophysical Fluid Dynamics,
     2nd ed. (1987), section 3.25); the vorticity is its Laplacian.
     """
-    grid = Grid.of_points(33, 33, 1.0, 1.0)
+    grid = Grid.from_points(33, 33, 1.0, 1.0)
     x, y = grid.mesh()
     k = math.sqrt(2.0) * np.pi
     swing = (k**2 + 2.0 * np.pi**2) * np.cos(k * x) * np.sin(np.pi * x) + 2.0 * k * np.pi * np.sin(k * x) * np.cos(
@@ -134,13 +134,13 @@ def test_friction_allows_the_second_order_longer_steps():
 
 def model_of_width(points):
     """A basin with this number of points per Munk width (A / beta)^(1/3)."""
-    grid = Grid.of_points(9, 9, 1.0, 1.0)
+    grid = Grid.from_points(9, 9, 1.0, 1.0)
     return BarotropicVorticity(grid, time_step=1e-3, beta=2.0, viscosity=2.0 * (points * grid.dx) ** 3, device="cpu")
 
 
 def test_waves_of_reduced_gravity_fade_by_a_part_of_friction():
     """q is (k^2 + 1 / R^2) psi and friction acts on k^2 psi of it; the gravest wave of the basin."""
-    grid = Grid.of_points(33, 25, 3.0, 2.5)
+    grid = Grid.from_points(33, 25, 3.0, 2.5)
     model = BarotropicVorticity(
         grid, time_step=1e-4, beta=5.0, deformation_radius=0.5, viscosity=0.02, bottom_friction=0.1, scheme="ab2",
         **COMMON,
@@ -152,9 +152,9 @@ def test_waves_of_reduced_gravity_fade_by_a_part_of_friction():
 
 def test_limits_in_words():
     model = BarotropicVorticity.double_gyre(33, time_step=1e-6, device="cpu")
-    assert "time step: 1e-06; limits: 0.0137" in model.remarks[-1] and "Rossby waves" in model.remarks[-1]
-    still = BarotropicVorticity(Grid.of_points(9, 9, 1.0, 1.0), time_step=1.0, device="cpu")
-    assert "0.99 points per Munk width; below 2" in model_of_width(0.99).remarks[0]
-    assert "2.50 points per Munk width (" in model_of_width(2.5).remarks[0]
-    assert still.remarks[-1] == "time step: 1; limits: 0.5 / (|u| / dx + |v| / dy) (flow)"
+    assert "time step: 1e-06; limits: 0.0137" in model.notes[-1] and "Rossby waves" in model.notes[-1]
+    still = BarotropicVorticity(Grid.from_points(9, 9, 1.0, 1.0), time_step=1.0, device="cpu")
+    assert "0.99 points per Munk width; below 2" in model_of_width(0.99).notes[0]
+    assert "2.50 points per Munk width (" in model_of_width(2.5).notes[0]
+    assert still.notes[-1] == "time step: 1; limits: 0.5 / (|u| / dx + |v| / dy) (flow)"
     assert flow_limit(0.0, 0.0, 1.0, 1.0) == math.inf and flow_limit(2.0, 1.0, 1.0, 0.5) == 0.125

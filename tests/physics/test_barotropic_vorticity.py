@@ -10,7 +10,7 @@ from eagre.config.problems import ConfigError
 from eagre.models.barotropic.config import BarotropicCase
 
 NY, NX = 13, 17
-GRID = Grid.of_points(NX, NY, 3.0, 2.0)
+GRID = Grid.from_points(NX, NY, 3.0, 2.0)
 STRETCHING = {"rigid lid": {}, "radius": {"deformation_radius": 0.5}, "layers": {"layers": Layers(3.0, 1.0)}}
 TOLERANCE = {"single": 1e-5, "double": 1e-12}
 WRAPS = {"box": (False, False), "channel": (False, True), "periodic": (True, True)}  # along y, along x

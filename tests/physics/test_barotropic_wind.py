@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, model_on
-from eagre import BarotropicVorticity, Grid, Instants, MovingField, Nodes
+from eagre import BarotropicVorticity, Grid, NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.errors import InputError
 from eagre.models.barotropic.adams_bashforth import WEIGHTS
 from eagre.models.barotropic.wind import moving_curl, stress_of_wind, varying_curl
 from eagre.series import Series
 
 STEP = 0.01
-GRID = Grid.of_points(17, 14, np.pi, np.pi)
+GRID = Grid.from_points(17, 14, np.pi, np.pi)
 SHAPE = np.sin(GRID.mesh()[0]) * np.sin(2.0 * GRID.mesh()[1])
 """A mode of the basin: it does not carry itself, so that without beta and friction only the wind changes it."""
 GUST = Series(np.array([0.0, 0.033, 0.05, 0.2]), np.array([0.0, 2.0, -1.0, 4.0]), "a gust")
@@ -97,14 +97,14 @@ def test_a_wind_whose_records_are_equal_changes_no_bit(name):
 
 def stresses(times=(0.0, 1.0), **nodes):
     """Stress x and y, linear in y and x, with slopes that change in time, on nodes two spacings apart."""
-    held = Nodes(**({"ny": 13, "nx": 16, "step_y": 2, "step_x": 2} | nodes))
+    held = NodeGrid(**({"ny": 13, "nx": 16, "step_y": 2, "step_x": 2} | nodes))
     rows, columns = held.shape
     x = held.step_x * np.arange(columns) * GRID.dx
     y = held.step_y * np.arange(rows)[:, None] * GRID.dy
-    instants = Instants(np.array(times), "made")
+    instants = RecordTimeAxis(np.array(times), "made")
     pairs = (lambda k: 3.0 * y + 0.0 * x + k), (lambda k: (5.0 + 2.0 * k) * x + 0.0 * y)
     return tuple(
-        MovingField(instants, held, read, f"stress {along}", 100.0, "N/m2")
+        TimeVaryingField(instants, held, read, f"stress {along}", 100.0, "N/m2")
         for along, read in zip("xy", pairs, strict=True)
     )
 
@@ -120,10 +120,10 @@ def test_curl_of_stresses_over_time():
 
 def test_stress_of_a_wind():
     """Large and Pond (1981) by hand: 1.2e-3 to 11 m/s, 0.49e-3 + 0.065e-3 U above, here up to 2e-3."""
-    nodes, instants = Nodes(4, 4), Instants(np.array([0.0, 1.0]), "made")
+    nodes, instants = NodeGrid(4, 4), RecordTimeAxis(np.array([0.0, 1.0]), "made")
     u, v = np.zeros((2, *nodes.shape))
     u.flat[:3], v.flat[:3] = (3.0, 12.0, -30.0), (4.0, 16.0, 40.0)
-    winds = [MovingField(instants, nodes, lambda k, one=one: one, "wind", 120.0, "m/s") for one in (u, v)]
+    winds = [TimeVaryingField(instants, nodes, lambda k, one=one: one, "wind", 120.0, "m/s") for one in (u, v)]
     found = [one.record(0).flat[:3] for one in stress_of_wind(*winds, "large-pond", 2e-3, 1.2)]
     coefficients = np.array([1.2e-3, 0.49e-3 + 0.065e-3 * 20.0, 2e-3])
     along = 1.2 * coefficients * np.array([5.0, 20.0, 50.0]) ** 2
@@ -139,7 +139,7 @@ def test_stress_of_a_wind():
          r"\(14, 17\) p"),
         (lambda: moving_curl(*stresses(nx=17), GRID, 1.0), r"\(13, 16\) cells between the points"),
         (lambda: moving_curl(stresses()[0], stresses((0.0, 2.0))[1], GRID, 1.0), "stress_y at the same times"),
-        (lambda: moving_curl(*stresses(ny=600), Grid.of_points(17, 601, 3.0, 9.0), 1.0).record(0), "x at t = 0 s"),
+        (lambda: moving_curl(*stresses(ny=600), Grid.from_points(17, 601, 3.0, 9.0), 1.0).record(0), "x at t = 0 s"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(make, match):

@@ -115,7 +115,7 @@ def test_discharge_onto_ground_that_rises_inland(rise, film, wet_dry, light_devi
         model.advance(until)
         assert -1e-3 * 100.0 * until < model.inflow["west"] - 100.0 * until < 0.011 * critical * 3000.0
     assert abs(model.diagnostics()["volume_error"]) < 1e-13
-    assert any("of +3000 m3 asked" in text for _, text in model.facts)
+    assert any("of +3000 m3 asked" in text for _, text in model.summary_rows)
 
 
 @pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
@@ -223,7 +223,7 @@ def test_nothing_comes_back_through_an_outflow(light_device):
 def test_discharge_through_a_part_is_that_of_the_part(light_device):
     """3 m3/s through 6 of 12 m; nothing beside them."""
     grid = eagre.Grid(6, 6, 2.0, 2.0)
-    sides = eagre.Boundaries(south=[eagre.Part(4.0, 10.0, eagre.Discharge(3.0))])
+    sides = eagre.Boundaries(south=[eagre.BoundarySegment(4.0, 10.0, eagre.Discharge(3.0))])
     model = eagre.ShallowWater(grid, 0.0, depth=1.0, boundaries=sides, device=light_device, precision="double")
     model.advance(2.0)
     assert model.diagnostics()["volume"] - 144.0 == pytest.approx(6.0, rel=1e-12)

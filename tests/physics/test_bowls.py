@@ -29,7 +29,7 @@ def test_bowl(make, limits, precision, device):
 
 def test_documents_treatment_on_the_planar_bowl(device):
     """The specification measured 5.6 % at 50 x 50 with a desingularisation depth of 1 cm."""
-    options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step": "exact"}
+    options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step_control": "exact"}
     run = run_case(basins.planar_bowl(50), device=device, precision="double", **options)
     assert run.depth.l1 == pytest.approx(0.056, abs=0.001)
     assert run.model.steps == pytest.approx(1415, abs=1)

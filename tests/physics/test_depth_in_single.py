@@ -139,7 +139,7 @@ def test_films_of_the_model_are_those_of_the_oracle(ground):
     depth = 10.0 ** rng.uniform(-6.0, -2.0, grid.shape)
     reference = DepthOracle(bed, 2.0, 2.0, kappa=1e-4, real=np.float32)
     model = eagre.ShallowWater(
-        grid, bed, depth=depth, desingularisation_depth=1e-4, fixed_time_step=0.05, device="cpu", precision="single"
+        grid, bed, depth=depth, desingularisation_depth=1e-4, time_step=0.05, device="cpu", precision="single"
     )
     q = np.stack([depth, 0.0 * depth, 0.0 * depth]).astype(np.float32)
     model.advance(0.5)

@@ -26,7 +26,7 @@ def integral(times, values):
 def sides_of(side, part, times, values):
     """A discharge through a side, or through a part of it."""
     condition = eagre.Discharge(eagre.Series(np.array(times), np.array(values)))
-    return eagre.Boundaries(**{side: [eagre.Part(100.0, 250.0, condition)] if part else condition})
+    return eagre.Boundaries(**{side: [eagre.BoundarySegment(100.0, 250.0, condition)] if part else condition})
 
 
 @pytest.mark.parametrize("part", [False, True])

@@ -7,7 +7,7 @@ import pytest
 
 import eagre
 from eagre.backend.device import PlainDevice
-from eagre.boundaries.inside import Line
+from eagre.boundaries.internal import InternalLine
 from eagre.cases.amundsen2014 import circular_dam_big
 from eagre.models.shallow_water import active_tiles, march_cpu, march_tiles
 from explicit_runs import basin
@@ -44,9 +44,9 @@ def corner_rain(shape):
 SHAPE, TALL = (14, 24), (33, 13)  # two rows in the last listed tile, and one
 DRY = {"depth": 0.0, "max_time_step": 0.1}
 DAM = {"depth": pond(TALL, slice(4, 6), slice(1, 4))}
-POINT = eagre.Boundaries(inside=[Line([(7.5, 7.5)], eagre.Discharge(2.0))])
+POINT = eagre.Boundaries(internal=[InternalLine([(7.5, 7.5)], eagre.Discharge(2.0))])
 RING = eagre.Boundaries(south=eagre.Periodic(), north=eagre.Periodic())
-EAST = eagre.Boundaries(east=[eagre.Part(21.0, 24.0, eagre.Discharge(6.0))])
+EAST = eagre.Boundaries(east=[eagre.BoundarySegment(21.0, 24.0, eagre.Discharge(6.0))])
 PLAIN = {
     "corner to corner": {"depth": pond(SHAPE, slice(3, 4), slice(7, 8)), "scheme": "euler"},
     "rain on dry ground": {**DRY, "sources": [corner_rain(SHAPE)], "scheme": "euler"},
@@ -55,19 +55,19 @@ PLAIN = {
 COMPILED = {
     "dam": DAM,
     "euler": {**DAM, "scheme": "euler"},
-    "exact steps": {**DAM, "time_step": "exact"},
+    "exact steps": {**DAM, "time_step_control": "exact"},
     "periodic": {"depth": pond(TALL, slice(0, 2), slice(3, 6)), "boundaries": RING},
     "inflow": {**DRY, "boundaries": EAST},
     "stage beside one row of a tile": {**DRY, "boundaries": eagre.Boundaries(north=eagre.Stage(0.5))},
 }
 
 
-def model_of(early_exit, device, shape=SHAPE, **options):
+def model_of(active_tiles, device, shape=SHAPE, **options):
     """A plain that falls to a line along y."""
     grid = eagre.Grid(*shape[::-1], 1.0, 1.0)
     bed = 0.02 * np.abs(grid.mesh("corner")[0] - 5.3)
     options = {"precision": "single", **options}
-    return eagre.ShallowWater(grid, bed, device=device, early_exit=early_exit, **options)
+    return eagre.ShallowWater(grid, bed, device=device, active_tiles=active_tiles, **options)
 
 
 def assert_same(ours, full):
@@ -80,7 +80,7 @@ def assert_same(ours, full):
 
 def assert_list_changes_no_bit(device, **options):
     """Six steps one by one; a field is asked for in between, which makes use of a buffer."""
-    ours, full = (model_of(early_exit, device, **options) for early_exit in ("on", "off"))
+    ours, full = (model_of(active_tiles, device, **options) for active_tiles in ("on", "off"))
     shares = []
     for step in range(6):
         for model in (ours, full):
@@ -108,7 +108,7 @@ def test_a_list_of_rows_of_tiles_changes_no_bit(name, monkeypatch):
 def test_wind_keeps_every_tile_awake(small_tiles):
     """It pushes dry cells too, which forget it in the next stage."""
     options = {**PLAIN["corner to corner"], "sources": [eagre.WindStress(0.3)]}
-    ours, full = (model_of(early_exit, PlainDevice(), **options) for early_exit in ("on", "off"))
+    ours, full = (model_of(active_tiles, PlainDevice(), **options) for active_tiles in ("on", "off"))
     for model in (ours, full):
         model.advance(1e3, max_steps=2)
     assert_same(ours, full)
@@ -158,15 +158,15 @@ def test_where_water_may_come_from(small_tiles):
 # -- compiled ---------------------------------------------------------------------------------------
 
 
-def big_dry_dam(early_exit, precision, **options):
+def big_dry_dam(active_tiles, precision, **options):
     """Amundsen's case for early exit, on fewer cells."""
-    return circular_dam_big(96).model(device="cpu", precision=precision, early_exit=early_exit, **options)
+    return circular_dam_big(96).model(device="cpu", precision=precision, active_tiles=active_tiles, **options)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_early_exit_changes_no_bit(precision, monkeypatch):
     low(monkeypatch, 8)
-    ours, auto, full = (big_dry_dam(early_exit, precision) for early_exit in ("on", "auto", "off"))
+    ours, auto, full = (big_dry_dam(active_tiles, precision) for active_tiles in ("on", "auto", "off"))
     for time in (0.25, 1.0):
         for model in (ours, auto, full):
             model.advance(time)
@@ -176,17 +176,17 @@ def test_early_exit_changes_no_bit(precision, monkeypatch):
     assert ours._engine.listed_share() < 1.0
 
 
-def flood(early_exit, nx=300, ny=70):
+def flood(active_tiles, nx=300, ny=70):
     """A pond in a corner of two columns of tiles, over the seam of which it flows."""
     grid = eagre.Grid(nx, ny, 1.0, 1.0)
     depth = np.zeros(grid.shape)
     depth[3:9, 240:256] = 2.0
-    return eagre.ShallowWater(grid, 0.0, depth=depth, device="cpu", precision="single", early_exit=early_exit)
+    return eagre.ShallowWater(grid, 0.0, depth=depth, device="cpu", precision="single", active_tiles=active_tiles)
 
 
 def test_water_crosses_tiles(monkeypatch):
     low(monkeypatch, 8)
-    ours, full = (flood(early_exit) for early_exit in ("on", "off"))
+    ours, full = (flood(active_tiles) for active_tiles in ("on", "off"))
     shares = []
     for _ in range(6):
         for model in (ours, full):
@@ -201,7 +201,7 @@ def test_a_list_over_a_rough_bed_changes_no_bit(monkeypatch):
     low(monkeypatch, 8)
     depth = np.zeros((45, 41))
     depth[20:26, 3:14] = 0.8
-    ours, full = (basin("cpu", ny=45, surface_elevation=None, depth=depth, early_exit=way) for way in ("on", "auto"))
+    ours, full = (basin("cpu", ny=45, surface_elevation=None, depth=depth, active_tiles=way) for way in ("on", "auto"))
     full._engine.chooser.never()
     for steps in (1, 1, 20):
         for model in (ours, full):
@@ -248,19 +248,19 @@ def test_early_exit_passes_over_dry_rows():
 
 
 def test_the_documents_treatment_has_no_early_exit():
-    assert big_dry_dam("auto", "double", wet_dry="kurganov-petrova").settings()["early_exit"] == "off"
-    with pytest.raises(eagre.InputError, match='early_exit = "on"'):
+    assert big_dry_dam("auto", "double", wet_dry="kurganov-petrova").settings()["active_tiles"] == "off"
+    with pytest.raises(eagre.InputError, match='active_tiles = "on"'):
         big_dry_dam("on", "double", wet_dry="kurganov-petrova")
 
 
 def test_plain_cells_have_no_early_exit():
-    assert big_dry_dam("auto", "double", kernels="reference").settings()["early_exit"] == "off"
+    assert big_dry_dam("auto", "double", kernels="reference").settings()["active_tiles"] == "off"
     with pytest.raises(eagre.InputError, match='kernels = "reference"'):
         big_dry_dam("on", "double", kernels="reference")
 
 
 def test_early_exit_is_a_word_or_a_truth_value():
-    assert big_dry_dam(True, "double").settings()["early_exit"] == "on"
-    assert big_dry_dam(False, "double").settings()["early_exit"] == "off"
+    assert big_dry_dam(True, "double").settings()["active_tiles"] == "on"
+    assert big_dry_dam(False, "double").settings()["active_tiles"] == "off"
     with pytest.raises(eagre.InputError, match='"auto"'):
         big_dry_dam("sometimes", "double")

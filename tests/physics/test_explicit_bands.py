@@ -27,8 +27,8 @@ RUNS = {
 }
 MORE = {
     "kurganov-petrova": (bay, {"wet_dry": "kurganov-petrova"}),
-    "exact": (basin, {"time_step": "exact"}),
-    "fixed": (basin, {"fixed_time_step": 0.05, "early_exit": False}),
+    "exact": (basin, {"time_step_control": "exact"}),
+    "fixed": (basin, {"time_step": 0.05, "active_tiles": False}),
 }
 
 
@@ -51,14 +51,14 @@ def test_the_bits_of_one_device(make, options):
     assert len(theirs.inflow) == (6 if make is bay else 0) and all(theirs.inflow.values())
     if make is bay:
         assert theirs.diagnostics()["wet_fraction"] < 0.995  # it is partly dry
-        assert ours.lines.volumes() == others.lines.volumes() == theirs.lines.volumes()
-        assert all(theirs.lines.volumes().values())
+        assert ours.cross_sections.volumes() == others.cross_sections.volumes() == theirs.cross_sections.volumes()
+        assert all(theirs.cross_sections.volumes().values())
 
 
 def test_lists_of_tiles_change_no_bit():
     """Water beside the seam flows over it, into a band that was dry."""
     pond = np.pad(np.full((4, 11), 0.8), ((13, 21), (3, 27)))
-    ours, theirs = (basin(TWO, surface_elevation=None, depth=pond, early_exit=way) for way in ("on", "auto"))
+    ours, theirs = (basin(TWO, surface_elevation=None, depth=pond, active_tiles=way) for way in ("on", "auto"))
     for steps in (1, 1, 30):
         for model in (ours, theirs):
             model.advance(1e3, max_steps=steps)
@@ -85,7 +85,7 @@ def _own(message):
     return message.source == message.target
 
 
-@pytest.mark.parametrize("make", [bay, lambda device: basin(device, sides="torus", time_step="exact")])
+@pytest.mark.parametrize("make", [bay, lambda device: basin(device, sides="torus", time_step_control="exact")])
 def test_one_wait_a_stage_is_enough(monkeypatch, make):
     """Devices that run ahead of one another up to the next wait give the same bits."""
     in_step, ahead = (make(THREE) for _ in range(2))
@@ -101,7 +101,7 @@ def test_all_devices_have_one_clock():
     """Refused steps too: a wave that becomes faster than was foreseen, in one band only."""
     still = np.zeros((38, 41))
     still[30:34, 3:6] = 5.0
-    ours = basin(THREE, surface_elevation=still, time_step="exact")
+    ours = basin(THREE, surface_elevation=still, time_step_control="exact")
     ours.advance(1e3, max_steps=9)
     clocks = [band.read_clock() for band in ours._engine.bands]
     assert ours.statistics()["redone_steps"] >= 9
@@ -125,7 +125,7 @@ def test_a_run_goes_on_with_any_number_of_devices(tmp_path):
         other.advance(4.0)
         assert different(other, one) == []
         assert other.inflow == one.inflow and other.diagnostics() == one.diagnostics()
-        assert other.lines.volumes() == one.lines.volumes()
+        assert other.cross_sections.volumes() == one.cross_sections.volumes()
 
 
 def test_a_restart_with_other_sides_as_one_device():
@@ -179,7 +179,7 @@ def test_everything_a_model_gives():
         np.testing.assert_array_equal(value, theirs.sample([name], points)[name], err_msg=name)
     assert ours.settings()["device"].startswith("3 bands on cpu")
     assert ours._engine.fastest_cell() == theirs._engine.fastest_cell()
-    assert ours.remarks == theirs.remarks and ours.bytes_per_step == theirs.bytes_per_step
+    assert ours.notes == theirs.notes and ours.bytes_per_step == theirs.bytes_per_step
 
 
 @pytest.mark.parametrize("row", [3, 30])
@@ -246,7 +246,7 @@ def test_the_grid_is_cut_by_rows():
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    "options", [{"lines": {"seam": [(0.0, 9.0), (26.0, 9.0)]}}, {"sides": "torus", "scheme": "euler"}]
+    "options", [{"cross_sections": {"seam": [(0.0, 9.0), (26.0, 9.0)]}}, {"sides": "torus", "scheme": "euler"}]
 )
 def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     """GPUs alternate between other buffers than CPUs, and run as far ahead of one another as waits allow."""
@@ -259,6 +259,6 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch):
         model.advance(1e3, max_steps=3)
     assert ours.steps == theirs.steps == 3 and ours.time == pytest.approx(theirs.time, rel=1e-12)
     assert apart(ours, theirs) < 1e-12
-    if theirs.lines:
-        assert ours.lines.volumes() == pytest.approx(theirs.lines.volumes(), rel=1e-10)
-        assert abs(theirs.lines.volumes()["seam"]) > 1e-3
+    if theirs.cross_sections:
+        assert ours.cross_sections.volumes() == pytest.approx(theirs.cross_sections.volumes(), rel=1e-10)
+        assert abs(theirs.cross_sections.volumes()["seam"]) > 1e-3

@@ -36,7 +36,7 @@ def test_uniform_flow_is_reached_from_half_and_double_depth(device):
 
 def test_current_decays_as_the_ordinary_equation_says(device):
     h, u, n = 0.5, 2.0, 0.03
-    model = stream(h, u, n, device, fixed_time_step=0.01)
+    model = stream(h, u, n, device, time_step=0.01)
     model.advance(20.0)
     decay = 9.81 * n**2 / h ** (4.0 / 3.0)
     assert model.field("velocity_x") == pytest.approx(u / (1.0 + decay * u * 20.0), rel=2e-3)
@@ -57,7 +57,7 @@ def test_strong_friction_stops_water_and_never_turns_it(depth, precision, device
 
 def test_manning_map_acts_cell_by_cell(light_device, rng):
     manning = rng.uniform(0.02, 0.08, (4, 4))
-    model = stream(0.5, 2.0, manning, light_device, fixed_time_step=1e-3)
+    model = stream(0.5, 2.0, manning, light_device, time_step=1e-3)
     model.advance(1e-3)
     loss = 9.81 * manning**2 / 0.5 ** (4.0 / 3.0) * 2.0**2 * 1e-3
     assert 2.0 - model.field("velocity_x") == pytest.approx(loss, rel=0.01)
@@ -73,7 +73,7 @@ def test_a_film_under_wind_takes_the_speed_of_balance_at_once(scheme, device):
     grid = eagre.Grid(6, 5, 100.0, 100.0)
     model = eagre.ShallowWater(
         grid, 0.0, depth=depth, manning=manning, boundaries=AROUND, sources=[eagre.WindStress(x, y)], device=device,
-        scheme=scheme, precision="double", desingularisation_depth=1e-5, fixed_time_step=100.0,
+        scheme=scheme, precision="double", desingularisation_depth=1e-5, time_step=100.0,
     )  # fmt: skip
     balance = (np.hypot(x, y) / 1000.0 * depth ** (7.0 / 3.0) / (9.81 * manning**2)) ** 0.5 / depth
     for steps in (2, 4, 6):
@@ -93,7 +93,7 @@ def test_balance_of_friction_and_wind_is_kept(scheme, precision, device):
     grid = eagre.Grid(6, 5, 100.0, 100.0)
     model = eagre.ShallowWater(
         grid, 0.0, depth=depth, velocity_x=u, velocity_y=v, manning=manning, boundaries=AROUND, sources=[wind],
-        device=device, scheme=scheme, precision=precision, fixed_time_step=20.0,
+        device=device, scheme=scheme, precision=precision, time_step=20.0,
     )  # fmt: skip
     model.advance(1e9, max_steps=40)
     close = 1e-12 if precision == "double" else 2e-5

@@ -39,7 +39,7 @@ class Gauges:
         self.values += [np.stack([found[name][n] for name in NAMES]) for n in range(times.size)]
 
     def follow(self, model, instants):
-        return model.record(None if instants is None else Recording(NAMES, self.points, instants, self.take))
+        return model.start_sampling(None if instants is None else Recording(NAMES, self.points, instants, self.take))
 
     def run(self, on_its_way, end=END, start=True):
         """To the end, with another event that stops the run at every fifth record and one between."""
@@ -66,14 +66,14 @@ def both(make=dam_break, points=POINTS, every=EVERY, end=END, **options):
 
 @pytest.mark.parametrize(
     "options",
-    [{"time_step": "exact"}, {"scheme": "ds2"}, {"precision": "single"}, {"device": ["cpu", "cpu"]}],
+    [{"time_step_control": "exact"}, {"scheme": "ds2"}, {"precision": "single"}, {"device": ["cpu", "cpu"]}],
     ids=lambda options: next(iter(options)),
 )
 def test_values_taken_on_the_way_are_those_of_stops(options):
     ours, theirs = both(**options)
     assert_same(ours, theirs)
     assert ours.times == [k * EVERY for k in range(15)] + [END]
-    if options.get("time_step") == "exact":
+    if options.get("time_step_control") == "exact":
         assert ours.model.statistics()["redone_steps"] > 0
     changes = np.ptp(np.array(ours.values)[:, 0], axis=0)
     assert (changes > 0.0).tolist() == [True, True, False, True]  # one stays dry
@@ -149,7 +149,7 @@ def test_what_was_taken_before_a_blow_up_is_kept():
     """A fixed step beyond what the waves allow: both runs stop before the first bad step."""
     found = []
     for on_its_way in (True, False):
-        options = {"surface_elevation": HUMP, "fixed_time_step": 3.0, "precision": "double", "device": "cpu"}
+        options = {"surface_elevation": HUMP, "time_step": 3.0, "precision": "double", "device": "cpu"}
         found.append(Gauges(eagre.ShallowWater(GRID, STEP, **options), every=1.6))
         with pytest.raises(eagre.BlowUpError):
             found[-1].run(on_its_way, end=1800.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre import Absorbing, Boundaries, InputError, Part, Stage
+from eagre import Absorbing, Boundaries, BoundarySegment, InputError, Stage
 
 SIDES = ("west", "east", "south", "north")
 MODELS = {
@@ -28,7 +28,7 @@ def test_still_water_stays_at_an_absorbing_side_at_any_altitude(kind, side, bed)
     model = model_of(kind, Boundaries(**{side: Absorbing()}), bed)
     model.advance(1200.0)
     np.testing.assert_allclose(model.field("depth"), 2.0, rtol=0.0, atol=1e-11)
-    assert list(model.remarks) == []
+    assert list(model.notes) == []
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -37,7 +37,7 @@ def test_parts_of_a_side_have_levels_of_their_own(kind):
     y = GRID.mesh()[1]
     yc = GRID.mesh("corner")[1]
     bed = np.where((yc > 100.0) & (yc < 150.0), 20.0, 0.0)
-    parts = [Part(0.0, 75.0, Absorbing()), Part(175.0, 250.0, Absorbing())]
+    parts = [BoundarySegment(0.0, 75.0, Absorbing()), BoundarySegment(175.0, 250.0, Absorbing())]
     surface = np.where(y < 125.0, 4.0, 6.0)
     model = model_of(kind, Boundaries(west=parts), bed, depth=None, surface_elevation=surface)
     before = model.field("surface_elevation")
@@ -65,13 +65,13 @@ def test_a_level_below_the_bed_of_a_wet_side_is_refused(kind, side):
 @pytest.mark.parametrize("side", SIDES)
 def test_a_stage_far_from_the_initial_water_is_reported(kind, side):
     series = eagre.Series([0.0, 1e5], [1.0, 2.0])
-    (remark,) = model_of(kind, Boundaries(**{side: Stage(series)})).remarks
-    assert remark.startswith(f"{side}: The stage is 1 m") and "302 m" in remark
-    assert list(model_of(kind, Boundaries(**{side: Stage(302.5)})).remarks) == []
+    (note,) = model_of(kind, Boundaries(**{side: Stage(series)})).notes
+    assert note.startswith(f"{side}: The stage is 1 m") and "302 m" in note
+    assert list(model_of(kind, Boundaries(**{side: Stage(302.5)})).notes) == []
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_uneven_water_along_an_absorbing_side_is_reported(kind):
     surface = 304.0 + 0.02 * GRID.mesh()[1]
-    (remark,) = model_of(kind, Boundaries(east=Absorbing()), depth=None, surface_elevation=surface).remarks
-    assert remark.startswith("east: The initial surface along this absorbing side lies between 304.25 and 308.75 m")
+    (note,) = model_of(kind, Boundaries(east=Absorbing()), depth=None, surface_elevation=surface).notes
+    assert note.startswith("east: The initial surface along this absorbing side lies between 304.25 and 308.75 m")

@@ -7,7 +7,7 @@ import pytest
 
 import eagre
 from eagre import Boundaries, Discharge, Series, Wall
-from eagre.boundaries import Area, Line
+from eagre.boundaries import InternalArea, InternalLine
 from eagre.errors import InputError
 
 MODELS = ("explicit", "implicit")
@@ -52,15 +52,17 @@ def test_wall_through_a_basin_makes_two_basins(kind, along):
         ny, nx = given["surface_elevation"][part].shape
         own = given | {"surface_elevation": given["surface_elevation"][part]}
         if kind == "explicit":
-            own |= {"fixed_time_step": 0.05, "desingularisation_depth": 1e-4}
+            own |= {"time_step": 0.05, "desingularisation_depth": 1e-4}
         else:
             own |= {"dry_depth": 1e-3}
         alone.append(made(kind, eagre.Grid(nx, ny, DX, DY), bed[corner], None, own, kernels="reference"))
     if kind == "explicit":
-        options = {"fixed_time_step": 0.05, "desingularisation_depth": 1e-4}
+        options = {"time_step": 0.05, "desingularisation_depth": 1e-4}
     else:
         options = {"dry_depth": 1e-3}
-    both = made(kind, grid, bed, Boundaries(inside=[Line(ends, Wall())]), given, kernels="reference", **options)
+    both = made(
+        kind, grid, bed, Boundaries(internal=[InternalLine(ends, Wall())]), given, kernels="reference", **options
+    )
     for model in (both, *alone):
         model.advance(1.0)
     for field, first, second in zip(fields(both), *map(fields, alone), strict=True):
@@ -73,8 +75,8 @@ def test_wall_through_a_basin_makes_two_basins(kind, along):
 def test_lakes_on_both_sides_of_a_ring_stay_at_rest(kind):
     grid, bed, _ = rough(x0=100.0, y0=-50.0)
     ring = [(103.0, -47.0), (118.0, -46.0), (119.0, -39.5), (110.0, -42.0), (104.0, -39.0)]
-    inside = Boundaries(inside=[Area(ring, Wall())])
-    held = eagre.boundaries.inside.cells_in_area(np.array([*ring, ring[0]]), grid) > 0
+    inside = Boundaries(internal=[InternalArea(ring, Wall())])
+    held = eagre.boundaries.internal.cells_in_area(np.array([*ring, ring[0]]), grid) > 0
     level = np.where(held, 1.0, 0.3)
     model = made(kind, grid, bed, inside, {"surface_elevation": level})
     model.advance(5.0)
@@ -88,7 +90,7 @@ def test_water_goes_round_the_end_of_a_wall_and_none_is_lost(kind):
     grid = eagre.Grid(NX, NY, DX, DY)
     x, _ = grid.mesh()
     level = np.where(x < 12.0, 1.0, 0.5)
-    wall = Boundaries(inside=[Line([(12.0, 0.0), (12.0, 9.0)], Wall())])
+    wall = Boundaries(internal=[InternalLine([(12.0, 0.0), (12.0, 9.0)], Wall())])
     model = made(kind, grid, 0.0, wall, {"depth": level, "dry_depth": 1e-3} if kind == "implicit" else {"depth": level})
     model.advance(0.6)
     u = model.field("discharge_x")
@@ -103,21 +105,21 @@ def test_discharges_bring_what_was_asked(kind):
     grid = eagre.Grid(NX, NY, DX, DY)
     series = Series([0.0, 1.0, 1.7, 9.0], [0.0, 0.5, 0.1, 0.1])
     lines = [
-        Line([(3.0, 3.0), (9.0, 7.0)], Discharge(series), name="river"),
-        Area([(14.0, 2.0), (22.0, 2.0), (22.0, 10.0)], Discharge(0.4)),
+        InternalLine([(3.0, 3.0), (9.0, 7.0)], Discharge(series), name="river"),
+        InternalArea([(14.0, 2.0), (22.0, 2.0), (22.0, 10.0)], Discharge(0.4)),
     ]
     x, _ = grid.mesh()
     given = {"depth": np.where(x < 12.0, 0.0, 0.5), "sources": [eagre.Rain(1e-4)], "manning": 0.05}
-    model = made(kind, grid, 0.02 * grid.mesh("corner")[0], Boundaries(inside=lines), given)
+    model = made(kind, grid, 0.02 * grid.mesh("corner")[0], Boundaries(internal=lines), given)
     model.advance(1.0)
     model.advance(4.0)
     river = 0.25 + 0.5 * 0.7 * 0.6 + 0.1 * 2.3
-    assert model.inflow == pytest.approx({"river": river, "inside 2": 1.6}, rel=1e-3 if kind == "explicit" else 1e-12)
+    assert model.inflow == pytest.approx({"river": river, "internal 2": 1.6}, rel=1e-3 if kind == "explicit" else 1e-12)
     found = model.diagnostics()
     assert found["volume_rain"] == pytest.approx(4e-4 * NX * DX * NY * DY, rel=1e-12)
     assert abs(found["volume_error"]) < 1e-13
     assert found["volume_change"] == pytest.approx(found["volume_inflow"] + found["volume_rain"], rel=1e-12)
-    assert any("river" in text for _, text in model.facts)
+    assert any("river" in text for _, text in model.summary_rows)
     if kind == "explicit":
         assert model.settings()["kernels"] == "fast"
 
@@ -125,8 +127,8 @@ def test_discharges_bring_what_was_asked(kind):
 @pytest.mark.parametrize("kind", MODELS)
 def test_restart_goes_on_with_walls_and_discharges(kind):
     grid, bed, given = rough()
-    lines = [Line([(10.0, 0.0), (14.0, 11.0)], Wall()), Line([(3.0, 3.0)], Discharge(0.4))]
-    whole, cut, on = (made(kind, grid, bed, Boundaries(inside=lines), given) for _ in range(3))
+    lines = [InternalLine([(10.0, 0.0), (14.0, 11.0)], Wall()), InternalLine([(3.0, 3.0)], Discharge(0.4))]
+    whole, cut, on = (made(kind, grid, bed, Boundaries(internal=lines), given) for _ in range(3))
     whole.advance(10.0, max_steps=6)
     cut.advance(10.0, max_steps=3)
     on.restore(cut.state())
@@ -140,18 +142,18 @@ def test_restart_goes_on_with_walls_and_discharges(kind):
 def test_several_devices(kind):
     """Discharges run on several devices; walls do in the implicit model on CPUs, and are refused by the explicit."""
     grid, bed, given = rough(nx=5, ny=48 if kind == "explicit" else 124)
-    pour = [Line([(3.0, 3.0), (9.0, 60.0)], Discharge(0.4)), Line([(7.0, 50.0)], Discharge(0.2))]
-    one, two = (made(kind, grid, bed, Boundaries(inside=pour), given, device, 0.05) for device in ("cpu", "cpu,cpu"))
+    pour = [InternalLine([(3.0, 3.0), (9.0, 60.0)], Discharge(0.4)), InternalLine([(7.0, 50.0)], Discharge(0.2))]
+    one, two = (made(kind, grid, bed, Boundaries(internal=pour), given, device, 0.05) for device in ("cpu", "cpu,cpu"))
     for model in (one, two):
         model.advance(1.0)
     for field, other in zip(fields(one), fields(two), strict=True):
         np.testing.assert_array_equal(field, other)
     assert two.inflow == pytest.approx(one.inflow, rel=1e-14)
-    assert one.inflow["inside 2"] == pytest.approx(0.2, rel=1e-12)
-    again = made(kind, grid, bed, Boundaries(inside=pour), given, "cpu,cpu", 0.05)
+    assert one.inflow["internal 2"] == pytest.approx(0.2, rel=1e-12)
+    again = made(kind, grid, bed, Boundaries(internal=pour), given, "cpu,cpu", 0.05)
     again.restore(two.state())
     assert again.inflow == two.inflow
-    walls = Boundaries(inside=[Line([(3.0, 0.0), (8.0, 70.0)], Wall())])
+    walls = Boundaries(internal=[InternalLine([(3.0, 0.0), (8.0, 70.0)], Wall())])
     if kind == "explicit":
         with pytest.raises(InputError, match="walls inside the domain on 2 devices"):
             made(kind, grid, bed, walls, given, "cpu,cpu")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries.lines import CrossSections
 
 RING = [(22.0, 13.0), (61.0, 9.0), (71.0, 41.0), (33.0, 52.0), (22.0, 13.0)]
 SCHEMES = ("euler", "rk2", "srk2", "ds1", "ds2")
-INSIDE = eagre.Area([[30.0, 20.0], [50.0, 20.0], [50.0, 40.0], [30.0, 40.0]], eagre.Discharge(12.0))
+INSIDE = eagre.InternalArea([[30.0, 20.0], [50.0, 20.0], [50.0, 40.0], [30.0, 40.0]], eagre.Discharge(12.0))
 
 
 def pond(implicit=False, precision="double", **options):
@@ -21,7 +21,7 @@ def pond(implicit=False, precision="double", **options):
     bed = 0.1 * np.random.default_rng(2).random((17, 21))
     given = {
         "surface_elevation": 0.6, "manning": 0.02, "precision": precision, "device": "cpu",
-        "boundaries": eagre.Boundaries(inside=[INSIDE]), "lines": {"ring": RING, "back": RING[::-1]},
+        "boundaries": eagre.Boundaries(internal=[INSIDE]), "cross_sections": {"ring": RING, "back": RING[::-1]},
     } | options  # fmt: skip
     if implicit:
         return eagre.ShallowWaterADI(grid, bed, 0.8, **given)
@@ -50,7 +50,7 @@ def test_a_ring_closes_the_balance_of_what_it_holds(scheme, precision):
     model.advance(8.0)
     change = model.field("depth")[own].astype(float).sum() * model.grid.cell_area - first
     poured = 12.0 * 8.0
-    through = model.lines.volumes()
+    through = model.cross_sections.volumes()
     assert through["ring"] > 10.0  # outwards
     assert through["back"] == -through["ring"]
     assert change + through["ring"] == pytest.approx(poured, rel={"single": 1e-5, "double": 1e-11}[precision])
@@ -66,7 +66,7 @@ def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit):
         for time in times:
             if time > model.time:
                 model.advance(time)
-            found.append(model.lines.sample())
+            found.append(model.cross_sections.sample())
     unbroken, parts = found[:4], found[4:]
     for ours, theirs in zip(unbroken, parts, strict=True):
         for name in ours:
@@ -78,16 +78,18 @@ def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit):
 
 @pytest.mark.parametrize("implicit", [False, True])
 def test_a_line_of_one_face_goes_on_after_a_restart(implicit):
-    whole, on = (pond(implicit, lines={"gauge": [(54.1, 21.0), (54.1, 24.0)]}) for _ in range(2))
+    whole, on = (pond(implicit, cross_sections={"gauge": [(54.1, 21.0), (54.1, 24.0)]}) for _ in range(2))
     whole.advance(4.0)
     on.restore(whole.state())
-    assert len(on.lines.names) == 1 and on.lines.volumes() == whole.lines.volumes()
-    assert abs(on.lines.volumes()["gauge"]) > 0.1
+    assert len(on.cross_sections.names) == 1 and on.cross_sections.volumes() == whole.cross_sections.volumes()
+    assert abs(on.cross_sections.volumes()["gauge"]) > 0.1
 
 
 def test_a_line_stands_midway_between_its_ends():
     """In files: not at the mean of its points."""
-    found = pond(lines={"bent": [(20.0, 20.0), (30.0, 60.0), (44.0, 60.0), (60.0, 50.0)]}).lines.coordinates
+    found = pond(
+        cross_sections={"bent": [(20.0, 20.0), (30.0, 60.0), (44.0, 60.0), (60.0, 50.0)]}
+    ).cross_sections.coordinates
     assert [found[name][0].tolist() for name in ("x", "y", "path")] == [
         [40.0], [35.0], ["LINESTRING (20 20, 30 60, 44 60, 60 50)"]
     ]  # fmt: skip
@@ -97,13 +99,13 @@ def test_other_lines_begin_anew_on_several_devices_as_on_one():
     first = pond()
     first.advance(2.0)
     other = {"across": [(2.0, 40.0), (78.0, 30.0)]}
-    ours, theirs = (pond(device=device, lines=other) for device in ("cpu,cpu", "cpu"))
+    ours, theirs = (pond(device=device, cross_sections=other) for device in ("cpu,cpu", "cpu"))
     for model in (ours, theirs):
         model.restore(first.state())
-        assert model.lines.volumes() == {"across": 0.0}
+        assert model.cross_sections.volumes() == {"across": 0.0}
         model.advance(3.0)
-    assert abs(ours.lines.volumes()["across"]) > 1e-3
-    assert ours.lines.volumes() == theirs.lines.volumes()
+    assert abs(ours.cross_sections.volumes()["across"]) > 1e-3
+    assert ours.cross_sections.volumes() == theirs.cross_sections.volumes()
 
 
 def test_a_line_across_a_flume_has_what_comes_in_from_its_left():
@@ -111,27 +113,27 @@ def test_a_line_across_a_flume_has_what_comes_in_from_its_left():
     sides = eagre.Boundaries(west=eagre.Discharge(3.0), east=eagre.Outflow())
     lines = {"gate": [(31.0, 8.0), (31.0, 0.0)]}  # from the north to the south: the west is to its right
     model = eagre.ShallowWater(
-        grid, 0.0, depth=1.0, boundaries=sides, lines=lines, device="cpu", precision="double", manning=0.03
+        grid, 0.0, depth=1.0, boundaries=sides, cross_sections=lines, device="cpu", precision="double", manning=0.03
     )
     model.advance(50.0)
     stored = model.field("depth")[:, :16].sum() * grid.cell_area - 16 * 4 * 4.0
-    assert model.lines.volumes()["gate"] == pytest.approx(-(model.inflow["west"] - stored), rel=1e-12)
-    assert model.lines.volumes()["gate"] < -50.0
+    assert model.cross_sections.volumes()["gate"] == pytest.approx(-(model.inflow["west"] - stored), rel=1e-12)
+    assert model.cross_sections.volumes()["gate"] < -50.0
 
 
 @pytest.mark.parametrize("scheme", ["rk2", "ds2"])
 def test_lines_beside_walls_inside(scheme):
     """A wall with a gap: what goes through the gap fills the other half; nothing goes through the wall."""
     grid = eagre.Grid(20, 12, 2.0, 2.0)
-    wall = eagre.Line([(20.0, 0.0), (20.0, 16.0)], eagre.Wall())
+    wall = eagre.InternalLine([(20.0, 0.0), (20.0, 16.0)], eagre.Wall())
     lines = {"gap": [(20.0, 24.0), (20.0, 16.0)], "wall": wall.points, "beside": [(22.0, 24.0), (22.0, 0.0)]}
     depth = np.where(grid.mesh()[0] < 20.0, 1.0, 0.2)
     model = eagre.ShallowWater(
-        grid, 0.0, depth=depth, boundaries=eagre.Boundaries(inside=[wall]), lines=lines, device="cpu", scheme=scheme,
-        precision="double",
+        grid, 0.0, depth=depth, boundaries=eagre.Boundaries(internal=[wall]), cross_sections=lines, device="cpu",
+        scheme=scheme, precision="double",
     )  # fmt: skip
     model.advance(6.0)
-    through, h = model.lines.volumes(), model.field("depth") - depth
+    through, h = model.cross_sections.volumes(), model.field("depth") - depth
     assert through["wall"] == 0.0
     assert -through["gap"] == pytest.approx(4.0 * h[:, 10:].sum(), rel=1e-12)
     assert -through["beside"] == pytest.approx(4.0 * h[:, 11:].sum(), rel=1e-12)
@@ -139,20 +141,20 @@ def test_lines_beside_walls_inside(scheme):
 
 
 def test_lines_do_not_change_a_run():
-    plain, model = pond(lines=None), pond()
+    plain, model = pond(cross_sections=None), pond()
     for one in (plain, model):
         one.advance(3.0)
     np.testing.assert_array_equal(plain.field("depth"), model.field("depth"))
-    assert plain.lines is None and "lines" not in plain.state()
+    assert plain.cross_sections is None and "cross_sections" not in plain.state()
 
 
 def test_faces_of_lines_lie_where_they_are_drawn():
     grid = eagre.Grid(4, 3, 1.0, 1.0)
-    north = FluxLines({"line": [(2.1, 0.0), (2.1, 3.0)]}, grid)
+    north = CrossSections({"line": [(2.1, 0.0), (2.1, 3.0)]}, grid)
     assert north.faces.tolist() == [[0, 2, 1, 1], [1, 2, 1, 1], [2, 2, 1, 1]]  # the east is to the right
     there_and_back = {"line": [(2.1, 0.0), (2.1, 3.0), (2.1, 1.0)]}
-    assert FluxLines(there_and_back, grid).faces.tolist() == [[0, 2, 1, 1]]
-    west = FluxLines({"line": [(4.0, 1.1), (0.0, 1.1)]}, grid)
+    assert CrossSections(there_and_back, grid).faces.tolist() == [[0, 2, 1, 1]]
+    west = CrossSections({"line": [(4.0, 1.1), (0.0, 1.1)]}, grid)
     assert west.faces.tolist() == [[1, i, 2, 1] for i in range(4)]  # the north is to the right
 
 
@@ -167,11 +169,11 @@ def test_faces_of_lines_lie_where_they_are_drawn():
 )
 def test_what_lines_refuse(points, what):
     with pytest.raises(eagre.InputError, match=what):
-        FluxLines({"line": points}, eagre.Grid(4, 3, 1.0, 1.0))
+        CrossSections({"line": points}, eagre.Grid(4, 3, 1.0, 1.0))
 
 
 def test_the_line_to_write_lies_in_the_domain_to_the_metre():
     grid = eagre.Grid(4, 3, 10.0, 10.0, 512_001.0, 4_660_123.0)
     with pytest.raises(eagre.InputError) as told:
-        FluxLines({"weir": [(512_001.5, 4_660_123.5), (512_002.5, 4_660_123.5)]}, grid)
+        CrossSections({"weir": [(512_001.5, 4_660_123.5), (512_002.5, 4_660_123.5)]}, grid)
     assert told.value.fix == "weir = [[512026, 4660123], [512026, 4660153]]"

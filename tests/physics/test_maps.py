@@ -68,7 +68,9 @@ def assert_right(model, times, fields, tolerance):
 
 @pytest.mark.parametrize("time_step", ["predicted", "exact"])
 def test_explicit_maps_are_those_of_every_accepted_step(time_step):
-    model = dam_break(time_step=time_step, scheme="rk2" if time_step == "exact" else "euler", cfl=0.25)
+    model = dam_break(
+        time_step_control=time_step, scheme="rk2" if time_step == "exact" else "euler", courant_number=0.25
+    )
     times, fields = followed(model, 3.0)
     assert model.statistics()["redone_steps"] > (0 if time_step == "exact" else -1)
     assert_right(model, times, fields, 1e-12)

@@ -24,7 +24,7 @@ def test_narrow_grids_equal_the_oracle(shape, level):
     u, v = 0.5 * rng.standard_normal((2, *shape))
     model = eagre.ShallowWater(
         grid, bed, depth=depth, velocity_x=u, velocity_y=v, manning=0.02, desingularisation_depth=0.01,
-        time_step="exact", device="cpu", precision="double",
+        time_step_control="exact", device="cpu", precision="double",
     )  # fmt: skip
     q = np.stack([depth, depth * u, depth * v])
     for _ in range(6):
@@ -46,7 +46,7 @@ def test_a_face_on_any_side_sets_the_time_step(axis, end):
     sizes = (1.0, 1.5)
     model = eagre.ShallowWater(
         eagre.Grid(11, 9, *sizes), -1.0, surface_elevation=0.0, velocity_x=velocity[0], velocity_y=velocity[1],
-        boundaries=eagre.Boundaries(), time_step="exact", device="cpu", precision="double",
+        boundaries=eagre.Boundaries(), time_step_control="exact", device="cpu", precision="double",
     )  # fmt: skip
     reference = DepthOracle(np.full((10, 12), -1.0), *sizes, kappa=1e-4)
     depth = np.ones(shape)
@@ -61,7 +61,7 @@ def test_the_side_to_the_south_alone_sets_the_time_step():
     for side in ("west", "east", "south", "north"):
         model = eagre.ShallowWater(
             eagre.Grid(8, 8, 1.0, 1.0), 0.0, depth=0.0, boundaries=eagre.Boundaries(**{side: eagre.Stage(2.0)}),
-            time_step="exact", max_time_step=10.0, device="cpu", precision="double",
+            time_step_control="exact", max_time_step=10.0, device="cpu", precision="double",
         )  # fmt: skip
         model.advance(1e9, max_steps=1)
         assert 0.01 < model.time < 0.25 / np.sqrt(9.81 * 1.0), side

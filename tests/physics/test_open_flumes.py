@@ -54,7 +54,7 @@ def test_a_flume_at_froude_1_8(side, film, wet_dry, light_device):
     before = model.inflow[side]
     model.advance(31.0)
     assert model.inflow[side] - before == pytest.approx(speed * depth, rel=1e-6)
-    assert dict(model.facts).keys() & {OPPOSITE[side]} == set()  # it leaves faster than its waves: nothing to say
+    assert OPPOSITE[side] not in dict(model.summary_rows)  # it leaves faster than its waves: nothing to say
 
 
 def test_fast_water_enters_over_a_bed_that_rises_inland(light_device):
@@ -81,8 +81,8 @@ def test_what_an_inflow_refuses():
         eagre.ShallowWater(grid, 0.0, depth=0.3, boundaries=eagre.Boundaries(west=eagre.Inflow(0.6, 0.0)))
     with pytest.raises(InputError, match=r"(?s)Inflow on the west side of shallow-water-adi.*west = Discharge\(\.\.\)"):
         eagre.ShallowWaterADI(grid, 0.0, 1.0, depth=0.3, boundaries=eagre.Boundaries(west=eagre.Inflow(9.0, 0.3)))
-    inside = eagre.Boundaries(inside=[eagre.boundaries.Line([(2.0, 1.0)], eagre.Inflow(9.0, 0.3))])
-    with pytest.raises(InputError, match="Inflow on inside 1"):
+    inside = eagre.Boundaries(internal=[eagre.boundaries.InternalLine([(2.0, 1.0)], eagre.Inflow(9.0, 0.3))])
+    with pytest.raises(InputError, match="Inflow on internal 1"):
         eagre.ShallowWater(grid, 0.0, depth=0.3, boundaries=inside)
 
 
@@ -156,5 +156,5 @@ def test_an_outflow_says_that_nothing_fixes_its_level(light_device):
             boundaries=eagre.Boundaries(west=eagre.Discharge(20.0 * speed), east=eagre.Outflow()),
         )  # fmt: skip
         model.advance(1.0)
-        said = dict(model.facts).get("east", "")
+        said = dict(model.summary_rows).get("east", "")
         assert ("slower than its waves in 2 of 2 cells (Froude number 0.3" in said) == wanted, said

@@ -10,7 +10,7 @@ from eagre.errors import InputError
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical, centred, weights
 from eagre.models.potential_waves.step import Steps
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea, StreamFunctionWave, separate_reflection
 from oracle.potential_waves import Tank
 from oracle.potential_waves import weights as known_weights
@@ -177,7 +177,7 @@ def flume(linear, height, wave, dt, end, points=141, length=28.0):
     """Elevations at all points and times of a flume 0.45 m deep, waves from the west, absorbed in the east."""
     h = np.full((1, points), 0.45)
     problem = LaplaceProblem(h, (1.0, length / (points - 1)), Vertical(7, 6), (False, False), DEVICE, "double", linear)
-    zones = [Zone("west", 4.0, 2.0, wave, ramp=4.0), Zone("east", 7.0, 2.0)]
+    zones = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
     steps, found = Steps(problem, 9.81, 1e-7 * height, zones), []
     while steps.time < end - 1e-9:
         steps.step(dt)
@@ -206,7 +206,7 @@ def test_what_a_zone_makes_is_the_wave_at_all_its_points(direction):
     """Of a wave along x one row is worked out, and has the bits of all."""
     wave = StreamFunctionWave(height=0.05, depth=0.5, length=2.0, eulerian_current=0.0, direction=direction)
     x, y = np.linspace(0.0, 3.0, 7), np.linspace(0.0, 1.0, 4)
-    found = Zone("west", 3.0, wave.period, wave).target(x, y, 0.3)
+    found = RelaxationZone("west", 3.0, wave.period, wave).target(x, y, 0.3)
     places = x[None, :] + 0.0 * y[:, None], y[:, None] + 0.0 * x[None, :], 0.3
     assert np.array_equal(found, np.stack([wave.elevation(*places), wave.surface_potential(*places)]))
 
@@ -214,7 +214,7 @@ def test_what_a_zone_makes_is_the_wave_at_all_its_points(direction):
 def test_zones_are_drawn_to_after_each_stage():
     """Runge-Kutta's method with the transcription's rates; each stage sees what the zone made of the one before."""
     problem, tank, eta, phi = laplace((5, 16), (False, True), Vertical(7, 4))
-    zone = Zone("south", 0.6, 1.0, AiryWave(height=0.05, depth=0.25, period=1.0, direction=0.5 * np.pi))
+    zone = RelaxationZone("south", 0.6, 1.0, AiryWave(height=0.05, depth=0.25, period=1.0, direction=0.5 * np.pi))
     steps, dt, fields = Steps(problem, 9.81, 1e-14, [zone]), 0.02, np.stack([eta, 0.05 * phi])
     DEVICE.fill(problem.fields, fields)
     keep = zone.keep(*problem.points, dt)
@@ -236,24 +236,24 @@ def test_zones_are_drawn_to_after_each_stage():
 
 def test_zones_by_hand():
     x, y = np.linspace(0.0, 10.0, 11), np.array([0.0, 1.0])
-    made = Zone("west", 4.0, 2.0, AiryWave(height=0.1, depth=1.0, period=2.0), ramp=2.0)
+    made = RelaxationZone("west", 4.0, 2.0, AiryWave(height=0.1, depth=1.0, period=2.0), ramp=2.0)
     keep = made.keep(x, y, 0.125)
     assert (
         keep[1, :5] == pytest.approx([0.0, 3 / 16 - 2 / 64, 0.5, 27 / 16 - 54 / 64, 1.0]) and (keep[:, 4:] == 1.0).all()
     )
     assert made.keep(x, y, 0.0625) == pytest.approx(np.sqrt(keep))
-    absorbed = Zone("north", 0.5, 2.0, exponent=5.0).keep(x, np.linspace(0.0, 1.0, 5), 0.125)
+    absorbed = RelaxationZone("north", 0.5, 2.0, exponent=5.0).keep(x, np.linspace(0.0, 1.0, 5), 0.125)
     assert absorbed[:, 3] == pytest.approx([1.0, 1.0, 1.0, 1.0 - 0.5**5, 0.0])
     wave = made.waves
     assert made.target(x, y, 0.5)[0, 1] == pytest.approx(0.25 * wave.elevation(x, 1.0, 0.5))
     assert made.target(x, y, 5.0)[1, 0] == pytest.approx(wave.surface_potential(x, 0.0, 5.0))
-    assert not Zone("east", 4.0, 2.0).target(x, y, 1.0).any()
+    assert not RelaxationZone("east", 4.0, 2.0).target(x, y, 1.0).any()
 
 
 def test_a_sea_is_made_by_a_table(monkeypatch):
     """As the sum of its waves, and not by it."""
     sea = Sea(Jonswap(0.1, 2.0), 1.0, spreading=CosineSpreading(s=10.0), count=20)
-    zone, x, y = Zone("west", 4.0, 2.0, sea, ramp=2.0), np.linspace(0.0, 4.0, 5), np.linspace(0.0, 3.0, 3)
+    zone, x, y = RelaxationZone("west", 4.0, 2.0, sea, ramp=2.0), np.linspace(0.0, 4.0, 5), np.linspace(0.0, 3.0, 3)
     known = [zone.target(x, y, t) for t in (0.7, 5.0)]
     for name in ("elevation", "surface_potential"):
         monkeypatch.setattr(Sea, name, lambda *_: pytest.fail("every wave at every place"))
@@ -267,5 +267,5 @@ def test_a_sea_is_made_by_a_table(monkeypatch):
 )
 def test_zones_that_are_refused(given):
     with pytest.raises(InputError) as refused:
-        Zone(**{"side": "west", "width": 4.0, "period": 2.0, **given})
+        RelaxationZone(**{"side": "west", "width": 4.0, "period": 2.0, **given})
     assert next(iter(given)) in str(refused.value)

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from barotropic_runs import run_out_of_step
-from eagre import BlowUpError, Grid, InputError, MemoryNeededError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre import (
+    BlowUpError,
+    Grid,
+    InputError,
+    MemoryNeededError,
+    PotentialWaves,
+    RelaxationZone,
+    Series,
+    SpongeLayer,
+    Wavemaker,
+)
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.models.potential_waves.stencils import Vertical
@@ -20,15 +30,23 @@ TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
 
 def tank(device, side="south", **options):
     """A paddle that lets waves out, a zone and a sponge along other sides, water that breaks early."""
-    grid = Grid.of_points(33, 33, 24.0, 24.0)
+    grid = Grid.from_points(33, 33, 24.0, 24.0)
     times = np.linspace(0.0, 40.0, 401)
-    paddle = Paddle(side, velocity=Series(times, 0.6 * np.sin(2.0 * times)), absorbs=True)
+    paddle = Wavemaker(side, velocity=Series(times, 0.6 * np.sin(2.0 * times)), active_absorption=True)
     other, beside = {"south": ("north", "east"), "west": ("east", "south")}[side]
     x, y = grid.x, grid.y[:, None]
     hump = 0.3 * np.exp(-(((x - 9.0) / 3.0) ** 2) - ((y - 15.0) / 3.0) ** 2)
-    more = {"breaking": {"limit": 0.05}, "order": 4, "layers": 6, "surface_elevation": hump, **options}
-    sponges, zones = [SpongeLayer(other, 5.0, 2.5)], [Zone(beside, 4.0, 2.5)]
-    return PotentialWaves(grid, 1.0, paddles=[paddle], sponges=sponges, zones=zones, device=device, **more)
+    more = {
+        "breaking": {"max_crest_speed_ratio": 0.05},
+        "order": 4,
+        "vertical_points": 6,
+        "surface_elevation": hump,
+        **options,
+    }
+    sponges, zones = [SpongeLayer(other, 5.0, 2.5)], [RelaxationZone(beside, 4.0, 2.5)]
+    return PotentialWaves(
+        grid, 1.0, wavemakers=[paddle], sponges=sponges, relaxation_zones=zones, device=device, **more
+    )
 
 
 RUNS = {
@@ -37,8 +55,8 @@ RUNS = {
     "torus": (torus, {}),
     "torus, linear, Jacobi": (torus, {"linear": True, "multigrid": {"smoother": "jacobi"}}),
     "torus, W": (torus, {"precision": "single", "multigrid": {"cycle": "W", "pre": 2}}),
-    "paddle in the south": (tank, {}),
-    "paddle in the west": (tank, {"side": "west"}),
+    "wavemaker in the south": (tank, {}),
+    "wavemaker in the west": (tank, {"side": "west"}),
     "cliff": (cliff, {}),
 }
 
@@ -185,4 +203,4 @@ def test_too_many_devices_are_refused():
         torus("cpu" + 8 * ",cpu")
     assert "9 devices for 32 rows of points" in str(refused.value) and "up to 8 devices" in str(refused.value)
     with pytest.raises(InputError, match="one device"):
-        PotentialWaves(Grid.of_points(33, 1, 8.0, 1.0), 1.0, device=TWO)
+        PotentialWaves(Grid.from_points(33, 1, 8.0, 1.0), 1.0, device=TWO)

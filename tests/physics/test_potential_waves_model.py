@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre import BlowUpError, Grid, InputError, PotentialWaves, RelaxationZone, Series, SpongeLayer, Wavemaker
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.models.potential_waves.inlet import stroke_of_height
@@ -22,18 +22,18 @@ GRAVITY = 9.81
 def basin(nx=13, ny=9, length_x=1.2, length_y=0.8, periodic="none", height=0.02, **options):
     """A small basin with a sloping bed and a hump of water."""
     wraps = periodic in ("x", "both"), periodic in ("y", "both")
-    grid = Grid.of_points(nx, ny, length_x, length_y, periodic=wraps)
+    grid = Grid.from_points(nx, ny, length_x, length_y, periodic=wraps)
     x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (length_x, length_y), strict=True))
     depth = 0.3 + 0.05 * np.cos(x) * np.cos(y)
-    options = {"order": 4, "layers": 6, "device": "cpu", "precision": "double", **options}
+    options = {"order": 4, "vertical_points": 6, "device": "cpu", "precision": "double", **options}
     eta = height * (np.cos(x) + 0.5 * np.cos(y))
     return PotentialWaves(grid, depth, surface_elevation=eta, periodic=periodic, **options)
 
 
 def flume(length=20.0, nx=161, **options):
     """Still water 0.45 m deep, one row of points."""
-    grid = Grid.of_points(nx, 1, length, 1.0)
-    return PotentialWaves(grid, 0.45, **{"device": "cpu", "precision": "double", "layers": 7, **options})
+    grid = Grid.from_points(nx, 1, length, 1.0)
+    return PotentialWaves(grid, 0.45, **{"device": "cpu", "precision": "double", "vertical_points": 7, **options})
 
 
 # -- time, looks and restarts ---------------------------------------------------------------------
@@ -46,7 +46,9 @@ def test_restart_bit_for_bit(precision):
     def make():
         wave = AiryWave(height=0.01, depth=0.3, period=1.0)
         return basin(
-            length_x=3.0, precision=precision, zones=[Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
+            length_x=3.0,
+            precision=precision,
+            relaxation_zones=[RelaxationZone("west", 1.0, 1.0, wave, ramp=1.0), RelaxationZone("east", 1.0, 1.0)],
         )
 
     assert_repeats_and_restarts(make, lambda model: model.advance(10.0, max_steps=5), 0.4)
@@ -111,11 +113,11 @@ def test_the_vertical_velocity_is_that_of_the_surface_it_stands_beside():
 @pytest.mark.parametrize("kh", [0.5, 2.0])
 def test_a_long_run_of_a_linear_standing_wave(kh):
     """Twenty-five periods in single precision: the period against sqrt(g k tanh kh), the height, the water."""
-    grid, k, periods = Grid.of_points(13, 1, 0.5, 1.0), 2.0 * np.pi, 25
+    grid, k, periods = Grid.from_points(13, 1, 0.5, 1.0), 2.0 * np.pi, 25
     shape = np.cos(k * grid.x)[None]
     omega = np.sqrt(GRAVITY * k * np.tanh(kh))
     model = PotentialWaves(
-        grid, kh / k, surface_elevation=1e-3 * shape, linear=True, device="cpu", layers=7,
+        grid, kh / k, surface_elevation=1e-3 * shape, linear=True, device="cpu", vertical_points=7,
         time_step=2.0 * np.pi / omega / 28.0,
     )  # fmt: skip
     model.advance(periods * 2.0 * np.pi / omega)
@@ -128,7 +130,7 @@ def test_a_long_run_of_a_linear_standing_wave(kh):
 
 def test_a_stream_function_wave_keeps_its_energy_and_its_shape():
     wave = StreamFunctionWave(height=0.08, depth=0.5, length=1.0, eulerian_current=0.0)
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     x = grid.x[None]
     model = PotentialWaves(
         grid, 0.5, surface_elevation=wave.elevation(x, 0.0, 0.0), periodic="x", device="cpu",
@@ -145,8 +147,8 @@ def test_a_stream_function_wave_keeps_its_energy_and_its_shape():
 def test_zones_make_the_height_of_a_nonlinear_wave():
     """Over still water: no drift of the level, the height between the zones within 2 %, little comes back."""
     wave = StreamFunctionWave.over_still_water(height=0.03, depth=0.45, period=2.0, stokes_current=0.0)
-    zones = [Zone("west", 4.0, 2.0, wave, ramp=4.0), Zone("east", 7.0, 2.0)]
-    model, found = flume(28.0, 225, zones=zones, precision="single", time_step=0.05), []
+    zones = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
+    model, found = flume(28.0, 225, relaxation_zones=zones, precision="single", time_step=0.05), []
     model.advance(30.0)
     while model.time < 34.0 - 1e-9:
         model.advance(model.time + 0.05)
@@ -180,7 +182,7 @@ def test_shapes(nx, ny, periodic, precision):
 def test_a_wave_along_y_is_one_along_x():
     ends = {}
     for shape in ((17, 1), (1, 17)):
-        grid = Grid.of_points(*shape, 1.0, 1.0)
+        grid = Grid.from_points(*shape, 1.0, 1.0)
         along = grid.x[None] if shape[0] > 1 else grid.y[:, None]
         eta = 0.02 * np.cos(np.pi * along)
         depth = 0.3 + 0.02 * np.cos(np.pi * along)
@@ -196,13 +198,13 @@ def test_a_wave_along_y_is_one_along_x():
 def test_a_periodic_axis_has_no_beginning(nx, ny, periodic):
     """Waves and a bed moved by some points along it: what becomes of them is moved as far."""
     wraps = periodic in ("x", "both"), periodic in ("y", "both")
-    grid, ends = Grid.of_points(nx, ny, 1.2, 0.8, periodic=wraps), []
+    grid, ends = Grid.from_points(nx, ny, 1.2, 0.8, periodic=wraps), []
     x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (1.2, 0.8), strict=True))
     fields = 0.3 + 0.05 * np.cos(x + y), 0.02 * np.cos(x - 0.7) * np.cos(y + 0.4), 0.02 * np.sin(x + 0.3) * np.cos(y)
     for moved in ((0, 0), (3 % ny, 5 % nx)):
         depth, eta, phi = (np.roll(field, moved, (0, 1)) for field in fields)
         model = PotentialWaves(
-            grid, depth, surface_elevation=eta, surface_potential=phi, periodic=periodic, order=4, layers=6,
+            grid, depth, surface_elevation=eta, surface_potential=phi, periodic=periodic, order=4, vertical_points=6,
             tolerance=1e-11, device="cpu", precision="double",
         )  # fmt: skip
         model.advance(0.2)
@@ -215,7 +217,7 @@ def test_a_periodic_axis_has_no_beginning(nx, ny, periodic):
 
 def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
     """A wave far too steep: the model keeps its last good state and says where it broke."""
-    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False))
     wave = AiryWave(height=0.12, depth=0.5, length=1.0)
     x = grid.x[None]
     model = PotentialWaves(
@@ -240,20 +242,29 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         ({"time_step": 1.0}, "time_step = 1 s"),
         ({"tolerance": 1e-8, "precision": "single"}, "tolerance"),
         ({"order": 3}, "order = 3"),
-        ({"layers": 4}, "nz = 4"),
+        ({"vertical_points": 4}, "nz = 4"),
         ({"periodic": "x", "nx": 13}, "nx = 13 along a periodic axis"),
         ({"periodic": "z"}, "periodic = 'z'"),
         ({"ny": 2}, "ny = 2"),
-        ({"zones": [Zone("west", 5.0, 1.0)]}, "width = 5 m"),
-        ({"zones": [Zone("west", 0.5, 1.0)], "periodic": "x", "nx": 12}, "west side of an axis that is periodic"),
-        ({"zones": [Zone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
+        ({"relaxation_zones": [RelaxationZone("west", 5.0, 1.0)]}, "width = 5 m"),
+        (
+            {"relaxation_zones": [RelaxationZone("west", 0.5, 1.0)], "periodic": "x", "nx": 12},
+            "west side of an axis that is periodic",
+        ),
+        ({"relaxation_zones": [RelaxationZone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
         ({"surface_potential": np.nan}, "surface_potential"),
-        ({"height": 0.5}, "surface_elevation = "),
+        ({"top_height": 0.5}, "surface_elevation = "),
         ({"device": ["cpu"] * 9}, "9 devices for "),
-        ({"zones": [Zone("west", 0.3, 1.0), Zone("west", 0.3, 1.0)]}, "two zones along the west side"),
-        ({"zones": [Zone("west", 0.3, 1.0)], "paddles": [Paddle("west", 0.1)]}, "a zone and a paddle along the west"),
-        ({"paddles": [Paddle("east", 0.1), Paddle("east", 0.1)]}, "two paddles along the east side"),
-        ({"courant": 0.0}, "courant"),
+        (
+            {"relaxation_zones": [RelaxationZone("west", 0.3, 1.0), RelaxationZone("west", 0.3, 1.0)]},
+            "two zones along the west side",
+        ),
+        (
+            {"relaxation_zones": [RelaxationZone("west", 0.3, 1.0)], "wavemakers": [Wavemaker("west", 0.1)]},
+            "a zone and a wavemaker along the west",
+        ),
+        ({"wavemakers": [Wavemaker("east", 0.1), Wavemaker("east", 0.1)]}, "two wavemakers along the east side"),
+        ({"courant_number": 0.0}, "courant_number"),
         ({"gravity": -9.81}, "gravity"),
     ],
 )
@@ -264,7 +275,7 @@ def test_what_is_refused(options, said):
 
 
 def test_a_dry_bed_is_refused_with_its_place():
-    grid = Grid.of_points(11, 1, 10.0, 1.0)
+    grid = Grid.from_points(11, 1, 10.0, 1.0)
     with pytest.raises(InputError) as refused:
         PotentialWaves(grid, 0.5 - 0.1 * grid.x[None], device="cpu")
     assert "depth = 0 m at x = 5 m, y = 0 m, one of 6" in str(refused.value)
@@ -294,7 +305,7 @@ def test_states_that_are_refused(name, change, said):
 @pytest.mark.parametrize("depth", [0.5, 0.002])
 def test_the_longest_step_is_the_longest_that_is_stable(depth, monkeypatch):
     """A checkerboard at the limit of the grid stays at 0.9 of it and grows at 1.1: of deep water, and of shallow."""
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     zigzag = 1e-3 * (-1.0) ** np.arange(32)[None]
     longest = LIMIT / highest_frequency(np.full((1, 32), depth), grid, Vertical(9, 6), GRAVITY)
     heights = {}
@@ -328,10 +339,10 @@ def test_the_step_by_courant_is_that_of_waves_in_the_deepest_water():
 
 
 def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
-    """Short waves fade at mu q, which Runge-Kutta's method bears up to 2.785 over it; the step by courant is above."""
-    grid, layer = Grid.of_points(129, 1, 2.0, 1.0), SpongeLayer("east", 0.5, 1.0)
+    """Short waves fade at mu q, which Runge-Kutta's method bears up to 2.785 over it; `courant_number` gives more."""
+    grid, layer = Grid.from_points(129, 1, 2.0, 1.0), SpongeLayer("east", 0.5, 1.0)
     zigzag = 1e-4 * (-1.0) ** np.arange(129)[None]
-    options = {"surface_elevation": zigzag, "linear": True, "order": 4, "layers": 6, "device": "cpu"}
+    options = {"surface_elevation": zigzag, "linear": True, "order": 4, "vertical_points": 6, "device": "cpu"}
 
     def made(**more):
         return PotentialWaves(grid, 0.4, precision="double", **options, **more)
@@ -355,27 +366,27 @@ def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
     assert heights[0] <= 1e-4 and heights[1] > 1e-2
 
 
-def test_remarks_name_what_costs_accuracy():
+def test_notes_name_what_costs_accuracy():
     wave = AiryWave(height=0.01, depth=0.45, period=1.0)
-    model = flume(20.0, 81, zones=[Zone("west", 1.0, 1.0, wave)], time_step=0.07)
-    told = "\n".join(model.remarks)
+    model = flume(20.0, 81, relaxation_zones=[RelaxationZone("west", 1.0, 1.0, wave)], time_step=0.07)
+    told = "\n".join(model.notes)
     for words in ("of the longest stable one", "points per wave length", "wave lengths wide", "steps per period"):
         assert words in told
     for height, steep in ((0.05, False), (0.13, True)):
         sea = Sea(Jonswap(height, 1.0), 0.45, count=20)
-        remarks = flume(20.0, 161, zones=[Zone("west", 4.0, 1.0, sea)]).remarks
-        assert any("[breaking] or a lower Hs" in remark for remark in remarks) is steep
-    grid = Grid.of_points(41, 1, 4.0, 1.0)
+        notes = flume(20.0, 161, relaxation_zones=[RelaxationZone("west", 4.0, 1.0, sea)]).notes
+        assert any("[breaking] or a lower Hs" in note for note in notes) is steep
+    grid = Grid.from_points(41, 1, 4.0, 1.0)
     sloping = PotentialWaves(grid, 0.5 - 0.05 * grid.x[None], device="cpu")
-    assert sum("slopes into the wall" in remark for remark in sloping.remarks) == 2
+    assert sum("slopes into the wall" in note for note in sloping.notes) == 2
     level = PotentialWaves(grid, 0.5 - 0.05 * np.cos(np.pi * grid.x / 4.0)[None], device="cpu")
-    assert not any("slopes into the wall" in remark for remark in level.remarks)
+    assert not any("slopes into the wall" in note for note in level.notes)
     assert float(wave_number(2.0 * np.pi, 0.45)) > 0.0
 
 
 @pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]])
 def test_a_bed_that_is_too_steep_is_named_by_its_place_on_the_map(device):
-    grid = Grid.of_points(17, 17, 1.6, 1.6, 1000.0, 500.0)
+    grid = Grid.from_points(17, 17, 1.6, 1.6, 1000.0, 500.0)
     depth = np.broadcast_to(np.where(grid.x < 1000.75, 0.8, 0.3), grid.shape)
     with pytest.raises(InputError) as refused:
         PotentialWaves(grid, depth, device=device)
@@ -387,7 +398,7 @@ def test_a_bed_that_is_too_steep_is_named_by_its_place_on_the_map(device):
 
 def test_statistics_are_those_of_all_steps():
     model, found, times = basin(statistics_from=0.1, time_step=0.015), [], []
-    assert {"highest_surface", "significant_height"} <= set(model.variables)
+    assert {"max_surface_elevation", "significant_height"} <= set(model.variables)
     assert not model.field("significant_height").any()
     while model.time < 0.6:
         found.append(model.state()["surface"][0])
@@ -397,16 +408,16 @@ def test_statistics_are_those_of_all_steps():
     times.append(model.time)
     mean, variance = moments_of(times, found, start=0.1)
     highest, lowest, _ = extremes_of(times, found, 0.1)
-    assert model.field("highest_surface") == pytest.approx(highest)
-    assert model.field("lowest_surface") == pytest.approx(lowest)
-    assert model.field("mean_surface") == pytest.approx(mean, abs=1e-12)
+    assert model.field("max_surface_elevation") == pytest.approx(highest)
+    assert model.field("min_surface_elevation") == pytest.approx(lowest)
+    assert model.field("mean_surface_elevation") == pytest.approx(mean, abs=1e-12)
     assert model.field("significant_height") == pytest.approx(4.0 * np.sqrt(variance), abs=1e-12)
-    assert any("Hs up to" in text and "of 0.5 s" in text for _, text in model.facts)
+    assert any("Hs up to" in text and "of 0.5 s" in text for _, text in model.summary_rows)
 
 
 def test_breaking_is_dissipated_told_and_restarted():
     """The wave that ended a run goes on; its crests are in the log, with what a restart needs."""
-    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False))
     wave = AiryWave(height=0.12, depth=0.5, length=1.0)
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
 
@@ -423,7 +434,7 @@ def test_breaking_is_dissipated_told_and_restarted():
     assert model.breakers and 0.0 < model.breakers[0].time < 1.2
     assert model.diagnostics()["energy"] < 0.9 * before["energy"]
     assert abs(model.diagnostics()["volume_error"]) < 3e-4
-    told = [text for _, text in model.facts]
+    told = [text for _, text in model.summary_rows]
     assert any("crest" in text and "k a = " in text for text in told)
     assert not basin().breakers
 
@@ -445,10 +456,15 @@ def test_the_preconditioner_changes_iterations_and_not_the_answer(multigrid):
 
 def test_numbers_of_breaking_are_taken():
     """A wave that breaks by a lower limit of speed or slope only, and loses more where more is asked for."""
-    grid, found = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False)), []
+    grid, found = Grid.from_points(64, 1, 1.0, 1.0, periodic=(True, False)), []
     wave = AiryWave(height=0.05, depth=0.5, length=1.0)  # crests of u / c and fronts of k a = 0.16
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
-    for given in ({}, {"limit": 0.1}, {"steepest": 0.1}, {"limit": 0.1, "strength": 0.2}):
+    for given in (
+        {},
+        {"max_crest_speed_ratio": 0.1},
+        {"max_front_slope": 0.1},
+        {"max_crest_speed_ratio": 0.1, "strength": 0.2},
+    ):
         model = PotentialWaves(
             grid, 0.5, surface_elevation=surface[0], surface_potential=surface[1], periodic="x", device="cpu",
             breaking=given,
@@ -483,11 +499,11 @@ def test_a_choice_of_the_preconditioner_that_is_not_known():
         basin(multigrid={"cycles": "W"})
 
 
-@pytest.mark.parametrize("breaking", [{"limits": 1.0}, {"limit": -1.0}])
+@pytest.mark.parametrize("breaking", [{"limits": 1.0}, {"max_crest_speed_ratio": -1.0}])
 def test_breaking_that_is_refused(breaking):
     with pytest.raises(InputError) as refused:
         basin(breaking=breaking)
-    assert "limit" in str(refused.value)
+    assert "max_crest_speed_ratio" in str(refused.value)
 
 
 # -- under the surface ----------------------------------------------------------------------------
@@ -496,7 +512,7 @@ def test_breaking_that_is_refused(breaking):
 @pytest.mark.parametrize("looked", [False, True])
 def test_kinematics_under_the_surface_change_no_bit(looked):
     wave = AiryWave(height=1e-3, depth=0.5, length=1.0)
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     x, made = grid.x[None], []
     for _ in range(2):
         made.append(
@@ -531,8 +547,8 @@ def test_a_piston_and_a_sponge():
     position = Series(times, 0.5 * stroke * np.sin(np.pi * times) * np.minimum(1.0, times / 4.0))
 
     def make():
-        paddle, layer = Paddle("west", position=position), SpongeLayer("east", 7.0, period)
-        return flume(paddles=[paddle], sponges=[layer], linear=True, time_step=0.05, precision="single")
+        paddle, layer = Wavemaker("west", position=position), SpongeLayer("east", 7.0, period)
+        return flume(wavemakers=[paddle], sponges=[layer], linear=True, time_step=0.05, precision="single")
 
     assert_repeats_and_restarts(make, lambda model: model.advance(24.0, max_steps=7), 1.0)
     model, found = make(), []

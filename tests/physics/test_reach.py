@@ -38,10 +38,10 @@ def test_an_implicit_run_ends_with_its_sense(bed, precision):
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_an_explicit_run_with_a_fixed_step_too(precision):
-    options = {"surface_elevation": HUMP, "fixed_time_step": 3.0, "device": "cpu", "precision": precision}
+    options = {"surface_elevation": HUMP, "time_step": 3.0, "device": "cpu", "precision": precision}
     model = eagre.ShallowWater(GRID, STEP, **options)
     error = blown_up(model, 1800.0)
-    assert "fixed_time_step" in str(error) and model.time == error.time
+    assert "a shorter time_step" in str(error) and model.time == error.time
     assert model.diagnostics()["max_depth"] < DEPTHS * 22.0
 
 
@@ -71,38 +71,38 @@ def test_fast_flow_that_is_held_back_is_said():
     model = channel(1.05)
     model.advance(900.0)
     assert model.field("depth")[1, 5] > 1.5  # held back it is
-    facts = dict(model.facts[-2:])
-    assert re.search(r"up to 1\.\d*, at t = .* in cell \(j, i\) = \(\d, \d+\), [\d.]+ m deep", facts["|u| dt / dx"])
-    advice = re.search(r"above 0.5 for (\S+) s of 900 s: flow was held back; time_step = (\S+) would not", facts[""])
+    rows = dict(model.summary_rows[-2:])
+    assert re.search(r"up to 1\.\d*, at t = .* in cell \(j, i\) = \(\d, \d+\), [\d.]+ m deep", rows["|u| dt / dx"])
+    advice = re.search(r"above 0.5 for (\S+) s of 900 s: flow was held back; time_step = (\S+) would not", rows[""])
     assert advice is not None and float(advice[1]) > 800.0
     found = model.statistics()
     assert found["flow_courant_max"] == pytest.approx(1.05, rel=0.05) and found["braked_seconds"] > 800.0
     better = channel(float(advice[2]) * 2.0 / 10.0)
     better.advance(900.0)
     assert abs(better.field("depth")[1, 5] - 1.0) < 1e-3
-    assert better.facts[-1][1].startswith("up to 0.4") and better.statistics()["braked_seconds"] == 0.0
+    assert better.summary_rows[-1][1].startswith("up to 0.4") and better.statistics()["braked_seconds"] == 0.0
 
 
 def test_slow_flow_says_its_number():
     model = channel(0.3)
     model.advance(100.0)
-    assert model.facts[-1] == ("|u| dt / dx", "up to 0.3")
+    assert model.summary_rows[-1] == ("|u| dt / dx", "up to 0.3")
 
 
 def test_steps_with_which_currents_over_rough_beds_may_grow_are_told():
     """Between a third and a half of a cell a step; what is advised is below, and a viscosity is an answer too."""
     model = channel(0.45)
     model.advance(100.0)
-    told = re.fullmatch(r"up to 0.45: above 0.33 .* may grow; time_step = (\S+) is safe", model.facts[-1][1])
+    told = re.fullmatch(r"up to 0.45: above 0.33 .* may grow; time_step = (\S+) is safe", model.summary_rows[-1][1])
     assert told is not None and float(told[1]) * 2.0 / 10.0 == pytest.approx(0.3, abs=0.01)
-    assert model._stepper.brake.facts(2.25, True, False) == [("|u| dt / dx", "up to 0.45")]
+    assert model._stepper.brake.summary_rows(2.25, True, False) == [("|u| dt / dx", "up to 0.45")]
 
 
 def test_a_state_that_is_taken_up_brings_its_own_bounds():
     """2 m of water in a model that began with a centimetre."""
     low, high = (
         eagre.ShallowWater(
-            eagre.Grid(9, 7, 10.0, 10.0), 0.0, depth=depth, fixed_time_step=0.05, device="cpu", precision="double"
+            eagre.Grid(9, 7, 10.0, 10.0), 0.0, depth=depth, time_step=0.05, device="cpu", precision="double"
         )
         for depth in (0.01, 2.0)
     )

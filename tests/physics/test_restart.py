@@ -135,7 +135,7 @@ def test_a_run_goes_on_with_another_river(rate):
 def test_a_run_goes_on_with_other_parts_of_a_side():
     first = river(1.0)
     first.advance(1.0)
-    parts = eagre.Boundaries(west=[eagre.boundaries.Part(1.0, 2.0, eagre.boundaries.Discharge(3.0))])
+    parts = eagre.Boundaries(west=[eagre.boundaries.BoundarySegment(1.0, 2.0, eagre.boundaries.Discharge(3.0))])
     second = restarted_from(first, eagre.ShallowWater(first.grid, 0.0, depth=1.0, boundaries=parts, device="cpu",
                                                       precision="double"))  # fmt: skip
     second.advance(2.0)
@@ -144,7 +144,8 @@ def test_a_run_goes_on_with_other_parts_of_a_side():
 
 
 @pytest.mark.parametrize(
-    ("options", "longest"), [({"cfl": 0.05}, None), ({"max_time_step": 1e-3}, 1e-3), ({"fixed_time_step": 2e-3}, 2e-3)]
+    ("options", "longest"),
+    [({"courant_number": 0.05}, None), ({"max_time_step": 1e-3}, 1e-3), ({"time_step": 2e-3}, 2e-3)],
 )
 def test_a_run_goes_on_with_shorter_steps(options, longest):
     """The way out of a blow-up: what the case file says now holds, not what it said before."""

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from anelastic_runs import flow_over_a_hill, hill_grid, hill_of
-from eagre import Grid, InputError
+from eagre import Forcing, Grid, InputError, Smagorinsky, Surface
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq, incompressible
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.surface import Surface
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "two"])
 STABLE = 0.01  # s-1
@@ -19,7 +16,7 @@ DYE = {"dye": np.ones((9, 12, 12)) * np.linspace(0.0, 1.0, 9)[:, None, None]}
 
 
 def noisy(**options):
-    grid = Grid.of_points(12, 12, 1200.0, 1200.0, periodic=(True, True))
+    grid = Grid.from_points(12, 12, 1200.0, 1200.0, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(2).standard_normal((9, 12, 12))
     chosen = {
         "atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.0, 0.0)),
@@ -29,7 +26,7 @@ def noisy(**options):
     }
     if chosen["atmosphere"].gravity == 0.0:
         chosen["theta_perturbation"] = 0.0
-    return AnelasticFlow(grid, 9, height=800.0, **{"device": "cpu", "precision": "double", **chosen})
+    return AnelasticFlow(grid, 9, top_height=800.0, **{"device": "cpu", "precision": "double", **chosen})
 
 
 def after_steps(count=4, **options):
@@ -50,11 +47,11 @@ OTHER = {
     "no heat": ({}, {"atmosphere": incompressible()}, "ambient potential temperature"),
     "heat": ({"atmosphere": incompressible()}, {"atmosphere": boussinesq()}, "gravity of 0 m/s2"),
     "heat lost": ({"atmosphere": boussinesq()}, {"atmosphere": incompressible()}, "gravity of 9.8"),
-    "walls": ({}, {"sides": {"x": "wall"}}, 'sides_x = "periodic"'),
-    "open sides": ({"sides": {"y": "wall"}}, {"sides": {"y": "open"}}, 'sides_y = "wall"'),
+    "walls": ({}, {"boundaries": {"x": "wall"}}, 'boundaries_x = "periodic"'),
+    "open sides": ({"boundaries": {"y": "wall"}}, {"boundaries": {"y": "open"}}, 'boundaries_y = "wall"'),
     "inflow": (
-        {"sides": {"x": "open"}},
-        {"sides": {"x": "open"}, "atmosphere": boussinesq(buoyancy_frequency=STABLE)},
+        {"boundaries": {"x": "open"}},
+        {"boundaries": {"x": "open"}, "atmosphere": boussinesq(buoyancy_frequency=STABLE)},
         "5 m/s at point 0",
     ),
 }
@@ -68,7 +65,7 @@ def test_what_the_values_stand_on_must_be_the_same(first, options, words):
     assert "of the run that wrote it" in caught.value.fix
 
 
-@pytest.mark.parametrize("part", ["air_ambient", "heights", "sides_z"])
+@pytest.mark.parametrize("part", ["air_ambient", "heights", "boundaries_z"])
 def test_files_of_older_versions_do_not_say_what_their_values_stand_on(part):
     state = after_steps()
     del state[part]
@@ -77,7 +74,7 @@ def test_files_of_older_versions_do_not_say_what_their_values_stand_on(part):
 
 def test_files_of_older_versions_do_not_hold_the_wind_that_enters():
     """It is the ambient one, which the run knows."""
-    known = {"sides": {"x": "open"}, "nonoscillatory": False}
+    known = {"boundaries": {"x": "open"}, "nonoscillatory": False}
     whole, model = noisy(**known), noisy(**known)
     whole.advance(9e9, max_steps=2)
     model.restore({name: array for name, array in whole.state().items() if name != "inflow_x_u"})
@@ -90,9 +87,9 @@ def test_files_of_older_versions_do_not_hold_the_wind_that_enters():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"height": 6e3}, "levels at heights of 8000 m at point 16"),
-        ({"ground": None}, "ground at 288 points, up to "),
-        ({"ground": 0.5}, "ground of "),
+        ({"top_height": 6e3}, "levels at heights of 8000 m at point 16"),
+        ({"terrain_height": None}, "terrain height at 288 points, up to "),
+        ({"terrain_height": 0.5}, "terrain height of "),
     ],
 )
 def test_other_levels_or_another_ground_are_refused(options, words):
@@ -101,9 +98,9 @@ def test_other_levels_or_another_ground_are_refused(options, words):
         hill_grid(),
         anelastic(buoyancy_frequency=STABLE, wind=(10.0, 2.0)),
     )
-    if options.get("ground"):
-        options = {"ground": options["ground"] * hill_of(grid)}
-    options = {"height": 8e3, "ground": hill_of(grid), **options}
+    if options.get("terrain_height"):
+        options = {"terrain_height": options["terrain_height"] * hill_of(grid)}
+    options = {"top_height": 8e3, "terrain_height": hill_of(grid), **options}
     other = AnelasticFlow(grid, 17, atmosphere=air, time_step=20.0, device="cpu", **options)
     with pytest.raises(InputError, match=words):
         other.restore(state)
@@ -111,9 +108,9 @@ def test_other_levels_or_another_ground_are_refused(options, words):
 
 def test_rounding_of_another_processor_is_no_other_ground():
     grid = hill_grid()
-    known = {"atmosphere": anelastic(buoyancy_frequency=STABLE), "time_step": 20.0, "height": 8e3, "device": "cpu"}
-    state = AnelasticFlow(grid, 17, ground=hill_of(grid), **known).state()
-    AnelasticFlow(grid, 17, ground=hill_of(grid) * (1.0 + 1e-15), **known).restore(state)
+    known = {"atmosphere": anelastic(buoyancy_frequency=STABLE), "time_step": 20.0, "top_height": 8e3, "device": "cpu"}
+    state = AnelasticFlow(grid, 17, terrain_height=hill_of(grid), **known).state()
+    AnelasticFlow(grid, 17, terrain_height=hill_of(grid) * (1.0 + 1e-15), **known).restore(state)
 
 
 @DEVICES
@@ -131,8 +128,8 @@ DRIVES = {
     "viscosity": {"viscosity": 2.0},
     "surface": {"surface": Surface(0.1, roughness=0.1)},
     "coriolis": {"coriolis": 1e-3},
-    "absorber": {"absorber": (300.0, 0.02)},
-    "wind": {"atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.5, 0.0)), "absorber": (300.0, 0.02)},
+    "top_sponge": {"top_sponge": (300.0, 0.02)},
+    "wind": {"atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.5, 0.0)), "top_sponge": (300.0, 0.02)},
     "advection": {"third_order": True},
 }
 
@@ -145,7 +142,7 @@ def test_drives_may_begin_and_end_with_a_restart(drive):
         model.restore(state)
         model.advance(60.0)
     ended.restore(driven.state())
-    assert ended.time == 60.0 and ended.remarks == noisy().remarks
+    assert ended.time == 60.0 and ended.notes == noisy().notes
     ended.advance(90.0)
     changed = max(np.abs(driven.field(name) - plain.field(name)).max() for name in ("u", "v", "theta_perturbation"))
     assert 1e-4 < changed < 0.5
@@ -155,24 +152,26 @@ def test_drives_may_begin_and_end_with_a_restart(drive):
 def test_scalars_may_begin_and_end_with_a_restart(device):
     model = noisy(scalars=DYE, device=device, forcing=Forcing(subsidence=-0.01))
     model.restore(after_steps(device=device))
-    assert model.remarks[-1] == "the scalar dye begins at t = 12 s as at a start: the restart has none"
+    assert model.notes[-1] == "the scalar dye begins at t = 12 s as at a start: the restart has none"
     np.testing.assert_array_equal(model.field("dye"), DYE["dye"])
     model.advance(60.0)
     left = noisy(device=device)
     left.restore(model.state())
-    assert left.remarks[-1] == "the scalar dye of the restart is carried no more: the case has none"
+    assert left.notes[-1] == "the scalar dye of the restart is carried no more: the case has none"
     assert "dye" not in left.state()
     with pytest.raises(InputError, match="without dye"):  # its own has moved on
         model.restore(left.state())
 
 
 def test_scalars_that_begin_flow_in_through_open_sides():
-    model = noisy(scalars=DYE, sides={"x": "open"})
-    model.restore(after_steps(sides={"x": "open"}))
+    model = noisy(scalars=DYE, boundaries={"x": "open"})
+    model.restore(after_steps(boundaries={"x": "open"}))
     np.testing.assert_array_equal(model.state()["inflow_x_dye"][0], DYE["dye"][:, :, 0])
 
 
-@pytest.mark.parametrize("name", ["clock", "w_max", "wind_speed", "past_u", "drag_dye", "ground", "air_ambient"])
+@pytest.mark.parametrize(
+    "name", ["clock", "w_max", "wind_speed", "past_u", "drag_dye", "terrain_height", "air_ambient"]
+)
 def test_names_of_fields_and_of_what_restarts_hold_are_no_names_of_scalars(name):
     with pytest.raises(InputError, match=f"a scalar '{name}'"):
         noisy(scalars={name: 1.0})

@@ -7,10 +7,10 @@ import pytest
 
 from adi_runs import pool
 from anelastic_runs import flow_over_a_hill
-from eagre import BarotropicVorticity, Grid, PotentialWaves, Zone
+from eagre import BarotropicVorticity, Grid, PotentialWaves, RelaxationZone
 from eagre.waves import AiryWave
 
-GYRE = Grid.of_points(17, 17, 1.0, 1.0)
+GYRE = Grid.from_points(17, 17, 1.0, 1.0)
 DEVICES = pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "two"])
 
 
@@ -25,9 +25,11 @@ def gyre(time_step=2e-3, **options):
 
 def flume(**options):
     wave = AiryWave(height=0.01, depth=0.3, period=1.0)
-    zones = [Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
-    grid = Grid.of_points(33, 1, 4.0, 1.0)
-    return PotentialWaves(grid, 0.3, order=4, layers=6, zones=zones, device="cpu", precision="double", **options)
+    zones = [RelaxationZone("west", 1.0, 1.0, wave, ramp=1.0), RelaxationZone("east", 1.0, 1.0)]
+    grid = Grid.from_points(33, 1, 4.0, 1.0)
+    return PotentialWaves(
+        grid, 0.3, order=4, vertical_points=6, relaxation_zones=zones, device="cpu", precision="double", **options
+    )
 
 
 def hill(**options):
@@ -86,7 +88,7 @@ def test_air_goes_on_with_the_time_step_of_the_case():
         model = continued(hill, first.state(), time_step=step)
         model.advance(9e9, max_steps=2)
         assert model.time == pytest.approx(60.0 + 2 * step) and model.time_step == step
-    model = continued(hill, first.state(), time_step=None, courant=0.05)
+    model = continued(hill, first.state(), time_step=None, courant_number=0.05)
     model.advance(9e9, max_steps=3)
     assert model.time_step < 10.0
 

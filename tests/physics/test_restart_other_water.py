@@ -11,7 +11,7 @@ from eagre.models.barotropic.layers import Layers
 ON = {"device": "cpu", "precision": "double"}
 LAKE = Grid(20, 16, 10.0, 10.0)
 SHORE = 0.02 * LAKE.mesh("corner")[0]
-GYRE = Grid.of_points(9, 9, 1.0, 1.0)
+GYRE = Grid.from_points(9, 9, 1.0, 1.0)
 SPIN = np.outer(np.sin(np.pi * GYRE.y), np.sin(np.pi * GYRE.x))
 
 
@@ -30,9 +30,11 @@ def gyre(**options):
 
 
 def flume(depth=0.3, **options):
-    grid = Grid.of_points(17, 1, 4.0, 1.0)
+    grid = Grid.from_points(17, 1, 4.0, 1.0)
     hump = 0.02 * np.exp(-((grid.x - 2.0) ** 2)) * np.ones((1, 1))
-    return PotentialWaves(grid, depth, surface_elevation=hump, order=4, layers=6, time_step=0.02, **ON, **options)
+    return PotentialWaves(
+        grid, depth, surface_elevation=hump, order=4, vertical_points=6, time_step=0.02, **ON, **options
+    )
 
 
 def on_a_spit(change):
@@ -58,8 +60,8 @@ def test_land_that_comes_or_goes_is_another_bed():
     land = np.zeros(LAKE.shape, bool)
     land[4, 4] = True
     with pytest.raises(InputError, match="part of rows that is land of 0 at point 4"):
-        implicit(land=land).restore(implicit().state())
-    implicit(land=land).restore(implicit(land=land).state())
+        implicit(land_mask=land).restore(implicit().state())
+    implicit(land_mask=land).restore(implicit(land_mask=land).state())
 
 
 def test_gyres_of_another_deformation_radius_are_refused():
@@ -83,11 +85,11 @@ def test_layers_of_another_coupling_are_refused():
 def test_what_a_gyre_carries_no_more_is_told():
     model = gyre()
     model.restore(gyre(tracer=SPIN, particles=[(0.5, 0.5)]).state())
-    assert model.remarks[-2:] == [
+    assert model.notes[-2:] == [
         "tracer of the restart file dropped: the case defines no tracer",
         "particles of the restart file dropped: the case defines no particles",
     ]
-    assert len(gyre().remarks) == len(model.remarks) - 2
+    assert len(gyre().notes) == len(model.notes) - 2
 
 
 def test_waves_over_another_depth_are_refused():

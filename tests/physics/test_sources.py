@@ -33,7 +33,7 @@ def test_a_current_turns_with_the_inertial_period(latitude, sense, light_device)
 
 
 def test_beta_plane(light_device):
-    model = box(light_device, eagre.Coriolis(f=1e-4, beta=2e-11), velocity_x=1.0, fixed_time_step=1.0)
+    model = box(light_device, eagre.Coriolis(f=1e-4, beta=2e-11), velocity_x=1.0, time_step=1.0)
     model.advance(1.0)
     f = 1e-4 + 2e-11 * np.array([-2000.0, -1000.0, 0.0, 1000.0, 2000.0])
     assert model.field("velocity_y")[:, 3] == pytest.approx(-f, rel=1e-5)
@@ -123,7 +123,7 @@ def test_rain_by_zone_is_integrated_exactly_and_goes_on(scheme, precision, light
         options = {"depth": 0.5, "sources": [source], "device": light_device, "precision": precision}
         if scheme == "implicit":
             return eagre.ShallowWaterADI(grid, 0.0, 1.0, **options)
-        return eagre.ShallowWater(grid, 0.0, scheme=scheme, boundaries=ROUND, fixed_time_step=1.0, **options)
+        return eagre.ShallowWater(grid, 0.0, scheme=scheme, boundaries=ROUND, time_step=1.0, **options)
 
     tolerance = {"single": 2e-3, "double": 1e-11}[precision]  # 0.1 mm of rain on 0.5 m
     model, other = made(), made()

@@ -47,7 +47,7 @@ def test_model_equals_the_reference(rng, treatment, scheme, light_device):
     model = eagre.ShallowWater(
         grid, bed, depth=depth, velocity_x=u, velocity_y=v, wet_dry=treatment, scheme=scheme, manning=0.03,
         boundaries=eagre.Boundaries(south=eagre.Periodic(), north=eagre.Periodic()), desingularisation_depth=0.01,
-        predicted_part=1.0, device=light_device, precision="double",
+        predicted_fraction=1.0, device=light_device, precision="double",
     )  # fmt: skip
     for steps in (1, 2, 7):
         model.advance(1e9, max_steps=steps)
@@ -75,7 +75,7 @@ def test_a_larger_part_of_the_allowed_step_saves_steps_until_they_are_discarded(
     """Dam break onto dry ground; the Courant number holds whatever is predicted, and so no depth is negative."""
     case, found = amundsen2014.circular_dam_dry(40, end_time=0.5), {}
     for part in (0.6, 0.9, 1.0):
-        model = case.model(device=device, precision="double", scheme="ds2", predicted_part=part)
+        model = case.model(device=device, precision="double", scheme="ds2", predicted_fraction=part)
         model.advance(case.end_time)
         found[part] = model.statistics()
         assert found[part]["courant_max"] <= 0.25 * (1.0 + 1e-9)
@@ -88,7 +88,7 @@ def test_depths_stay_positive_up_to_a_courant_number_of_a_half(rng, scheme, ligh
     """Twice that of the unsplit schemes; and the volume stays."""
     grid, bed, depth, u, v = pools(rng)
     model = eagre.ShallowWater(
-        grid, bed, depth=depth, velocity_x=u, velocity_y=v, scheme=scheme, cfl=0.5, predicted_part=1.0,
+        grid, bed, depth=depth, velocity_x=u, velocity_y=v, scheme=scheme, courant_number=0.5, predicted_fraction=1.0,
         boundaries=eagre.Boundaries(south=eagre.Periodic(), north=eagre.Periodic()), device=light_device,
         precision="double",
     )  # fmt: skip
@@ -114,15 +114,13 @@ def test_the_dam_break_is_that_of_the_unsplit_schemes(device):
 def test_orders(device):
     """A vortex that travels aslant: of second order, with the error of RK2; DS1 is of first order in time."""
     study = convergence_study(
-        waves.travelling_vortex, (32, 64), device=device, precision="double", scheme="ds2", cfl=0.5
+        waves.travelling_vortex, (32, 64), device=device, precision="double", scheme="ds2", courant_number=0.5
     )
     assert min(study.depth_orders[-1], study.discharge_orders[-1]) > 1.75
     assert study.depth_errors[-1] < 1.01 * 3.982e-4  # that of RK2 at a Courant number of 0.25
     case, steps = waves.travelling_vortex(24), (193, 385, 769)
     runs = [
-        run_case(
-            case, device=device, precision="double", scheme="ds1", fixed_time_step=case.end_time / count
-        ).water.depth
+        run_case(case, device=device, precision="double", scheme="ds1", time_step=case.end_time / count).water.depth
         for count in steps
     ]
     differences = [float(abs(a - b).mean()) for a, b in itertools.pairwise(runs)]
@@ -134,8 +132,8 @@ def tank(device, dt, **options):
     times = np.linspace(0.0, 8.0, 65)
     sides = [eagre.Stage(eagre.Series(times, 0.1 * np.sin(rate * times) ** 2, "level")) for rate in (1.1, 0.9)]
     return eagre.ShallowWater(
-        eagre.Grid(4, 3, 2.0, 2.5), -1.0, surface_elevation=0.0, theta=2.0,
-        boundaries=eagre.Boundaries(west=sides[0], north=sides[1]), fixed_time_step=dt, device=device,
+        eagre.Grid(4, 3, 2.0, 2.5), -1.0, surface_elevation=0.0, minmod_theta=2.0,
+        boundaries=eagre.Boundaries(west=sides[0], north=sides[1]), time_step=dt, device=device,
         precision="double", **options,
     )  # fmt: skip
 
@@ -241,7 +239,7 @@ def test_the_sweep_in_y_is_that_in_x_of_the_transposed_field(rng):
 
 @pytest.mark.parametrize("scheme", SPLIT)
 def test_inflow_and_rain_explain_the_volume(scheme, light_device):
-    model = coast(light_device, scheme=scheme, cfl=0.5)
+    model = coast(light_device, scheme=scheme, courant_number=0.5)
     model.advance(1.5)
     found = model.diagnostics()
     assert abs(found["volume_error"]) < 1e-14 * model.steps + 1e-13
@@ -263,7 +261,7 @@ def test_rain_is_integrated_exactly(scheme, light_device):
 @pytest.mark.parametrize("scheme", SPLIT)
 def test_restarted_run_equals_the_unbroken_one(scheme, light_device):
     """Sides and rain that change; the break comes after any step."""
-    whole, cut, on = (coast(light_device, scheme=scheme, cfl=0.5) for _ in range(3))
+    whole, cut, on = (coast(light_device, scheme=scheme, courant_number=0.5) for _ in range(3))
     whole.advance(0.6)
     cut.advance(0.6, max_steps=3)
     on.restore(cut.state())
@@ -283,20 +281,21 @@ def test_a_ring_of_lines_closes_the_balance_of_what_it_holds():
     grid = eagre.Grid(10, 8, 8.0, 8.0)
     model = eagre.ShallowWater(
         grid, 0.1 * np.random.default_rng(2).random((9, 11)), surface_elevation=0.6, manning=0.02, precision="double",
-        device=PlainDevice(), boundaries=eagre.Boundaries(inside=[INSIDE]), lines={"ring": RING}, scheme="ds2", cfl=0.5,
+        device=PlainDevice(), boundaries=eagre.Boundaries(internal=[INSIDE]), cross_sections={"ring": RING},
+        scheme="ds2", courant_number=0.5,
     )  # fmt: skip
     own = inside_of(RING, grid)
     first = model.field("depth")[own].sum() * grid.cell_area
     model.advance(4.0)
     change = model.field("depth")[own].sum() * grid.cell_area - first
-    through = model.lines.volumes()["ring"]
+    through = model.cross_sections.volumes()["ring"]
     assert through > 0.5 and change + through == pytest.approx(12.0 * 4.0, rel=1e-11)
 
 
 def test_a_wall_inside_makes_two_basins():
     grid, bed, given = rough()
-    options = {"fixed_time_step": 0.05, "desingularisation_depth": 1e-4, "scheme": "ds2", "device": PlainDevice()}
-    wall = eagre.Boundaries(inside=[eagre.Line([(10.0, 0.0), (10.0, 13.5)], eagre.Wall())])
+    options = {"time_step": 0.05, "desingularisation_depth": 1e-4, "scheme": "ds2", "device": PlainDevice()}
+    wall = eagre.Boundaries(internal=[eagre.InternalLine([(10.0, 0.0), (10.0, 13.5)], eagre.Wall())])
     whole = made("explicit", grid, bed, wall, given, **options)
     part = given | {"surface_elevation": given["surface_elevation"][:, :5]}
     half = made("explicit", eagre.Grid(5, grid.ny, grid.dx, grid.dy), bed[:, :6], None, part, **options)
@@ -309,12 +308,12 @@ def test_a_wall_inside_makes_two_basins():
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"time_step": "exact"}, 'time_step = "predicted"'),
-        ({"early_exit": "on"}, 'early_exit = "auto"'),
-        ({"predicted_part": 1.01}, "predicted_part"),
+        ({"time_step_control": "exact"}, 'time_step_control = "predicted"'),
+        ({"active_tiles": "on"}, 'active_tiles = "auto"'),
+        ({"predicted_fraction": 1.01}, "predicted_fraction"),
         ({"device": ["cpu", "cpu"]}, "one device"),
         ({"scheme": "srk2", "device": ["cpu", "cpu"]}, "one device"),
-        ({"scheme": "srk2", "early_exit": "on"}, 'early_exit = "auto"'),
+        ({"scheme": "srk2", "active_tiles": "on"}, 'active_tiles = "auto"'),
     ],
 )
 def test_what_split_schemes_refuse(options, what):

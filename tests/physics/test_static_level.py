@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries import Part, with_static_level
+from eagre.boundaries import BoundarySegment, with_static_level
 from weather_fields import field
 
 GRID = eagre.Grid(6, 10, 1000.0, 1000.0)
@@ -23,7 +23,7 @@ def test_a_stage_rises_by_a_centimetre_a_hectopascal():
     tide = eagre.Series(np.array([0.0, 1000.0, 9000.0]), np.array([0.0, 1.0, 0.5]))
     given = eagre.Boundaries(
         west=eagre.Stage(tide),
-        north=[Part(0.0, 2000.0, eagre.Stage(0.25))],
+        north=[BoundarySegment(0.0, 2000.0, eagre.Stage(0.25))],
         east=eagre.Absorbing(),
         south=eagre.Outflow(),
     )

@@ -16,12 +16,12 @@ from eagre.waves import StreamFunctionWave
 def surface_of(shape, periodic, device="cpu", **options):
     """A model at rest but for noise on its surface, and the noise."""
     ny, nx = shape
-    grid = Grid.of_points(nx, ny, float(nx), float(ny), periodic=periodic)
+    grid = Grid.from_points(nx, ny, float(nx), float(ny), periodic=periodic)
     name = {(False, False): "none", (True, False): "x", (False, True): "y", (True, True): "both"}[periodic]
     noise = np.random.default_rng(4).normal(size=(2, *shape))
     model = PotentialWaves(
         grid, 4.0, surface_elevation=0.01 * noise[0], surface_potential=0.01 * noise[1], periodic=name, device=device,
-        precision="double", order=2, layers=4, surface_filter=1, **options,
+        precision="double", order=2, vertical_points=4, surface_filter=1, **options,
     )  # fmt: skip
     return model, 0.01 * noise
 
@@ -56,7 +56,7 @@ def test_resolved_waves_are_kept_and_sawtooth_waves_are_not():
     """The part 1.40 sin^12(k dx / 2) is removed: of order 12."""
     removed = {}
     for points in (2, 8, 16):
-        grid = Grid.of_points(32, 1, 32.0, 1.0, periodic=(True, False))
+        grid = Grid.from_points(32, 1, 32.0, 1.0, periodic=(True, False))
         eta = np.cos(2.0 * np.pi * grid.x / points)[None]
         model = PotentialWaves(grid, 4.0, surface_elevation=0.01 * eta, periodic="x", device="cpu",
                                precision="double", surface_filter=1)  # fmt: skip
@@ -71,7 +71,7 @@ def test_resolved_waves_are_kept_and_sawtooth_waves_are_not():
 def steep(**options):
     """H/L 0.1, kh pi / 2, 32 points per wave length and 64 steps per period, periodic; the energy at the start."""
     wave = StreamFunctionWave(0.1, 0.25, length=1.0, eulerian_current=0.0)
-    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(32, 1, 1.0, 1.0, periodic=(True, False))
     places = grid.x[None], 0.0, 0.0
     model = PotentialWaves(
         grid, 0.25, surface_elevation=wave.elevation(*places), surface_potential=wave.surface_potential(*places),

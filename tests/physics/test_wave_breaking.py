@@ -104,7 +104,7 @@ def test_the_speed_of_a_crest(direction, shape):
     steepest = np.abs(np.gradient(wave.elevation(x * math.cos(direction), x * math.sin(direction), 0.0), x)).max()
     assert found[SLOPE].max() == pytest.approx(steepest, rel=0.02) and breaking.log == []
     rates = DEVICE.host(steps._rates).copy()
-    _, problem, steps, breaking = basin(0.1, shape=shape, direction=direction, limit=0.3)
+    _, problem, steps, breaking = basin(0.1, shape=shape, direction=direction, max_crest_speed_ratio=0.3)
     problem.solve(1e-9)
     DEVICE.run(steps._parts["rates"])
     breaking.add(2.0, 0.01, 0, steps._rates)
@@ -179,14 +179,14 @@ def test_a_standing_wave_has_no_way():
 # -- steps of waves that break --------------------------------------------------------------------
 
 
-def steep_waves(steepness, steps, count=1, layers=9):
+def steep_waves(steepness, steps, count=1, vertical_points=9):
     """Linear waves 1 m long in water half as deep, far too high for their shape, 64 points each; steps a period."""
-    grid = Grid.of_points(64 * count, 1, float(count), 1.0, periodic=(True, False))
+    grid = Grid.from_points(64 * count, 1, float(count), 1.0, periodic=(True, False))
     wave = AiryWave(height=steepness, depth=DEPTH, length=1.0)
     surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
     return wave, PotentialWaves(
         grid, DEPTH, surface_elevation=surface[0], surface_potential=surface[1], periodic="x", breaking=True,
-        device="cpu", time_step=wave.period / steps, layers=layers,
+        device="cpu", time_step=wave.period / steps, vertical_points=vertical_points,
     )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def test_long_steps_are_cut_where_waves_break(monkeypatch):
 
 def test_waves_side_by_side_break_both():
     """The speed of these crests is taken for that of a wave 2.4 m long: the next one, 1 m away, is not the same."""
-    wave, model = steep_waves(0.134, 40, count=2, layers=13)
+    wave, model = steep_waves(0.134, 40, count=2, vertical_points=13)
     model.advance(0.8 * wave.period)
     first, second = model.breakers[:2]
     assert first.time == second.time and second.x - first.x == pytest.approx(1.0)
@@ -278,7 +278,7 @@ def test_lengths_of_speeds():
     assert length_of_speed(3.0, DEPTH, GRAVITY) == 10.0 * DEPTH
 
 
-@pytest.mark.parametrize("change", [{"limit": 0.0}, {"steepest": -1.0}, {"strength": math.nan}])
+@pytest.mark.parametrize("change", [{"max_crest_speed_ratio": 0.0}, {"max_front_slope": -1.0}, {"strength": math.nan}])
 def test_numbers_that_are_refused(change):
     with pytest.raises(InputError) as refused:
         basin(0.05, **change)

@@ -14,7 +14,7 @@ from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.residuals import ALPHA, SQUARES, ConjugateResiduals
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, StreamFunctionWave
 from until_problem import DeviceWithGraphs
 
@@ -237,7 +237,12 @@ def test_a_step_in_graphs(monkeypatch):
     for device in (PlainDevice(), DeviceWithGraphs()):
         known = ((1.0, 0.25), Vertical(4, 2), (False, False), device, "double")
         problem = LaplaceProblem(np.full((1, 17), 0.5), *known)
-        steps = Steps(problem, 9.81, 1e-6, [Zone("west", 1.0, wave.period, wave), Zone("east", 1.0, wave.period)])
+        steps = Steps(
+            problem,
+            9.81,
+            1e-6,
+            [RelaxationZone("west", 1.0, wave.period, wave), RelaxationZone("east", 1.0, wave.period)],
+        )
         iterations = [steps.step(dt) for dt in (0.05, 0.05, 0.025)]
         found.append((device.host(problem.fields), device.host(problem.psi), iterations))
     assert np.abs(found[0][0]).max() > 1e-4 and found[0][2] == found[1][2]

@@ -10,7 +10,7 @@ from eagre.errors import InputError
 from eagre.io.openfast import SeaStateFiles, SeaStateGrid
 from eagre.models.potential_waves.kinematics import Flow, Kinematics
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.measuring import MEASURED, _row
+from eagre.models.potential_waves.probe_group import MEASURED, _row
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.stencils import Vertical, all_weights, weights
 from eagre.models.potential_waves.step import Steps

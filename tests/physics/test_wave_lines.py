@@ -73,8 +73,13 @@ def test_iterations_do_not_depend_on_the_points(order, most):
 
 def test_a_model_with_lines():
     """The surface of modes, after other iterations."""
-    grid, found = Grid.of_points(9, 1, 1.0, 1.0), []
-    known = {"surface_elevation": 0.01 * np.cos(np.pi * grid.x)[None], "order": 2, "layers": 4, "tolerance": 1e-8}
+    grid, found = Grid.from_points(9, 1, 1.0, 1.0), []
+    known = {
+        "surface_elevation": 0.01 * np.cos(np.pi * grid.x)[None],
+        "order": 2,
+        "vertical_points": 4,
+        "tolerance": 1e-8,
+    }
     for kind in ("modes", "lines"):
         model = PotentialWaves(grid, 0.5, device=DEVICE, precision="double", preconditioner=kind, **known)
         model.advance(2.0 * model.time_step)
@@ -84,4 +89,4 @@ def test_a_model_with_lines():
     with pytest.raises(InputError, match="preconditioner = 'line'"):
         PotentialWaves(grid, 0.5, device=DEVICE, preconditioner="line")
     with pytest.raises(InputError, match="on several devices"):
-        PotentialWaves(Grid.of_points(9, 17, 1.0, 2.0), 0.5, device="cpu,cpu", preconditioner="lines")
+        PotentialWaves(Grid.from_points(9, 17, 1.0, 2.0), 0.5, device="cpu,cpu", preconditioner="lines")

@@ -14,12 +14,12 @@ from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, shares, stroke_of_height
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.predicted_errors import paddle_reflection
+from eagre.models.potential_waves.predicted_errors import wavemaker_reflection
 from eagre.models.potential_waves.reflecting import Line, Made, _of_height
 from eagre.models.potential_waves.sponge import Sponge
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, Jonswap, Sea, StreamFunctionWave, separate_reflection, wave_number
 from oracle.potential_waves import along as differences
 
@@ -186,12 +186,12 @@ def test_active_absorption_reflects_what_is_predicted(kh, length):
         lambda p, h: [
             Inlet(p, h, "east", lambda t: 0.0, lambda t: 0.0, GRAVITY, linear=True, target=lambda t: 0.0)
         ],
-        zones=[Zone("west", 0.25 * length, period, wave, ramp=period)], length=length, points=161,
+        zones=[RelaxationZone("west", 0.25 * length, period, wave, ramp=period)], length=length, points=161,
     )  # fmt: skip
     record_of_gauges = record(problem, steps, period / 32.0, 3.2 * length / wave.celerity + 4.0 * period)[-64:]
     x, gauges = problem.points[0], [80, 88, 100]
     apart = separate_reflection(record_of_gauges[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH, taper=0.0)
-    assert apart.coefficient == pytest.approx(paddle_reflection(kh), abs=0.012)
+    assert apart.coefficient == pytest.approx(wavemaker_reflection(kh), abs=0.012)
     assert apart.incident_height == pytest.approx(0.01 * math.sqrt(2.0), rel=0.03)
 
 
@@ -268,10 +268,18 @@ def test_what_linear_theory_takes_for_reflection_in_high_waves(kh, steepness):
 def reflection_of_a_sea(width, samples):
     """The coefficient that gauges find in a flume with a sea of 2 s, absorbed over `width` m, and in the sea itself."""
     sea = Sea(Jonswap(0.01, 2.0), 0.45, count=200)
-    grid = Grid.of_points(145, 1, 28.8, 1.0)
-    zones = [Zone("west", 4.0, 2.0, sea, ramp=4.0), Zone("east", width, 2.0)]
+    grid = Grid.from_points(145, 1, 28.8, 1.0)
+    zones = [RelaxationZone("west", 4.0, 2.0, sea, ramp=4.0), RelaxationZone("east", width, 2.0)]
     model = PotentialWaves(
-        grid, 0.45, zones=zones, order=4, layers=6, linear=True, device="cpu", time_step=0.1, tolerance=1e-4
+        grid,
+        0.45,
+        relaxation_zones=zones,
+        order=4,
+        vertical_points=6,
+        linear=True,
+        device="cpu",
+        time_step=0.1,
+        tolerance=1e-4,
     )
     gauges, times, records = np.array([40, 42, 46, 52, 60]), 40.0 + 0.2 * np.arange(samples), []
     for time in times:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from eagre import Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer
+from eagre import Grid, InputError, PotentialWaves, Series, SpongeLayer, Wavemaker
 
 GRAVITY, DEPTH, LENGTH, PERIOD, AMPLITUDE = 9.81, 0.4, 6.0, 1.5, 0.02
 OMEGA = 2.0 * math.pi / PERIOD
@@ -40,9 +40,9 @@ def flume(side="west", move=regular, given="position", across=1, length=LENGTH, 
     points = (count, across) if along else (across, count)
     widths = (length, 0.3) if along else (0.3, length)
     model = PotentialWaves(
-        Grid.of_points(*points, *widths), DEPTH,
-        paddles=[Paddle(side, **options_of_paddle)], sponges=[SpongeLayer(OPPOSITE[side], length - 3.5, PERIOD)],
-        **{"device": "cpu", "precision": "double", "order": 4, "layers": 6, **options},
+        Grid.from_points(*points, *widths), DEPTH,
+        wavemakers=[Wavemaker(side, **options_of_paddle)], sponges=[SpongeLayer(OPPOSITE[side], length - 3.5, PERIOD)],
+        **{"device": "cpu", "precision": "double", "order": 4, "vertical_points": 6, **options},
     )  # fmt: skip
     return model, lambda t: float(spline(t) - spline(0.0))
 
@@ -71,7 +71,7 @@ def excess(model, position):
     """Volume above that at the start and the displaced volume X (h + eta), m3 per metre of width; the surface."""
     eta = model.field("surface_elevation")
     ny, nx = model.grid.shape
-    side = model.setup.paddles[0].side
+    side = model.setup.wavemakers[0].side
     edge = {"west": eta[:, 0], "east": eta[:, -1], "south": eta[0], "north": eta[-1]}[side]
     weights = [np.r_[0.5, np.ones(n - 2), 0.5] if n > 1 else np.ones(1) for n in (ny, nx)]
     along, across = (weights[1], weights[0]) if side in ("west", "east") else (weights[0], weights[1])
@@ -113,11 +113,11 @@ def test_linear_waves_displace_the_depth_of_still_water():
 def test_a_velocity_that_adds_up_is_a_flow_through_the_side():
     """Water that flows in at U (h + eta) stays: U h t of a small U; a number is a flow as well."""
     for velocity in (Series(TIMES, 0.02 * np.clip(TIMES, 0.0, 1.0)), 0.02):
-        model = PotentialWaves(Grid.of_points(49, 1, LENGTH, 1.0), DEPTH, paddles=[Paddle("west", velocity)],
-                               device="cpu", precision="double", order=4, layers=6)  # fmt: skip
-        assert "paddle in the west: flux inlet" in model.remarks
+        model = PotentialWaves(Grid.from_points(49, 1, LENGTH, 1.0), DEPTH, wavemakers=[Wavemaker("west", velocity)],
+                               device="cpu", precision="double", order=4, vertical_points=6)  # fmt: skip
+        assert "wavemaker in the west: flux inlet" in model.notes
     model, _ = flume()
-    assert "paddle in the west: piston, displacement -0.02 to 0.02 m" in model.remarks
+    assert "wavemaker in the west: piston, displacement -0.02 to 0.02 m" in model.notes
 
 
 def test_a_paddle_that_moves_by_more_than_the_depth_is_rejected():
@@ -145,7 +145,7 @@ def flow_of_biesel(x, z, t):
 @pytest.mark.parametrize("side", ["west", "north"])
 def test_the_flow_beside_a_paddle_is_that_of_biesel(side):
     """Linear waves: at the paddle u is that of the paddle; within 3 % of its speed from the bed up."""
-    model, _ = flume(side, linear=True, order=6, layers=9, length=9.0)
+    model, _ = flume(side, linear=True, order=6, vertical_points=9, length=9.0)
     away, z = (a.ravel() for a in np.meshgrid([0.0, 0.05, 0.1, 0.3], [-0.4, -0.3, -0.2, -0.1]))
     place = (away, 0.0) if side == "west" else (0.0, 9.0 - away)
     row, sign = (0, 1.0) if side == "west" else (1, -1.0)
@@ -166,9 +166,9 @@ def test_the_flow_beside_a_paddle_is_that_of_biesel(side):
 
 def test_the_surface_beside_a_paddle_moves_with_it():
     """Fields and their averages: u of the surface at the paddle is the paddle's; inside it is that of probes."""
-    from eagre.stepping.averages import Averages
+    from eagre.stepping.averages import TimeStatistics
 
-    model, _ = flume(linear=True, averages=Averages(mean=["velocity_x"], maximum=["velocity_x"]))
+    model, _ = flume(linear=True, time_statistics=TimeStatistics(mean=["velocity_x"], maximum=["velocity_x"]))
     model.advance(7.0 * PERIOD)
     speed = AMPLITUDE * OMEGA
     assert model.field("velocity_x")[0, 0] == pytest.approx(speed, rel=1e-3)

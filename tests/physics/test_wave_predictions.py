@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from eagre import Grid, Paddle, PotentialWaves, Series, Zone
+from eagre import Grid, PotentialWaves, RelaxationZone, Series, Wavemaker
 from eagre.models.potential_waves.predicted_errors import (
     better_layers,
     celerity_error,
     mean_wave_number,
-    paddle_reflection,
+    wavemaker_reflection,
 )
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.waves import AiryWave, wave_number
@@ -66,7 +66,7 @@ def test_nine_layers_in_deep_water():
 def test_the_model_has_the_predicted_celerity():
     """w of phi = cos kx at z = 0, 64 points per wave: (c / c_exact)^2 k tanh(kh)."""
     wave = AiryWave(0.01, 40.0 / math.pi, length=2.0)
-    grid = Grid.of_points(64, 1, 2.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(64, 1, 2.0, 1.0, periodic=(True, False))
     k, depth = math.pi, 40.0 / math.pi
     model = PotentialWaves(grid, depth, surface_potential=np.cos(k * grid.x)[None], periodic="x", linear=True,
                            device="cpu", precision="double", tolerance=1e-9, surface_elevation=0.0)  # fmt: skip
@@ -75,30 +75,36 @@ def test_the_model_has_the_predicted_celerity():
     assert wave.wave_number == pytest.approx(model.setup.initial_wave_number, rel=0.01)
 
 
-def celerity_remarks(**options):
+def celerity_notes(**options):
     model = PotentialWaves(device="cpu", **options)
-    return [remark for remark in model.remarks if "the celerity is" in remark]
+    return [note for note in model.notes if "the celerity is" in note]
 
 
 def test_waves_in_deep_water_are_noted():
     """Waves of zones, of paddles and of the start; not where the layers suffice."""
-    grid = Grid.of_points(129, 1, 1200.0, 1.0)
+    grid = Grid.from_points(129, 1, 1200.0, 1.0)
     swell = AiryWave(1.0, 4000.0, period=10.0)
-    (note,) = celerity_remarks(grid=grid, depth=1000.0, zones=[Zone("west", 200.0, 10.0, swell)], layers=7)
-    assert "zone in the west" in note and "kh 40.2" in note and "too low" in note and "write layers = " in note
-    layers = int(note.partition("write layers = ")[2].split()[0])
-    assert not celerity_remarks(grid=grid, depth=1000.0, zones=[Zone("west", 200.0, 10.0, swell)], layers=layers)
-    assert not celerity_remarks(grid=grid, depth=100.0, zones=[Zone("west", 200.0, 10.0, swell)])
-    (note,) = celerity_remarks(grid=grid, depth=200.0, zones=[Zone("west", 200.0, 10.0)], clustered=False)
-    assert "clustered = true" in note
-    ring = Grid.of_points(64, 1, 20.0, 1.0, periodic=(True, False))
+    (note,) = celerity_notes(
+        grid=grid, depth=1000.0, relaxation_zones=[RelaxationZone("west", 200.0, 10.0, swell)], vertical_points=7
+    )
+    assert "zone in the west" in note and "kh 40.2" in note and "too low" in note and "write vertical_points = " in note
+    layers = int(note.partition("write vertical_points = ")[2].split()[0])
+    assert not celerity_notes(
+        grid=grid, depth=1000.0, relaxation_zones=[RelaxationZone("west", 200.0, 10.0, swell)], vertical_points=layers
+    )
+    assert not celerity_notes(grid=grid, depth=100.0, relaxation_zones=[RelaxationZone("west", 200.0, 10.0, swell)])
+    (note,) = celerity_notes(
+        grid=grid, depth=200.0, relaxation_zones=[RelaxationZone("west", 200.0, 10.0)], vertical_clustering=False
+    )
+    assert "vertical_clustering = true" in note
+    ring = Grid.from_points(64, 1, 20.0, 1.0, periodic=(True, False))
     eta = np.cos(2.0 * np.pi * ring.x / 2.5)[None]
-    (note,) = celerity_remarks(grid=ring, depth=20.0, surface_elevation=0.01 * eta, periodic="x")
+    (note,) = celerity_notes(grid=ring, depth=20.0, surface_elevation=0.01 * eta, periodic="x")
     assert "initial waves" in note
     times = np.arange(0.0, 20.0, 0.02)
-    paddle = Paddle("west", Series(times, 0.01 * np.sin(20.0 * times)))
-    (note,) = celerity_remarks(grid=Grid.of_points(257, 1, 12.0, 1.0), depth=1.2, paddles=[paddle])
-    assert "paddle in the west" in note
+    paddle = Wavemaker("west", Series(times, 0.01 * np.sin(20.0 * times)))
+    (note,) = celerity_notes(grid=Grid.from_points(257, 1, 12.0, 1.0), depth=1.2, wavemakers=[paddle])
+    assert "wavemaker in the west" in note
 
 
 def test_the_wave_number_of_a_surface():
@@ -126,8 +132,8 @@ def test_reflection_of_an_absorbing_paddle_by_direct_sums():
         made = 4.0 * math.sinh(kh) ** 2 / (math.sinh(2.0 * kh) + 2.0 * kh)
         gain, both = 1.0 / math.sqrt(q), made - 1j * local
         u_over_omega = -2.0 * gain / (1.0 + gain * both)  # U = -sqrt(g / h) (2 a + U (B - i E) / omega)
-        assert paddle_reflection(kh) == pytest.approx(abs(1.0 + made * u_over_omega), rel=2e-3)
-    assert [round(paddle_reflection(kh), 2) for kh in (0.3, 1.0, 3.0)] == [0.01, 0.07, 0.24]
+        assert wavemaker_reflection(kh) == pytest.approx(abs(1.0 + made * u_over_omega), rel=2e-3)
+    assert [round(wavemaker_reflection(kh), 2) for kh in (0.3, 1.0, 3.0)] == [0.01, 0.07, 0.24]
 
 
 def test_absorbing_paddles_that_reflect_are_noted():
@@ -135,9 +141,15 @@ def test_absorbing_paddles_that_reflect_are_noted():
     for kh in (0.3, 1.0, 3.0):
         period = 2.0 * math.pi / math.sqrt(9.81 * kh * math.tanh(kh))
         length = 2.0 * math.pi / float(wave_number(2.0 * math.pi / period, 1.0))
-        zone = Zone("west", 2.0 * length, period, AiryWave(0.01, 1.0, period=period))
-        grid = Grid.of_points(129, 1, max(6.0 * length, 12.0), 1.0)
-        model = PotentialWaves(grid, 1.0, zones=[zone], paddles=[Paddle("east", 0.0, absorbs=True)], device="cpu")
-        notes.append([remark for remark in model.remarks if "reflects about" in remark])
+        zone = RelaxationZone("west", 2.0 * length, period, AiryWave(0.01, 1.0, period=period))
+        grid = Grid.from_points(129, 1, max(6.0 * length, 12.0), 1.0)
+        model = PotentialWaves(
+            grid,
+            1.0,
+            relaxation_zones=[zone],
+            wavemakers=[Wavemaker("east", 0.0, active_absorption=True)],
+            device="cpu",
+        )
+        notes.append([note for note in model.notes if "reflects about" in note])
     assert not notes[0]
     assert "reflects about 7% of waves" in notes[1][0] and "reflects about 24% of waves" in notes[2][0]

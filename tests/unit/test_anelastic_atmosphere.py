@@ -11,8 +11,8 @@ from eagre.models.anelastic.atmosphere import (
     anelastic,
     boussinesq,
     check_height,
+    from_sounding,
     incompressible,
-    of_sounding,
 )
 from eagre.models.anelastic.profiles import Exponential, Linear, Table, slope
 
@@ -53,7 +53,7 @@ def test_the_integral_of_the_inverse(profile):
 
 def test_the_pressure_of_the_density_is_hydrostatic():
     table = Table(np.array([0.0, 500.0, 2000.0, 9000.0]), np.array([300.0, 300.0, 309.0, 340.0]))
-    air = of_sounding(table.heights, table.values, reference="sounding", surface_pressure=9.5e4)
+    air = from_sounding(table.heights, table.values, reference="sounding", surface_pressure=9.5e4)
     z = np.linspace(0.0, 8000.0, 4001)
     pressure = 1e5 * air.density.exner(z) ** (CP / RD)
     np.testing.assert_allclose(pressure[0], 9.5e4)
@@ -80,11 +80,11 @@ def test_implausible_air_is_refused_with_the_likely_mistake():
     theta = np.array([300.0, 303.0, 306.0, 350.0])
     wind = np.array([5.0, -9999.0, 10.0, 12.0])
     for give, what in (
-        (lambda: of_sounding(z, theta, wind), "fill value"),
-        (lambda: of_sounding(z, theta, v=wind), "fill value"),
-        (lambda: of_sounding(z, theta, surface_pressure=1000.0), "hPa"),
-        (lambda: of_sounding(z, 288.0 - 6.5e-3 * z), "temperature, not potential temperature"),
-        (lambda: of_sounding(np.array([0.0, 3000.0]), np.array([300.0, 271.0])), "temperature, not potential"),
+        (lambda: from_sounding(z, theta, wind), "fill value"),
+        (lambda: from_sounding(z, theta, v=wind), "fill value"),
+        (lambda: from_sounding(z, theta, surface_pressure=1000.0), "hPa"),
+        (lambda: from_sounding(z, 288.0 - 6.5e-3 * z), "temperature, not potential temperature"),
+        (lambda: from_sounding(np.array([0.0, 3000.0]), np.array([300.0, 271.0])), "temperature, not potential"),
         (lambda: anelastic(wind=(1000.0, 0.0)), "wind = 1000"),
         (lambda: boussinesq(wind=(0.0, -9999.0)), "fill value"),
         (lambda: anelastic(surface_pressure=1000.0), "hPa"),
@@ -96,21 +96,21 @@ def test_implausible_air_is_refused_with_the_likely_mistake():
         with pytest.raises(InputError, match=what):
             give()
     mixed = np.array([305.0, 303.0, 303.0, 350.0])  # a superadiabatic surface layer
-    of_sounding(z, mixed)
-    of_sounding(np.array([0.0, 100.0]), np.array([302.0, 300.0]))
+    from_sounding(z, mixed)
+    from_sounding(np.array([0.0, 100.0]), np.array([302.0, 300.0]))
 
 
 def test_errors():
     with pytest.raises(InputError, match="heights that rise"):
-        of_sounding(np.array([0.0, 0.0]), np.array([300.0, 301.0]))
+        from_sounding(np.array([0.0, 0.0]), np.array([300.0, 301.0]))
     with pytest.raises(InputError, match="two values or more"):
-        of_sounding(np.array([0.0]), np.array([300.0]))
+        from_sounding(np.array([0.0]), np.array([300.0]))
     with pytest.raises(InputError, match="degrees Celsius"):
-        of_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))
+        from_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))
     with pytest.raises(InputError, match="end of the reference atmosphere"):
         check_height(anelastic(theta=300.0), 31000.0)
     with pytest.raises(InputError, match=r"degrees Celsius[\s\S]*theta = 27 K[\s\S]*write:   theta = 300.15"):
         anelastic(theta=27.0)
     with pytest.raises(InputError, match="up to 10 m"):
-        check_height(of_sounding(np.array([0.0, 10.0]), np.array([300.0, 301.0])), 20.0)
+        check_height(from_sounding(np.array([0.0, 10.0]), np.array([300.0, 301.0])), 20.0)
     check_height(anelastic(theta=300.0, reference_frequency=0.02, buoyancy_frequency=0.02), 40000.0)

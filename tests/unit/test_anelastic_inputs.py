@@ -7,9 +7,9 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.inputs import checked_levels, checked_side_absorber
+from eagre.models.anelastic.inputs import checked_levels, checked_side_sponges
 
-GRID = Grid.of_points(4, 4, 300.0, 300.0)
+GRID = Grid.from_points(4, 4, 300.0, 300.0)
 
 
 @pytest.mark.parametrize("levels", [5, np.int64(5), np.array(5)])
@@ -26,8 +26,8 @@ def test_other_numbers_of_levels_are_refused(levels, fix):
 
 def test_where_layers_at_sides_meet_the_larger_rate_counts():
     """sin^2 from a layer's inner edge, half of the rate in its middle; x layers two spacings deep, y layers three."""
-    grid = Grid.of_points(7, 9, 600.0, 800.0)
-    rates = checked_side_absorber({"x": (200.0, 0.04), "y": (300.0, 0.01)}, grid)
+    grid = Grid.from_points(7, 9, 600.0, 800.0)
+    rates = checked_side_sponges({"x": (200.0, 0.04), "y": (300.0, 0.01)}, grid)
     along = np.array([1.0, 0.75, 0.25, 0.0, 0.0, 0.0, 0.25, 0.75, 1.0])
     expected = np.maximum(0.04 * np.array([1.0, 0.5, 0.0, 0.0, 0.0, 0.5, 1.0]), 0.01 * along[:, None])
     np.testing.assert_allclose(rates, expected, rtol=0, atol=1e-16)

@@ -12,7 +12,7 @@ from eagre.models.anelastic.config import AnelasticCase
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.orography import blended, smoothed, steepest
 
-GRID = Grid.of_points(24, 17, 2400.0, 1600.0, periodic=(True, False))
+GRID = Grid.from_points(24, 17, 2400.0, 1600.0, periodic=(True, False))
 BOTH = (True, True)
 CASE = """\
 model = "anelastic"
@@ -21,7 +21,7 @@ run.end_time = 1.0
 nx = 24
 levels = 5
 length_x = 2400.0
-height = 2000.0
+top_height = 2000.0
 {more}
 """
 
@@ -58,7 +58,7 @@ def test_slopes_are_no_steeper_and_the_mean_stays(rough):
 def test_one_sweep_between_walls():
     spike = np.zeros((5, 6))
     spike[0, 2] = 16.0
-    grid = Grid.of_points(6, 5, 5.0, 4.0)
+    grid = Grid.from_points(6, 5, 5.0, 4.0)
     expected = np.zeros((5, 6))
     expected[0, 1:4], expected[1, 1:4] = [3.0, 6.0, 3.0], [1.0, 2.0, 1.0]
     np.testing.assert_allclose(smoothed(spike, grid, (False, False), 5.0), expected)
@@ -73,7 +73,7 @@ def test_the_steepest_place(rough):
     found = steepest(tilted, GRID, (False, True))
     assert found.slope == pytest.approx(6.9) and found[1:4] == ("x", (0, 23), True) and found.cliff
     assert steepest(tilted, GRID, (False, False)).slope == pytest.approx(0.3)
-    assert steepest(np.zeros((1, 1)), Grid.of_points(1, 1, 1.0, 1.0), BOTH).slope == 0.0
+    assert steepest(np.zeros((1, 1)), Grid.from_points(1, 1, 1.0, 1.0), BOTH).slope == 0.0
 
 
 def test_what_cannot_be(rough):
@@ -82,25 +82,32 @@ def test_what_cannot_be(rough):
     with pytest.raises(InputError, match="no sides are periodic or open"):
         blended(rough, GRID, (False, False), 300.0)
     with pytest.raises(InputError, match=r"still 0\.\d+ after 1000 sweeps"):
-        smoothed(rough, Grid.of_points(24, 17, 2400.0, 1600.0), (False, False), 1e-6)
+        smoothed(rough, Grid.from_points(24, 17, 2400.0, 1600.0), (False, False), 1e-6)
 
 
 def test_a_case(tmp_path):
     def model(more):
         return AnelasticCase.loads(CASE.format(more=more), tmp_path).build("cpu", "double")
 
-    [told] = [one for one in model('ground = "0.3 * x"').remarks if "ground" in one]
+    [told] = [one for one in model('terrain_height = "0.3 * x"').notes if "ground" in one]
     assert "slope of 6.9 along x at x = 2300 m" in told and "blend in [domain]" in told
-    found = model('ground = "0.3 * x"\nblend = "0.4 km"\nsteepest = 0.5')
-    [told] = [one for one in found.remarks if "ground" in one]
+    found = model('terrain_height = "0.3 * x"\nblend = "0.4 km"\nsteepest = 0.5')
+    [told] = [one for one in found.notes if "ground" in one]
     assert "blend" not in told
-    assert steepest(found.levels.ground, found.grid, BOTH).slope <= 0.5
-    assert np.ptp(model('ground = "0.3 * x"\nsides_x = "open"\nblend = "0.4 km"').levels.ground[0, [0, -1]]) < 1e-9
+    assert steepest(found.levels.terrain_height, found.grid, BOTH).slope <= 0.5
+    assert (
+        np.ptp(
+            model('terrain_height = "0.3 * x"\nboundaries_x = "open"\nblend = "0.4 km"').levels.terrain_height[
+                0, [0, -1]
+            ]
+        )
+        < 1e-9
+    )
     for lines, words in (
-        ("blend = 400.0", "blend without ground"),
-        ("steepest = 0.5", "steepest without ground"),
-        ('ground = "0.3 * x"\nsides_x = "wall"\nblend = 400.0', "no sides are periodic or open"),
-        ('ground = "0.3 * x"\nsteepest = 0.0', "steepest"),
+        ("blend = 400.0", "blend without terrain_height"),
+        ("steepest = 0.5", "steepest without terrain_height"),
+        ('terrain_height = "0.3 * x"\nboundaries_x = "wall"\nblend = 400.0', "no sides are periodic or open"),
+        ('terrain_height = "0.3 * x"\nsteepest = 0.0', "steepest"),
     ):
         with pytest.raises(InputError, match=words):
             model(lines)
@@ -109,18 +116,18 @@ def test_a_case(tmp_path):
 @pytest.mark.parametrize(("hill", "thickness", "told"), [(400.0, 7e3, True), (400.0, 19e3, False), (50.0, 7e3, False)])
 def test_a_layer_too_thin_behind_a_high_hill_is_told(hill, thickness, told):
     """N h / U = 0.4, waves 6.28 km long: three of them are 18.8 km."""
-    grid = Grid.of_points(12, 1, 24e3, 1.0, periodic=(True, True))
+    grid = Grid.from_points(12, 1, 24e3, 1.0, periodic=(True, True))
     ground = hill * np.exp(-(((grid.x - 12e3) / 4e3) ** 2))[None]
     air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     found = AnelasticFlow(
-        grid, 61, height=30e3, atmosphere=air, ground=ground - ground.min(), time_step=10.0, absorber=(thickness, 3e-3),
-        device="cpu",
-    ).remarks  # fmt: skip
+        grid, 61, top_height=30e3, atmosphere=air, terrain_height=ground - ground.min(), time_step=10.0,
+        top_sponge=(thickness, 3e-3), device="cpu",
+    ).notes  # fmt: skip
     words = [one for one in found if "N h / U" in one]
     assert len(words) == told
     if told:
         assert "N h / U = 0.4" in words[0] and "1.1 waves of 6.28 km (2 pi U / N) thick" in words[0]
-        assert words[0].endswith('thickness = "18.8 km" in [absorber]')
+        assert words[0].endswith('thickness = "18.8 km" in [sponge]')
 
 
 @pytest.mark.parametrize(("frequency", "wind", "absorber", "noted"), [
@@ -128,27 +135,27 @@ def test_a_layer_too_thin_behind_a_high_hill_is_told(hill, thickness, told):
 ])  # fmt: skip
 def test_hill_without_absorber_is_noted(frequency, wind, absorber, noted):
     """Waves reflect from the top only if the air is stable and moves; their vertical wavelength is 6.28 km."""
-    grid = Grid.of_points(12, 1, 24e3, 1.0, periodic=(True, True))
+    grid = Grid.from_points(12, 1, 24e3, 1.0, periodic=(True, True))
     ground = 50.0 * np.exp(-(((grid.x - 12e3) / 4e3) ** 2))[None]
     air = boussinesq(buoyancy_frequency=frequency, wind=(wind, 0.0))
     found = AnelasticFlow(
-        grid, 31, height=30e3, atmosphere=air, ground=ground - ground.min(), time_step=10.0, absorber=absorber,
-        device="cpu",
-    ).remarks  # fmt: skip
+        grid, 31, top_height=30e3, atmosphere=air, terrain_height=ground - ground.min(), time_step=10.0,
+        top_sponge=absorber, device="cpu",
+    ).notes  # fmt: skip
     notes = [one for one in found if "reflect from the top" in one]
     assert len(notes) == noted
     if noted:
-        assert notes[0].endswith('thickness = "6.28 km" in [absorber]')
+        assert notes[0].endswith('thickness = "6.28 km" in [sponge]')
 
 
 def notes_of_walls(sides, wind=(0.0, 0.0), velocity=None):
     """Notes on winds that walls block."""
-    grid = Grid.of_points(8, 6, 800.0, 600.0)
+    grid = Grid.from_points(8, 6, 800.0, 600.0)
     found = AnelasticFlow(
-        grid, 5, height=400.0, atmosphere=boussinesq(wind=wind), velocity=velocity, sides=sides, time_step=1.0,
+        grid, 5, top_height=400.0, atmosphere=boussinesq(wind=wind), velocity=velocity, boundaries=sides, time_step=1.0,
         device="cpu",
     )  # fmt: skip
-    return [one for one in found.remarks if "between walls" in one]
+    return [one for one in found.notes if "between walls" in one]
 
 
 @pytest.mark.parametrize(("sides", "wind", "axes"), [

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eagre import Forcing, Nudging, Smagorinsky
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import boussinesq
-from eagre.models.anelastic.closure import Smagorinsky, stiffness_of
-from eagre.models.anelastic.forcing import Forcing, Nudging
+from eagre.models.anelastic.closure import stiffness_of
 from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.model import AnelasticFlow
@@ -23,7 +23,7 @@ HEIGHTS = np.array([0.0, 20.0, 80.0, 200.0])
 
 def longest(**options):
     """The longest step of a column of air, s, over 0.5: one over the fastest decay."""
-    column = Grid.of_points(1, 1, 1.0, 1.0, periodic=(True, True))
+    column = Grid.from_points(1, 1, 1.0, 1.0, periodic=(True, True))
     chosen = {"grid": column, "atmosphere": boussinesq(buoyancy_frequency=0.01), **options}
     return AnelasticFlow(levels=HEIGHTS, device="cpu", **chosen).setup.time_step / 0.5
 
@@ -43,7 +43,7 @@ def test_the_larger_of_viscosity_and_diffusivity_counts(viscosity, diffusivity, 
     assert found == pytest.approx(20.0**2 / (4.0 * factor), rel=1e-12)
 
 
-SIDES = {"grid": Grid.of_points(9, 1, 800.0, 1.0, periodic=(True, True)), "side_absorber": {"x": (200.0, 0.03)}}
+SIDES = {"grid": Grid.from_points(9, 1, 800.0, 1.0, periodic=(True, True)), "side_sponges": {"x": (200.0, 0.03)}}
 
 
 @pytest.mark.parametrize(

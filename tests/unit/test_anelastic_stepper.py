@@ -21,7 +21,7 @@ class Engine:
     """Steps of which only the Courant number is known: dt times a rate."""
 
     has_legs, device, precision, bears = False, select("cpu"), "double", 1.0
-    setup = SimpleNamespace(time_step=10.0, averages=None, grid=Grid(1, 1, 1.0, 1.0))
+    setup = SimpleNamespace(time_step=10.0, time_statistics=None, grid=Grid(1, 1, 1.0, 1.0))
 
     def __init__(self, rate):
         self.rate, self.counts, self.made = rate, {"steps": 0.0, "courant": 0.0}, []

@@ -11,7 +11,7 @@ from eagre.io.gauges import gauge_cells, gauge_notes
 from eagre.models.barotropic.config import BarotropicCase
 from small_models import small
 
-GRID = Grid.of_points(9, 9, 800e3, 400e3)  # spacings of 100 km and 50 km
+GRID = Grid.from_points(9, 9, 800e3, 400e3)  # spacings of 100 km and 50 km
 CASE = """model = "barotropic"
 run = {end_time = "1 h", device = "cpu"}
 basin = {nx = 9, length_x = "800 km", length_y = "400 km"}
@@ -24,7 +24,7 @@ def gyre(**options):
 
 
 def notes(radius):
-    return [one for one in gyre(deformation_radius=radius).remarks if "deformation radius" in one]
+    return [one for one in gyre(deformation_radius=radius).notes if "deformation radius" in one]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_steps_before_a_timing_do_not_count(monkeypatch):
         return taken
 
     model: Any = SimpleNamespace(steps=1000)
-    model.unchecked_steps = lambda count: lambda: setattr(model, "steps", model.steps + count)
+    model.steps_without_checks = lambda count: lambda: setattr(model, "steps", model.steps + count)
     monkeypatch.setattr(benchmark, "times_of", times)
     subject: Any = SimpleNamespace(steps_a_call={"cpu": 4})
     assert benchmark._time_steps(subject, model, select("cpu"), 3, 2.0) == (48, [0.125] * 3)

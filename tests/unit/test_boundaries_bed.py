@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries import Boundaries, Outflow, Part, Periodic
+from eagre.boundaries import Boundaries, BoundarySegment, Outflow, Periodic
 from eagre.boundaries.ghosts import padded_bed
 
 GRID = eagre.Grid(6, 5, 1.0, 1.0)
@@ -41,7 +41,7 @@ def test_bed_goes_round_periodic_sides(bed):
 
 
 def test_bed_beside_an_open_part_goes_on_with_its_slope(bed):
-    found = padded(bed, Boundaries(east=[Part(1.0, 3.0, Outflow())]))
+    found = padded(bed, Boundaries(east=[BoundarySegment(1.0, 3.0, Outflow())]))
     slope = bed[1:4, -1] - bed[1:4, -2]
     for k in (1, 2):
         assert found[3:6, -3 + k] == pytest.approx(bed[1:4, -1] + k * slope)
@@ -81,4 +81,4 @@ def test_coordinates_in_messages_keep_their_digits():
     with pytest.raises(eagre.InputError, match=r"4612344\.5\) *\n.*4612345, 4612350"):
         grid.cell_of(512346.0, 4612344.5)
     with pytest.raises(eagre.InputError, match=r"4612345 \.\. 4612350 m \(y of the domain\)"):
-        Boundaries(west=[Part(0.0, 1.0, Outflow())]).segments(grid)
+        Boundaries(west=[BoundarySegment(0.0, 1.0, Outflow())]).segments(grid)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries import Area, Boundaries, Discharge, Line, Outflow, Part, Periodic, Wall
-from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE, cells_in_area, closed_faces, placed_inside, share_of_cells
+from eagre.boundaries import Boundaries, BoundarySegment, Discharge, InternalArea, InternalLine, Outflow, Periodic, Wall
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE, cells_in_area, closed_faces, placed_inside, share_of_cells
 from eagre.errors import InputError
 from eagre.terms.collect import Terms
 
@@ -15,8 +15,8 @@ GRID = eagre.Grid(17, 13, 2.0, 1.5, x0=-4.0, y0=10.0)
 
 
 def placed(*lines, grid=GRID, land=None, **sides):
-    boundaries = Boundaries(inside=list(lines), **sides)
-    return placed_inside(boundaries.inside, boundaries.segments(grid), Terms(grid), land)
+    boundaries = Boundaries(internal=list(lines), **sides)
+    return placed_inside(boundaries.internal, boundaries.segments(grid), Terms(grid), land)
 
 
 def reached(closed, start):
@@ -107,43 +107,50 @@ def test_shares_of_a_line_are_its_lengths(rng):
 @pytest.mark.nojit
 def test_discharge_is_spread_over_its_cells():
     terms, walls = placed(
-        Line([(0.5, 13.2)], Discharge(3.0)),
-        Area([(2.0, 13.0), (10.0, 13.0), (10.0, 22.0)], Discharge(2.0), name="field"),
+        InternalLine([(0.5, 13.2)], Discharge(3.0)),
+        InternalArea([(2.0, 13.0), (10.0, 13.0), (10.0, 22.0)], Discharge(2.0), name="field"),
     )
-    assert walls is None and terms.places == ["inside 1", "field"]
+    assert walls is None and terms.places == ["internal 1", "field"]
     for part, rate in zip(terms.water, (3.0, 2.0), strict=True):
         [quantity] = part.quantities
         poured = quantity.map(GRID).sum() * GRID.cell_area * quantity.series(0.0)
         assert poured == pytest.approx(rate, rel=1e-14)
     land = np.zeros(GRID.shape, bool)
     land[:, 4:] = True
-    terms, _ = placed(Line([(0.5, 13.2), (10.0, 13.2)], Discharge(3.0)), land=land)
+    terms, _ = placed(InternalLine([(0.5, 13.2), (10.0, 13.2)], Discharge(3.0)), land=land)
     rates = terms.water[0].quantities[0].map(GRID)
     assert rates[:, 4:].max() == 0.0 and rates.sum() * GRID.cell_area == pytest.approx(1.0, rel=1e-14)
 
 
-WALL_LINE = Line([(6.0, 10.0), (6.0, 20.0)], Wall())
+WALL_LINE = InternalLine([(6.0, 10.0), (6.0, 20.0)], Wall())
 
 
 @pytest.mark.nojit
 @pytest.mark.parametrize(
     ("lines", "sides", "what", "allowed"),
     [
-        ([Line([(6.0, 9.0), (6.0, 20.0)], Wall())], {}, r"the point \(6, 9\) of inside 1", r"y in \[10, 29.5\]"),
-        ([WALL_LINE, Line([(40.0, 12.0)], Discharge(1.0), name="pump")], {}, r"point \(40, 12\) of pump", "the domain"),
-        ([Line([(6.0, 10.0)], Wall())], {}, "points = ", "2 or more pairs"),
-        ([Area([(6.0, 10.0), (8.0, 20.0)], Wall())], {}, "points = ", "3 or more pairs"),
-        ([Line([(6.1, 10.1), (6.2, 10.2)], Wall())], {}, "between no two centres", "longer than a cell"),
-        ([Line([(6.0, 10.0), (6.0, 20.0)], Outflow())], {}, "Outflow on inside 1", r"Wall\(\) or Discharge"),
-        ([Line([(6.0, 10.0), (6.0, 20.0)], Periodic())], {}, "Periodic on inside 1", r"Wall\(\) or Discharge"),
-        ([Line([(6.0, 10.0)], Discharge(-1.0))], {}, "discharge of -1 m3/s on inside 1", "0 or more"),
-        ([Area([(6.0, 11.0), (6.1, 11.0), (6.0, 11.1)], Discharge(1.0))], {}, "no centre of a cell in it", "an area"),
-        ([WALL_LINE, Line([(1.0, 12.0)], Discharge(1.0), name="inside 1")], {}, "'inside 1'", "a name of its own"),
-        ([WALL_LINE, "wall"], {}, "inside = ", "a list of Line"),
-        ([Line([(-2.0, 10.0), (-2.0, 20.0)], Wall())], {"west": Outflow()}, "along the west side", "two cells"),
-        ([Line([(28.0, 10.0), (28.0, 20.0)], Wall())], {"east": Outflow()}, "along the east side", "two cells"),
-        ([Line([(4.0, 28.0), (9.0, 28.0)], Wall())], {"north": [Part(5.0, 7.0, Outflow())]}, "the north side", "two"),
-        ([Line([(4.0, 11.5), (9.0, 11.5)], Wall())], {"south": [Part(5.0, 7.0, Outflow())]}, "the south side", "two"),
+        ([InternalLine([(6.0, 9.0), (6.0, 20.0)], Wall())],
+         {}, r"the point \(6, 9\) of internal 1", r"y in \[10, 29.5\]"),
+        ([WALL_LINE, InternalLine([(40.0, 12.0)], Discharge(1.0), name="pump")],
+         {}, r"point \(40, 12\) of pump", "the domain"),
+        ([InternalLine([(6.0, 10.0)], Wall())], {}, "points = ", "2 or more pairs"),
+        ([InternalArea([(6.0, 10.0), (8.0, 20.0)], Wall())], {}, "points = ", "3 or more pairs"),
+        ([InternalLine([(6.1, 10.1), (6.2, 10.2)], Wall())], {}, "between no two centres", "longer than a cell"),
+        ([InternalLine([(6.0, 10.0), (6.0, 20.0)], Outflow())], {}, "Outflow on internal 1", r"Wall\(\) or Discharge"),
+        ([InternalLine([(6.0, 10.0), (6.0, 20.0)], Periodic())],
+         {}, "Periodic on internal 1", r"Wall\(\) or Discharge"),
+        ([InternalLine([(6.0, 10.0)], Discharge(-1.0))], {}, "discharge of -1 m3/s on internal 1", "0 or more"),
+        ([InternalArea([(6.0, 11.0), (6.1, 11.0), (6.0, 11.1)], Discharge(1.0))],
+         {}, "no centre of a cell in it", "an area"),
+        ([WALL_LINE, InternalLine([(1.0, 12.0)], Discharge(1.0), name="internal 1")],
+         {}, "'internal 1'", "a name of its own"),
+        ([WALL_LINE, "wall"], {}, "internal = ", "a list of InternalLine"),
+        ([InternalLine([(-2.0, 10.0), (-2.0, 20.0)], Wall())], {"west": Outflow()}, "along the west side", "two cells"),
+        ([InternalLine([(28.0, 10.0), (28.0, 20.0)], Wall())], {"east": Outflow()}, "along the east side", "two cells"),
+        ([InternalLine([(4.0, 28.0), (9.0, 28.0)], Wall())],
+         {"north": [BoundarySegment(5.0, 7.0, Outflow())]}, "the north side", "two"),
+        ([InternalLine([(4.0, 11.5), (9.0, 11.5)], Wall())],
+         {"south": [BoundarySegment(5.0, 7.0, Outflow())]}, "the south side", "two"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(lines, sides, what, allowed):
@@ -154,7 +161,7 @@ def test_what_cannot_be_is_refused(lines, sides, what, allowed):
 
 @pytest.mark.nojit
 def test_wall_beside_the_closed_part_of_an_open_side_is_allowed():
-    _, walls = placed(Line([(4.0, 28.0), (9.0, 28.0)], Wall()), north=[Part(15.0, 20.0, Outflow())])
+    _, walls = placed(InternalLine([(4.0, 28.0), (9.0, 28.0)], Wall()), north=[BoundarySegment(15.0, 20.0, Outflow())])
     assert walls is not None and (walls != 0).any()
 
 
@@ -167,7 +174,7 @@ def test_walls_two_cells_from_open_sides_are_allowed():
         ((2.0, 28.0), (9.0, 28.0)),
     ]
     for number, side in enumerate(("west", "east", "south", "north")):
-        others = [Line(ends, Wall()) for k, ends in enumerate(lines) if k != number]
+        others = [InternalLine(ends, Wall()) for k, ends in enumerate(lines) if k != number]
         _, walls = placed(*others, **{side: Outflow()})
         assert walls is not None
 
@@ -182,12 +189,12 @@ def test_walls_on_grids_of_one_or_two_cells():
         ({"west": Outflow()}, eagre.Grid(3, 1, 1.0, 1.0), [(1.0, 0.0), (1.0, 1.0)]),
     ):
         with pytest.raises(InputError, match=r"two cells|one cell before"):
-            placed(Line(line, Wall()), grid=grid, **sides)
+            placed(InternalLine(line, Wall()), grid=grid, **sides)
     for sides, grid, line in (
         ({"west": Outflow(), "east": Outflow()}, eagre.Grid(1, 3, 1.0, 1.0), [(0.0, 1.0), (1.0, 1.0)]),
         ({"south": Outflow(), "north": Outflow()}, eagre.Grid(3, 1, 1.0, 1.0), [(1.0, 0.0), (1.0, 1.0)]),
     ):
-        assert placed(Line(line, Wall()), grid=grid, **sides)[1].sum() > 0
+        assert placed(InternalLine(line, Wall()), grid=grid, **sides)[1].sum() > 0
 
 
 @pytest.mark.nojit
@@ -213,7 +220,7 @@ def test_lines_along_the_edges_of_the_domain_and_points_given_twice():
     twice = share_of_cells(np.array([(0.5, 13.2), (0.5, 13.2)]), GRID)
     assert twice[2, 2] == 1.0 and twice.sum() == 1.0
     corners = [(-4.0, 10.0), (30.0, 10.0), (30.0, 29.5), (-4.0, 29.5)]
-    terms, _ = placed(Area(corners, Discharge(1.0)))
+    terms, _ = placed(InternalArea(corners, Discharge(1.0)))
     assert (terms.water[0].quantities[0].map(GRID) > 0.0).all()
 
 
@@ -225,5 +232,5 @@ def test_an_area_is_closed_once():
     turns = []
     for (x_a, y_a), (x_b, y_b) in zip(triangle, np.roll(triangle, -1, axis=0), strict=True):
         turns.append((x_b - x_a) * (y - y_a) - (y_b - y_a) * (x - x_a) > 0.0)
-    terms, _ = placed(Area(triangle, Discharge(1.0)))
+    terms, _ = placed(InternalArea(triangle, Discharge(1.0)))
     np.testing.assert_array_equal(terms.water[0].quantities[0].map(GRID) > 0.0, turns[0] & turns[1] & turns[2])

@@ -211,12 +211,12 @@ def test_a_normal_depth_needs_a_slope_and_a_roughness():
     ],
 )
 def test_what_an_outflow_says_of_slow_water(depth, outwards, words):
-    found = Outflow().remark(np.array([1.0, depth, 0.0]), np.array([0.0, outwards, 0.0]), 9.81)
+    found = Outflow().note(np.array([1.0, depth, 0.0]), np.array([0.0, outwards, 0.0]), 9.81)
     assert words in found and bool(found) == bool(words)
 
 
 def test_the_slowest_water_is_named():
-    found = Outflow().remark(np.array([1.0, 1.0]), np.array([0.3, 0.6]) * 3.132, 9.81)
+    found = Outflow().note(np.array([1.0, 1.0]), np.array([0.3, 0.6]) * 3.132, 9.81)
     assert "2 of 2 cells (Froude number 0.3)" in found
 
 

@@ -10,10 +10,21 @@ import pytest
 import eagre
 import oracle.boundaries as plain
 from eagre.backend.device import PlainDevice
-from eagre.boundaries import Absorbing, Boundaries, Discharge, Inflow, NormalDepth, Outflow, Part, Periodic, Stage, Wall
+from eagre.boundaries import (
+    Absorbing,
+    Boundaries,
+    BoundarySegment,
+    Discharge,
+    Inflow,
+    NormalDepth,
+    Outflow,
+    Periodic,
+    Stage,
+    Wall,
+)
 from eagre.boundaries.edges import CLOSED, edge_levels, edge_table, let_through
 from eagre.boundaries.ghosts import FACE_I, faces_of, padded_bed, segment_table
-from eagre.boundaries.inside import placed_inside
+from eagre.boundaries.internal import placed_inside
 from eagre.boundaries.open_sides import OpenSides
 from eagre.boundaries.subdomain import cut_book, cut_segments, join_book, places_of_faces
 from eagre.errors import InputError
@@ -23,16 +34,16 @@ from oracle.boundaries import Water
 
 GRID = eagre.Grid(6, 5, 1.0, 1.5, x0=10.0, y0=-3.0)
 FIRST = Boundaries(
-    west=[Part(-3.0, 0.0, Stage(0.4)), Part(0.0, 3.0, Discharge(4.0))],
+    west=[BoundarySegment(-3.0, 0.0, Stage(0.4)), BoundarySegment(0.0, 3.0, Discharge(4.0))],
     east=Absorbing(0.1, level=0.2),
-    south=[Part(12.0, 15.0, Outflow())],
-    north=[Part(10.0, 11.0, Absorbing(-0.1, level=0.0)), Part(13.0, 16.0, Stage(-0.3))],
+    south=[BoundarySegment(12.0, 15.0, Outflow())],
+    north=[BoundarySegment(10.0, 11.0, Absorbing(-0.1, level=0.0)), BoundarySegment(13.0, 16.0, Stage(-0.3))],
 )
 SECOND = Boundaries(
     west=NormalDepth(1e-3, 0.03),
-    east=[Part(-1.5, 1.5, NormalDepth(4e-3, 0.04))],
+    east=[BoundarySegment(-1.5, 1.5, NormalDepth(4e-3, 0.04))],
     south=Inflow(30.0, 0.8),
-    north=[Part(10.0, 12.0, Discharge(-2.0)), Part(12.0, 16.0, Stage(1.3))],
+    north=[BoundarySegment(10.0, 12.0, Discharge(-2.0)), BoundarySegment(12.0, 16.0, Stage(1.3))],
 )
 
 
@@ -139,7 +150,7 @@ def test_bed_that_a_cell_has_of_a_side_of_one_line():
 def test_more_kinds_than_a_pass_has_are_refused():
     grid = eagre.Grid(14, 2, 1.0, 1.0)
     kinds = [Stage(1.0), Discharge(1.0), Absorbing(), Outflow(), Inflow(9.0, 0.3), NormalDepth(1e-3, 0.03)]
-    parts = [Part(2.0 * k, 2.0 * k + 2.0, kind) for k, kind in enumerate(kinds)]
+    parts = [BoundarySegment(2.0 * k, 2.0 * k + 2.0, kind) for k, kind in enumerate(kinds)]
     six = Boundaries(south=parts[:5]).segments(grid)
     assert len(segment_table(six, grid)[1]) == 6
     with pytest.raises(InputError, match=r"7 kinds of boundary condition[\s\S]*at most 6"):
@@ -221,8 +232,8 @@ def test_faces_of_a_segment():
 def test_books_of_open_sides():
     series = Series([0.0, 10.0], [2.0, 6.0])
     sides = Boundaries(
-        west=[Part(-3.0, 0.0, Stage(0.4)), Part(0.0, 3.0, Discharge(series))], north=Inflow(30.0, 0.8),
-        east=[Part(-1.5, 1.5, Outflow())],
+        west=[BoundarySegment(-3.0, 0.0, Stage(0.4)), BoundarySegment(0.0, 3.0, Discharge(series))],
+        north=Inflow(30.0, 0.8), east=[BoundarySegment(-1.5, 1.5, Outflow())],
     )  # fmt: skip
     book = OpenSides(sides.segments(GRID), GRID)
     assert book.starts.tolist() == [0, 2, 4, 6, 12]
@@ -242,7 +253,7 @@ def test_books_of_open_sides():
 def test_what_is_said_of_the_water_beside_a_part(side):
     """It looks at the cells along the part, and at the speed out of the domain."""
     along_x = side in ("south", "north")
-    part = Part(11.0, 13.0, Outflow()) if along_x else Part(-1.5, 1.5, Outflow())
+    part = BoundarySegment(11.0, 13.0, Outflow()) if along_x else BoundarySegment(-1.5, 1.5, Outflow())
     book = OpenSides(Boundaries(**{side: [part]}).segments(GRID), GRID)
     line = {"west": 0, "east": 5, "south": 0, "north": 4}[side]
     speed = -1.0 if side in ("west", "south") else 1.0
@@ -252,7 +263,7 @@ def test_what_is_said_of_the_water_beside_a_part(side):
         assert cells == [(line, m) if along_x else (m, line) for m in (1, 2)]
         return {"depth": np.ones(2), names[1]: 3.132 * speed * np.array([0.3, -0.6])}
 
-    [(name, text)] = book.remarks(sample, 9.81)
+    [(name, text)] = book.notes(sample, 9.81)
     assert name == f"{side} {'11 to 13' if along_x else '-1.5 to 1.5'} m" and "1 of 2 cells (Froude number 0.3)" in text
 
 
@@ -284,13 +295,17 @@ def test_bands_have_pieces_of_all_sides(cuts):
 
 
 def test_parts_end_between_the_nearest_cells():
-    found = Boundaries(south=[Part(10.4, 11.6, Outflow()), Part(15.4, 16.0, Outflow())]).segments(GRID)
+    found = Boundaries(south=[BoundarySegment(10.4, 11.6, Outflow()), BoundarySegment(15.4, 16.0, Outflow())]).segments(
+        GRID
+    )
     assert [(s.first, s.last) for s in found if s.side == "south"] == [(0, 2), (2, 5), (5, 6)]
     for start, stop, what in ((9.0, 11.0, "9 m"), (15.0, 17.0, "17 m"), (12.0, 12.2, "12.2 m"), (14.0, 12.0, "14 m")):
         with pytest.raises(InputError, match=what):
-            Boundaries(south=[Part(start, stop, Outflow())]).segments(GRID)
+            Boundaries(south=[BoundarySegment(start, stop, Outflow())]).segments(GRID)
     with pytest.raises(InputError, match="overlap at 12 m"):
-        Boundaries(south=[Part(12.0, 14.0, Outflow()), Part(10.0, 13.0, Outflow())]).segments(GRID)
+        Boundaries(south=[BoundarySegment(12.0, 14.0, Outflow()), BoundarySegment(10.0, 13.0, Outflow())]).segments(
+            GRID
+        )
 
 
 @pytest.mark.parametrize(("shape", "sides", "name"), [((1, 3), "west", "nx = 1"), ((3, 1), "north", "ny = 1")])
@@ -308,7 +323,7 @@ def test_lowest_bed_of_a_part(side, lowest):
     corners = np.full(GRID.shape_of("corner"), 0.5)
     corners[2, 0], corners[3, 0], corners[1, -1], corners[0, 3], corners[-1, 6] = 0.1, -0.7, -0.9, -0.5, 0.2
     tide = Stage(Series([0.0, 1.0], [0.0, 3.0]))
-    along = [Part(-3.0, 0.0, tide), Part(1.5, 4.5, tide)] if side == "west" else tide
+    along = [BoundarySegment(-3.0, 0.0, tide), BoundarySegment(1.5, 4.5, tide)] if side == "west" else tide
     found = [one.deepest_arrival(corners, 9.81) for one in Boundaries(**{side: along}).segments(GRID)]
     deepest = [3.0 - low for low in lowest]
     assert sorted(one for one in found if one)[-len(deepest) :] == pytest.approx(sorted(deepest))

@@ -40,7 +40,7 @@ def test_dimensional_case():
     amplitude = math.pi * 0.1 / (1000 * 500 * 1.6e6)
     assert model.field("wind_forcing")[4, 3] == pytest.approx(-amplitude, rel=1e-12, abs=0.0)
     assert model.setup.screening == pytest.approx(45e3**-2, rel=1e-12, abs=0.0) and model.setup.order == 2
-    assert "Munk width" in model.remarks[0] and "Re = " in model.remarks[1]
+    assert "Munk width" in model.notes[0] and "Re = " in model.notes[1]
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_stress_of_a_file_over_time(built, tmp_path):
     for end, number in ((0.0, 0.0), (3600.0, 0.5), (21600.0, 3.0)):
         model.advance(end)
         np.testing.assert_allclose(model.field("wind_forcing"), (1e-7 * number - 2e-7) / 1e5, rtol=1e-9, atol=1e-22)
-    assert any("wind.nc" in remark for remark in model.remarks)
+    assert any("wind.nc" in note for note in model.notes)
 
 
 def test_stress_of_a_file_is_taken_where_the_points_are(built, tmp_path):

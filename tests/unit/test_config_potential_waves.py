@@ -42,26 +42,26 @@ def test_a_flume_with_everything():
 x0 = 100.0
 [initial]
 surface_elevation = "0.01 * cos(pi * (x - 100) / 16)"
-[[zones]]
+[[relaxation_zones]]
 side = "west"
 width = 4
 wave = {WAVE}
 ramp = "3 s"
-[[zones]]
+[[relaxation_zones]]
 side = "east"
 width = 5
 exponent = 5
 [numerics]
 order = 4
-layers = 8
-clustered = false
+vertical_points = 8
+vertical_clustering = false
 linear = true
 time_step = "0.04 s"
 tolerance = 1e-4
 gravity = 9.82
 """
     )
-    setup, (west, east) = model.setup, model.setup.zones
+    setup, (west, east) = model.setup, model.setup.relaxation_zones
     assert model.grid.x[[0, -1]].tolist() == [100.0, 116.0] and model.grid.y.tolist() == [0.0]
     assert (setup.vertical.order, setup.vertical.nz, setup.vertical.clustered, setup.linear) == (4, 8, False, True)
     assert (setup.time_step, setup.tolerance, setup.gravity) == (0.04, 1e-4, 9.82)
@@ -104,14 +104,14 @@ def test_a_bathymetry_from_a_raster(tmp_path):
     text = '[basin]\nnx = 17\nny = 5\nlength_x = 8.0\nlength_y = 2.0\nx0 = 1.0\ny0 = 1.0\nbed = {file = "bed.asc"}\n'
     model = made(text, tmp_path)
     assert model.setup.depth[2] == pytest.approx(1.0 - 0.05 * model.grid.x, abs=1e-6)
-    assert "the bed slopes into the wall in the west" in "\n".join(model.remarks)
+    assert "the bed slopes into the wall in the west" in "\n".join(model.notes)
 
 
 def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
     sea = '{kind = "jonswap", significant_height = 0.02, peak_period = "2 s", count = 20, phase_seed = 7}'
-    model = made(FLUME + f'[[zones]]\nside = "west"\nwidth = 4\nwave = {sea}\n')
-    assert isinstance(model.setup.zones[0].waves, Sea) and model.setup.zones[0].period == 2.0
-    assert "7" in str(model.settings()["zone_1_seeds"])
+    model = made(FLUME + f'[[relaxation_zones]]\nside = "west"\nwidth = 4\nwave = {sea}\n')
+    assert isinstance(model.setup.relaxation_zones[0].waves, Sea) and model.setup.relaxation_zones[0].period == 2.0
+    assert "7" in str(model.settings()["relaxation_zone_1_seeds"])
 
 
 @pytest.mark.parametrize(
@@ -133,28 +133,44 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
         (FLUME + "[numerics.multigrid]\npre = 0\npost = 0\n", ["numerics.multigrid (line 9)", "post = 1"]),
         (FLUME + 'periodic = "x"\n', ["basin.nx", "33 along a periodic axis", "nx = 34"]),
         (FLUME + "[numerics]\norder = 5\n", ["numerics.order (line 10)", "order = 6"]),
-        (FLUME + "[numerics]\nlayers = 6\n", ["layers = 6", "layers = 9"]),
+        (FLUME + "[numerics]\nvertical_points = 6\n", ["vertical_points = 6", "vertical_points = 9"]),
         (FLUME + "[numerics]\ntime_step = 2\n", ["numerics.time_step (line 10)", "time_step = "]),
-        (FLUME + "[numerics]\ntime_step = 0.1\ncourant = 0.3\n", ["both time_step and courant"]),
+        (FLUME + "[numerics]\ntime_step = 0.1\ncourant_number = 0.3\n", ["both time_step and courant_number"]),
         (FLUME + f"[initial]\nwave = {WAVE}\nsurface_elevation = 0.1\n", ["both wave and surface_elevation"]),
         (FLUME + '[initial]\nwave = {kind = "stoks"}\n', ['kind = "stokes"']),
-        (FLUME + '[[zones]]\nside = "left"\nwidth = 4\n', ["zones[1].side", "west, east, south, north"]),
-        (FLUME + '[[zones]]\nside = "west"\nwidth = 4\n', ["zones[1]", "a zone without a period", 'period = "2 s"']),
         (
-            FLUME + f'[[zones]]\nside = "east"\nwidth = 4\nwave = {WAVE}\n[[paddles]]\nside = "east"\nvelocity = 0.1\n',
-            ["zones", "a zone and a paddle along the east side", 'write:   side = "west"'],  # a flume has two
+            FLUME + '[[relaxation_zones]]\nside = "left"\nwidth = 4\n',
+            ["relaxation_zones[1].side", "west, east, south, north"],
         ),
         (
-            FLUME + f'[[zones]]\nside = "north"\nwidth = 4\nwave = {WAVE}\n',
-            ["zones[1]", "north side of an axis that is of one point", 'write:   side = "west"'],
+            FLUME + '[[relaxation_zones]]\nside = "west"\nwidth = 4\n',
+            ["relaxation_zones[1]", "a zone without a period", 'period = "2 s"'],
+        ),
+        (
+            FLUME
+            + f'[[relaxation_zones]]\nside = "east"\nwidth = 4\nwave = {WAVE}\n'
+            + '[[wavemakers]]\nside = "east"\nvelocity = 0.1\n',
+            [
+                "relaxation_zones",
+                "a zone and a wavemaker along the east side",
+                'write:   side = "west"',
+            ],  # a flume has two
+        ),
+        (
+            FLUME + f'[[relaxation_zones]]\nside = "north"\nwidth = 4\nwave = {WAVE}\n',
+            ["relaxation_zones[1]", "north side of an axis that is of one point", 'write:   side = "west"'],
         ),
         (FLUME.replace("33", "3"), ["basin.nx (line 6)", "nx = 3 at order 6", "4 or more", "write:   nx = 17"]),
         (FLUME.replace("0.5", '"where(x < 8, 2, 0.5)"'), ["basin.depth (line 8)", "slope of", "1.5 at most"]),
-        (FLUME + f'[[zones]]\nside = "west"\nwidth = 4\nwaves = {WAVE}\n', ['did you mean "wave"']),
-        (FLUME + f'[[zones]]\nside = "west"\nwidth = 40\nwave = {WAVE}\n', ["zones[1]", "width = 40 m", "up to 16 m"]),
+        (FLUME + f'[[relaxation_zones]]\nside = "west"\nwidth = 4\nwaves = {WAVE}\n', ['did you mean "wave"']),
         (
-            FLUME.replace("0.5", '"0.5 + 0.01 * x"') + f'[[zones]]\nside = "west"\nwidth = 4\nwave = {WAVE}\n',
-            ["zones[1].wave", "a bed 0.5 to 0.54 m", "depth = 0.54"],
+            FLUME + f'[[relaxation_zones]]\nside = "west"\nwidth = 40\nwave = {WAVE}\n',
+            ["relaxation_zones[1]", "width = 40 m", "up to 16 m"],
+        ),
+        (
+            FLUME.replace("0.5", '"0.5 + 0.01 * x"')
+            + f'[[relaxation_zones]]\nside = "west"\nwidth = 4\nwave = {WAVE}\n',
+            ["relaxation_zones[1].wave", "a bed 0.5 to 0.54 m", "depth = 0.54"],
         ),
     ],
 )
@@ -177,9 +193,9 @@ def test_the_preconditioner():
 
 
 def test_breaking_and_statistics():
-    model = made(FLUME + "[breaking]\nlimit = 0.9\n[statistics]\nfrom = 0.5\n")
+    model = made(FLUME + "[breaking]\nmax_crest_speed_ratio = 0.9\n[statistics]\nfrom = 0.5\n")
     assert model.setup.breaking == (0.9, pytest.approx(0.57735, rel=1e-5), 0.02) and model.setup.statistics.start == 0.5
-    assert model.settings()["breaking_limit"] == 0.9 and "significant_height" in model.variables
+    assert model.settings()["breaking_max_crest_speed_ratio"] == 0.9 and "significant_height" in model.variables
     assert made(FLUME).setup.breaking is None
 
 
@@ -201,13 +217,13 @@ def test_commented_lines_of_the_template_are_valid_too(tmp_path):
     text, blocks = template("potential-waves"), ("breaking", "maps", "statistics", "numerics", "restart")
     lines = text.splitlines()
     keys = (
-        "limit",
+        "max_crest_speed_ratio",
         'from = "8',
         "order",
-        "layers",
-        "clustered",
+        "vertical_points",
+        "vertical_clustering",
         "linear",
-        "courant",
+        "courant_number",
         "tolerance",
         "[breaking",
         "[maps",
@@ -227,14 +243,14 @@ def test_commented_lines_of_the_template_are_valid_too(tmp_path):
 
 
 def test_paddles_and_sponges():
-    paddle = '[[paddles]]\nside = "west"\nposition = {expression = "0.01 * sin(pi * t)", every = "0.05 s"}\n'
-    model = made(FLUME + paddle + 'absorbs = true\n[[sponges]]\nside = "east"\nwidth = 4\nperiod = "2 s"\n')
-    (piston,), (layer,) = model.setup.paddles, model.setup.sponges
-    assert piston.absorbs and piston.speed == pytest.approx(0.01 * np.pi / np.sqrt(2.0), rel=0.05)
+    paddle = '[[wavemakers]]\nside = "west"\nposition = {expression = "0.01 * sin(pi * t)", every = "0.05 s"}\n'
+    model = made(FLUME + paddle + 'active_absorption = true\n[[sponges]]\nside = "east"\nwidth = 4\nperiod = "2 s"\n')
+    (piston,), (layer,) = model.setup.wavemakers, model.setup.sponges
+    assert piston.active_absorption and piston.speed == pytest.approx(0.01 * np.pi / np.sqrt(2.0), rel=0.05)
     assert (layer.side, layer.width, layer.period, layer.strength) == ("east", 4.0, 2.0, 6.0)
-    assert model.settings()["paddle_1"] == "west, absorbs"
-    moved = "paddle in the west, absorbs: piston, displacement 0 to 0.01 m"
-    assert {moved, "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.remarks)
+    assert model.settings()["wavemaker_1"] == "west, active absorption"
+    moved = "wavemaker in the west, active absorption: piston, displacement 0 to 0.01 m"
+    assert {moved, "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.notes)
     model.advance(0.5)
     assert model.field("surface_elevation").max() > 1e-3 and "volume_error" not in model.diagnostics()
 
@@ -242,12 +258,12 @@ def test_paddles_and_sponges():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[[paddles]]\nside = "west"\n', ["paddles[1]", "neither velocity nor position"]),
+        ('[[wavemakers]]\nside = "west"\n', ["wavemakers[1]", "neither velocity nor position"]),
         (
-            '[[paddles]]\nside = "west"\nvelocity = {times = [0, 0.5], values = [0, 1]}\n',
-            ["\npaddles[1].velocity", "0.5 s"],
+            '[[wavemakers]]\nside = "west"\nvelocity = {times = [0, 0.5], values = [0, 1]}\n',
+            ["\nwavemakers[1].velocity", "0.5 s"],
         ),
-        ('[[paddles]]\nside = "west"\nvelocity = {times = [0, 1], values = [0, 1]}\n', ["2 rows", "4 rows or more"]),
+        ('[[wavemakers]]\nside = "west"\nvelocity = {times = [0, 1], values = [0, 1]}\n', ["2 rows", "4 rows or more"]),
         ('[[sponges]]\nside = "east"\nwidth = 4\n', ["sponges[1].period"]),
         ('[[sponges]]\nside = "esat"\nwidth = 4\nperiod = 2\n', ["allowed: west, east, south, north"]),
     ],
@@ -281,11 +297,11 @@ def test_mistakes_of_probes_by_name(points, key, words):
 
 def test_zones_wider_than_the_basin_and_zones_that_overlap():
     """Over a bed that slopes too: what is told is the width, not the depth of the wave."""
-    zone = '[[zones]]\nside = "{}"\nwidth = {}\nperiod = 2.0\n'
+    zone = '[[relaxation_zones]]\nside = "{}"\nwidth = {}\nperiod = 2.0\n'
     basin = FLUME.replace("depth = 0.5", 'depth = "0.5 - 0.01 * x"')
     said = refused(basin + zone.format("west", 400) + f"wave = {WAVE}\n")
-    assert "zones[1]" in said and "width = 400 m of the zone in the west" in said and "the basin" in said
+    assert "relaxation_zones[1]" in said and "width = 400 m of the zone in the west" in said and "the basin" in said
     apart, overlapping = (made(FLUME + zone.format("west", 4) + zone.format("east", width)) for width in (11.9, 12))
     word = "the zones in the west and the east overlap"
-    assert any(word in remark for remark in overlapping.remarks)
-    assert not any(word in remark for remark in apart.remarks)
+    assert any(word in note for note in overlapping.notes)
+    assert not any(word in note for note in apart.notes)

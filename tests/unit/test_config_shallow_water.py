@@ -88,13 +88,17 @@ def test_expressions_are_taken_at_their_points(built):
 
 
 def test_numerics(built):
-    lines = 'scheme = "euler"\nwet_dry = "kurganov-petrova"\ntheta = 1.5\ncfl = 0.2\ntime_step = "exact"\n'
-    lines += 'desingularisation_depth = "1 mm"\nmax_time_step = "1 min"\nfixed_time_step = 0.5\ngravity = 9.8\n'
+    lines = 'scheme = "euler"\nwet_dry = "kurganov-petrova"\nminmod_theta = 1.5\n'
+    lines += 'courant_number = 0.2\ntime_step_control = "exact"\n'
+    lines += 'desingularisation_depth = "1 mm"\nmax_time_step = "1 min"\ntime_step = 0.5\ngravity = 9.8\n'
     taken = built(FLAT + "[numerics]\n" + lines)
     assert taken["scheme"] == "euler"
     assert taken["wet_dry"] == "kurganov-petrova"
-    assert taken["time_step"] == "exact"
-    numbers = [taken[name] for name in ("theta", "cfl", "desingularisation_depth", "max_time_step", "fixed_time_step")]
+    assert taken["time_step_control"] == "exact"
+    numbers = [
+        taken[name]
+        for name in ("minmod_theta", "courant_number", "desingularisation_depth", "max_time_step", "time_step")
+    ]
     assert numbers == [1.5, 0.2, 0.001, 60.0, 0.5]
     assert taken["gravity"] == 9.8
 
@@ -318,19 +322,19 @@ def test_template_of_new_builds(built):
 
 def test_lines_inside(built):
     given = """
-[[boundaries.inside]]
+[[boundaries.internal]]
 kind = "wall"
 points = [[11.0, 0.0], [0.012, "2.5 m"]]
 
-[[boundaries.inside]]
+[[boundaries.internal]]
 kind = "discharge"
 rate = { times = [0, "1 h"], values = [0, "5 l/s"] }
 area = [[10.0, 0.0], [18.0, 0.0], [18.0, 3.0]]
 name = "field"
 """
-    wall, field = built(FLAT + given)["boundaries"].inside
-    assert wall == boundaries.Line([[11.0, 0.0], [0.012, 2.5]], boundaries.Wall())
-    assert isinstance(field, boundaries.Area) and field.name == "field"
+    wall, field = built(FLAT + given)["boundaries"].internal
+    assert wall == boundaries.InternalLine([[11.0, 0.0], [0.012, 2.5]], boundaries.Wall())
+    assert isinstance(field, boundaries.InternalArea) and field.name == "field"
     assert field.condition.rate(1800.0) == 0.0025
 
 
@@ -348,6 +352,6 @@ name = "field"
 )
 def test_lines_inside_that_cannot_be_read(built, given, what, allowed):
     with pytest.raises(ConfigError) as caught:
-        built(FLAT + f"[[boundaries.inside]]\n{given}\n")
+        built(FLAT + f"[[boundaries.internal]]\n{given}\n")
     text = str(caught.value)
-    assert any(one in text for one in what.split("|")) and allowed in text and "boundaries.inside" in text
+    assert any(one in text for one in what.split("|")) and allowed in text and "boundaries.internal" in text

@@ -41,23 +41,23 @@ def built(monkeypatch, tmp_path):
 def test_defaults_leave_the_choice_to_the_model(built):
     taken = built(FLAT)
     assert taken["time_step"] == 20.0 and taken["viscosity"] == 0.0 and taken["boundaries"].closed
-    assert not {"land", "manning", "chezy", "drying", "dry_depth", "start", "dissipation", "gravity"} & set(taken)
+    assert not {"land_mask", "manning", "chezy", "drying", "dry_depth", "start", "dissipation", "gravity"} & set(taken)
 
 
 def test_everything_arrives(built):
     taken = built(
         FLAT.replace('numerics.time_step = "20 s"', "")
-        + 'land.where = "(x > 300) and (bed > 1)"\nfriction.chezy = "50 + x / 100"\n'
+        + 'land_mask.where = "(x > 300) and (bed > 1)"\nfriction.chezy = "50 + x / 100"\n'
         + 'numerics = { time_step = 5.0, viscosity = "2.5 m2/s", drying = "off", start = "zero", dissipation = "none", '
-        + 'convection = "off", dry_depth = "2 cm", gravity = 9.8 }\n',
+        + 'momentum_advection = "off", dry_depth = "2 cm", gravity = 9.8 }\n',
         device="cpu", precision="double",
     )  # fmt: skip
-    np.testing.assert_array_equal(taken["land"], np.array([[False, False, False, True]] * 3))
+    np.testing.assert_array_equal(taken["land_mask"], np.array([[False, False, False, True]] * 3))
     np.testing.assert_allclose(taken["chezy"][0], [50.5, 51.5, 52.5, 53.5])
     wanted = {"time_step": 5.0, "viscosity": 2.5, "drying": "off", "start": "zero", "dissipation": "none"}
-    wanted |= {"convection": "off", "dry_depth": 0.02, "gravity": 9.8, "device": "cpu", "precision": "double"}
+    wanted |= {"momentum_advection": "off", "dry_depth": 0.02, "gravity": 9.8, "device": "cpu", "precision": "double"}
     assert {name: taken[name] for name in wanted} == wanted
-    assert built(FLAT + 'land.where = "x > 200"\n')["land"].sum() == 6
+    assert built(FLAT + 'land_mask.where = "x > 200"\n')["land_mask"].sum() == 6
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,10 @@ def test_everything_arrives(built):
         ("friction = {}", "neither manning nor chezy"),
         ("numerics.start = 'half'", "half-step"),
         ("numerics.viscosity = '2 m/s'", "m2/s"),
-        ("numerics.cfl = 0.25", '"cfl", which is no key here'),
-        ("land.wher = 1", "where"),
+        ("numerics.courant_number = 0.25", '"courant_number", which is no key here'),
+        ("land_mask.wher = 1", "where"),
+        ("land.where = 1", 'did you mean "land_mask"'),
+        ("numerics.convection = 'off'", 'did you mean "momentum_advection"'),
     ],
 )
 def test_what_is_refused(built, text, words):

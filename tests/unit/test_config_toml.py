@@ -100,7 +100,16 @@ def test_literals_are_toml(value):
 
 
 def test_the_problem_sentence_of_an_error_leads_its_message_and_that_of_a_case_file():
-    error = InputError("cfl = 3.0", allowed="a number in (0, 1]", fix="cfl = 0.25", problem="The cfl is unstable.")
-    assert str(error).splitlines()[0] == "The cfl is unstable."
-    (problem,) = problem_of(error, ("numerics", "cfl"))
-    assert str(problem).splitlines()[:3] == ["numerics.cfl", "  The cfl is unstable.", "  got:     cfl = 3.0"]
+    error = InputError(
+        "courant_number = 3.0",
+        allowed="a number in (0, 1]",
+        fix="courant_number = 0.25",
+        problem="The courant_number is unstable.",
+    )
+    assert str(error).splitlines()[0] == "The courant_number is unstable."
+    (problem,) = problem_of(error, ("numerics", "courant_number"))
+    assert str(problem).splitlines()[:3] == [
+        "numerics.courant_number",
+        "  The courant_number is unstable.",
+        "  got:     courant_number = 3.0",
+    ]

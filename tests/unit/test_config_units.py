@@ -185,7 +185,7 @@ def test_coriolis_parameters_buoyancy_frequencies_and_rates_are_not_counted_in_c
     """Their plain numbers are radians per second or rates; hertz would be wrong by 2 pi or have no meaning."""
     sections = {
         CoriolisSection: ("f",), barotropic.PhysicsSection: ("bottom_friction",),
-        barotropic.TopographySection: ("coriolis",), anelastic.AbsorberSection: ("rate", "side_rate"),
+        barotropic.TopographySection: ("coriolis",), anelastic.SpongeSection: ("rate", "side_rate"),
         anelastic_numerics.NumericsSection: ("coriolis",),
         AtmosphereSection: ("buoyancy_frequency", "reference_frequency"),
     }  # fmt: skip

@@ -126,25 +126,25 @@ def test_walls_and_springs_of_files(tmp_path):
     geojson(tmp_path / "walls.geojson", ("LineString", line, {"name": "dike"}), ("Polygon", [FIELD, HOLE], {}))
     geojson(tmp_path / "springs.geojson", ("MultiPoint", [[10.0, 10.0], [20.0, 20.0]], {}), ("Polygon", [POND], {}))
     text = """
-[[boundaries.inside]]
+[[boundaries.internal]]
 kind = "wall"
 file = "walls.geojson"
-[[boundaries.inside]]
+[[boundaries.internal]]
 kind = "discharge"
 rate = "2 m3/s"
 file = "springs.geojson"
 name = "spring"
 """
     _, made = options(tmp_path, text)
-    found = made["boundaries"].inside
+    found = made["boundaries"].internal
     kinds = [(type(one).__name__, type(one.condition).__name__, one.name) for one in found]
     assert kinds == [
-        ("Line", "Wall", "dike"),
-        ("Area", "Wall", "2"),
-        ("Area", "Wall", "2, hole 1"),
-        ("Line", "Discharge", "spring 1"),
-        ("Line", "Discharge", "spring 1 (2)"),
-        ("Area", "Discharge", "spring 2"),
+        ("InternalLine", "Wall", "dike"),
+        ("InternalArea", "Wall", "2"),
+        ("InternalArea", "Wall", "2, hole 1"),
+        ("InternalLine", "Discharge", "spring 1"),
+        ("InternalLine", "Discharge", "spring 1 (2)"),
+        ("InternalArea", "Discharge", "spring 2"),
     ]
     assert found[0].points == line and found[1].points == FIELD[:-1] and found[2].points == HOLE[:-1]
     assert found[4].points == [[20.0, 20.0]] and found[4].condition.rate == 2.0
@@ -178,7 +178,7 @@ def test_what_is_refused(tmp_path, features, text, what):
 
 def test_inside_that_is_refused(tmp_path):
     geojson(tmp_path / "springs.geojson", ("Polygon", [FIELD, HOLE], {}))
-    text = '[[boundaries.inside]]\nkind = "discharge"\nrate = 1.0\nfile = "springs.geojson"\n'
+    text = '[[boundaries.internal]]\nkind = "discharge"\nrate = 1.0\nfile = "springs.geojson"\n'
     with pytest.raises(ConfigError, match="a polygon with holes"):
         options(tmp_path, text)
     with pytest.raises(ConfigError, match="points and file"):

@@ -17,12 +17,12 @@ from small_models import small
 def test_members(kind):
     model = small(kind)
     members = {name for name in dir(Model) if not name.startswith("_")}
-    assert {"advance", "unchecked_steps", "remarks", "facts", "bytes_per_step"} <= members
+    assert {"advance", "steps_without_checks", "notes", "summary_rows", "bytes_per_step"} <= members
     assert not {name for name in members if not hasattr(model, name)}
     assert type(model) is KINDS[kind].model_class() and model.kind == kind
     assert {"steps", "dt_min", "dt_max"} <= set(model.statistics())
-    assert all(isinstance(remark, str) for remark in model.remarks)
-    assert all(isinstance(text, str) for row in model.facts for text in row)
+    assert all(isinstance(note, str) for note in model.notes)
+    assert all(isinstance(text, str) for row in model.summary_rows for text in row)
     assert model.particle_positions.shape == (0, 2)
 
 
@@ -38,11 +38,11 @@ def test_fields_have_their_type_and_shape(kind, precision):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_unchecked_steps_are_the_steps_of_advance(kind):
+def test_steps_without_checks_are_the_steps_of_advance(kind):
     """The same state, and a run can go on from there."""
     model, checked = small(kind), small(kind)
     model.field(next(iter(model.variables)))  # may be kept: later steps must not give it again
-    make = model.unchecked_steps(3)
+    make = model.steps_without_checks(3)
     for _ in range(2):
         before = model.steps
         make()

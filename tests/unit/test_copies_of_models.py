@@ -19,16 +19,16 @@ GRID = eagre.Grid(12, 9, 10.0, 10.0)
 BED = np.random.default_rng(1).uniform(-1.5, 0.2, GRID.shape_of("corner"))
 WATER = {"surface_elevation": np.where(GRID.mesh()[0] < 60.0, 1.0, 0.0), "device": "cpu"}
 MODELS = {
-    "shallow-water": lambda: eagre.ShallowWater(GRID, BED, fixed_time_step=0.2, **WATER),
+    "shallow-water": lambda: eagre.ShallowWater(GRID, BED, time_step=0.2, **WATER),
     "shallow-water-adi": lambda: eagre.ShallowWaterADI(GRID, BED, 1.0, **WATER),
     "barotropic": lambda: eagre.BarotropicVorticity.double_gyre(9, reynolds=1.6, time_step=2e-6, device="cpu"),
 }
 MODELS["potential-waves"] = lambda: eagre.PotentialWaves(
-    eagre.Grid.of_points(6, 5, 1.0, 0.8), 0.3, surface_elevation=0.01 * np.arange(30.0).reshape(5, 6), order=2,
-    layers=3, device="cpu", zones=[eagre.Zone("east", 0.5, 1.0)],
+    eagre.Grid.from_points(6, 5, 1.0, 0.8), 0.3, surface_elevation=0.01 * np.arange(30.0).reshape(5, 6), order=2,
+    vertical_points=3, device="cpu", relaxation_zones=[eagre.RelaxationZone("east", 0.5, 1.0)],
 )  # fmt: skip
 MODELS["anelastic"] = lambda: eagre.AnelasticFlow(
-    eagre.Grid.of_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, height=200.0, time_step=2.0, device="cpu",
+    eagre.Grid.from_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, top_height=200.0, time_step=2.0, device="cpu",
     atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.1 * np.arange(36.0).reshape(3, 3, 4),
 )  # fmt: skip
 ENDS = {"barotropic": (4e-5, 8e-5), "potential-waves": (0.05, 0.11)}
@@ -59,7 +59,7 @@ def test_a_model_takes_up_other_layouts_and_goes_on_with_the_same_bits(kind):
     where = model.device.with_layouts({"cpu.shallow-water.rows": 8, "cpu.barotropic.pieces": 8}, "a test")
     for one in (model, other):
         one.advance(first)
-    model.take_layouts(where)
+    model.use_tuning(where)
     assert model.time == first and model.device is model._engine.device is where
     for one in (model, other):
         one.advance(last)

@@ -14,7 +14,7 @@ from eagre.errors import InputError
 from eagre.solvers.multigrid import Multigrid
 from eagre.validation import validate
 
-CELLS, POINTS = eagre.Grid(12, 10, 100.0, 100.0), eagre.Grid.of_points(12, 10, 3.0, 2.0)
+CELLS, POINTS = eagre.Grid(12, 10, 100.0, 100.0), eagre.Grid.from_points(12, 10, 3.0, 2.0)
 CASE = (
     'model = "shallow-water"\nrun = {end_time = 1, device = "cpu"}\ngrid = {nx = 9, ny = 9, dx = 1}\nbed.value = -1\n'
 )
@@ -23,7 +23,7 @@ WAYS = {
     "ShallowWaterADI": lambda device: eagre.ShallowWaterADI(CELLS, -5.0, 8.0, device=device),
     "BarotropicVorticity": lambda device: eagre.BarotropicVorticity(POINTS, time_step=0.01, device=device),
     "PotentialWaves": lambda device: eagre.PotentialWaves(POINTS, 0.3, device=device),
-    "AnelasticFlow": lambda device: eagre.AnelasticFlow(POINTS, 6, height=5.0, device=device),
+    "AnelasticFlow": lambda device: eagre.AnelasticFlow(POINTS, 6, top_height=5.0, device=device),
     "Multigrid": lambda device: Multigrid((17, 17), (1.0, 1.0), device=device),
     "select": select,
     "select_devices": select_devices,

@@ -91,7 +91,7 @@ def assert_steps_agree(shape, level, sides, steps=3, start=None, **options):
         given[side] = Discharge(kind.rate * wide[side]) if isinstance(kind, Discharge) else kind
     model = eagre.ShallowWater(
         eagre.Grid(shape[1], shape[0], DX, DY), bed, depth=depth, velocity_x=u, velocity_y=v, manning=manning,
-        desingularisation_depth=KAPPA, boundaries=Boundaries(**given), time_step="exact", device=PlainDevice(),
+        desingularisation_depth=KAPPA, boundaries=Boundaries(**given), time_step_control="exact", device=PlainDevice(),
         precision="double", **options,
     )  # fmt: skip
     reference = OpenOracle(bed, DX, DY, kappa=KAPPA, manning=manning, sides=sides, **treatment)
@@ -225,7 +225,7 @@ def test_walls_beside_open_parts_let_nothing_through():
     What is booked at the open faces is all that the volume changes by, and both kernels make the same steps.
     """
     bed, depth, u, v = water((5, 6), 0.9, np.random.default_rng(11), False)
-    part = eagre.boundaries.Part
+    part = eagre.boundaries.BoundarySegment
     sides = Boundaries(
         west=[part(1.5, 4.5, Stage(1.2))], east=[part(0.0, 3.0, Outflow()), part(6.0, 7.5, Stage(0.2))],
         south=[part(2.0, 3.0, Discharge(0.5))], north=[part(0.0, 1.0, Discharge(0.2)), part(3.0, 5.0, Absorbing())],

@@ -96,7 +96,7 @@ def test_tiles_serve_grids_of_a_tile_a_multiprocessor():
 
     def serves(tiles, card=H200):
         grid = type("Grid", (), {"shape": (27, WIDE * tiles)})
-        setup = type("Setup", (), {"grid": grid, "scheme": "rk2", "averages": None})
+        setup = type("Setup", (), {"grid": grid, "scheme": "rk2", "time_statistics": None})
         return schedules.Tiles.serve(setup, RecordingDevice(card))
 
     assert serves(132) and not serves(133)
@@ -139,6 +139,6 @@ def test_the_part_that_is_live_counts_water_sides_and_rain():
     def live(**options):
         return eagre.ShallowWater(grid, 0.0, depth=depth, device="cpu", **options).setup.live
 
-    assert live() == pytest.approx(0.2) and live(early_exit="off") == pytest.approx(0.2)
+    assert live() == pytest.approx(0.2) and live(active_tiles="off") == pytest.approx(0.2)
     assert live(boundaries=eagre.Boundaries(north=eagre.Stage(0.5))) == pytest.approx(0.25)
     assert live(sources=[eagre.Rain(1e-5)]) == live(wet_dry="kurganov-petrova") == 1.0

@@ -12,9 +12,9 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.waves import Sea
 
 GRID = eagre.Grid(8, 6, 10.0, 10.0)
-POINTS = eagre.Grid.of_points(9, 9, 1e6, 1e6)
-FLUME = eagre.Grid.of_points(65, 1, 24.0, 1.0)
-PLANE = eagre.Grid.of_points(17, 1, 1600.0, 1.0)
+POINTS = eagre.Grid.from_points(9, 9, 1e6, 1e6)
+FLUME = eagre.Grid.from_points(65, 1, 24.0, 1.0)
+PLANE = eagre.Grid.from_points(17, 1, 1600.0, 1.0)
 
 
 def water(**options):
@@ -29,7 +29,7 @@ def waves(**options):
 
 def air(**options):
     """A plane of air."""
-    return eagre.AnelasticFlow(PLANE, 17, height=1000.0, **options)
+    return eagre.AnelasticFlow(PLANE, 17, top_height=1000.0, **options)
 
 
 MISTAKES = {
@@ -38,20 +38,32 @@ MISTAKES = {
     "no grid of the implicit model": (lambda: eagre.ShallowWaterADI(None, 0.0, 1.0), "grid = None", "eagre.Grid("),
     "no grid of gyres": (lambda: eagre.BarotropicVorticity(5, time_step=1.0), "grid = 5", "eagre.Grid("),
     "no grid of waves": (lambda: eagre.PotentialWaves("a", 1.0), "grid = 'a'", "eagre.Grid("),
-    "no grid of air": (lambda: eagre.AnelasticFlow((9, 9), 9, height=1.0), "grid = (9, 9)", "eagre.Grid("),
+    "no grid of air": (lambda: eagre.AnelasticFlow((9, 9), 9, top_height=1.0), "grid = (9, 9)", "eagre.Grid("),
     "names in place of maps": (lambda: water(maps=["max_depth"]), "a Maps", 'Maps(["max_depth"])'),
     "one name of a map": (lambda: eagre.Maps("max_depth"), "a list of str", 'variables = ["max_depth"]'),
-    "names in place of averages": (lambda: water(averages=["speed"]), "an Averages", "Averages(mean="),
-    "one name of a mean": (lambda: eagre.Averages(mean="velocity"), "mean = 'velocity'", 'mean = ["velocity"]'),
+    "names in place of averages": (
+        lambda: water(time_statistics=["speed"]),
+        "a TimeStatistics",
+        "TimeStatistics(mean=",
+    ),
+    "one name of a mean": (lambda: eagre.TimeStatistics(mean="velocity"), "mean = 'velocity'", 'mean = ["velocity"]'),
     "a number of layers": (
         lambda: eagre.BarotropicVorticity(POINTS, time_step=1.0, layers=2), "layers = 2", "Layers(upper=",
     ),
-    "a zone alone": (lambda: waves(zones=eagre.Zone("west", 4.0, 2.0)), "a list of Zone", 'zones=[Zone("west"'),
-    "a side in place of a zone": (lambda: waves(zones=["west"]), "zones[0] = 'west'", 'zones=[Zone("west"'),
-    "a height in place of waves": (lambda: waves(zones=[eagre.Zone("west", 4.0, 2.0, 0.1)]), "waves = 0.1"),
+    "a zone alone": (
+        lambda: waves(relaxation_zones=eagre.RelaxationZone("west", 4.0, 2.0)),
+        "a list of RelaxationZone", 'relaxation_zones=[RelaxationZone("west"',
+    ),
+    "a side in place of a zone": (
+        lambda: waves(relaxation_zones=["west"]),
+        "relaxation_zones[0] = 'west'", 'relaxation_zones=[RelaxationZone("west"',
+    ),
+    "a height in place of waves": (
+        lambda: waves(relaxation_zones=[eagre.RelaxationZone("west", 4.0, 2.0, 0.1)]), "waves = 0.1",
+    ),
     "a sponge alone": (lambda: waves(sponges=eagre.SpongeLayer("east", 4.0, 2.0)), "a list of SpongeLayer"),
     "a name of an atmosphere": (lambda: air(atmosphere="boussinesq"), "an Atmosphere", "atmosphere=boussinesq()"),
-    "one kind of all sides": (lambda: air(sides="wall"), "sides = 'wall'", 'sides={"x": "wall"}'),
+    "one kind of all sides": (lambda: air(boundaries="wall"), "boundaries = 'wall'", 'boundaries={"x": "wall"}'),
     "a number in place of a closure": (lambda: air(closure=0.17), "closure = 0.17", "Smagorinsky()"),
     "a flux in place of a surface": (lambda: air(surface=0.1), "surface = 0.1", "Surface("),
     "a profile in place of forcing": (lambda: air(forcing=[1.0]), "forcing = [1.0]", "Forcing("),

@@ -145,7 +145,7 @@ def test_a_state_that_is_not_the_models(gyre, wrong):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: eagre.Zone("west", "4 m", 2.0), lambda: eagre.Zone("west", 4.0, 2.0, ramp="1 s"),
+        lambda: eagre.RelaxationZone("west", "4 m", 2.0), lambda: eagre.RelaxationZone("west", 4.0, 2.0, ramp="1 s"),
         lambda: eagre.Coriolis("35 deg"), lambda: eagre.Coriolis(f="1e-4"), lambda: eagre.Layers("1", 2.0),
         lambda: eagre.Layers(1.0, None),
     ],

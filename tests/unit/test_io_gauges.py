@@ -34,7 +34,7 @@ class FakeModel:
         self.time = 0.0
 
     def settings(self):
-        return {"cfl": 0.25}
+        return {"courant_number": 0.25}
 
     def sample(self, names, cells):
         factor = {"surface_elevation": 1.0, "speed": -1.0}
@@ -62,7 +62,7 @@ def test_netcdf(tmp_path):
     write(tmp_path / "g.nc", FakeModel(crs="EPSG:32633"), [0.0, 0.5, 1.0], attributes={"title": "Gauges"})
     data = load(tmp_path / "g.nc")
     assert data.attrs["featureType"] == "timeSeries" and data.attrs["title"] == "Gauges"
-    assert data.attrs["Conventions"] == "CF-1.11" and data.attrs["setting_cfl"] == 0.25
+    assert data.attrs["Conventions"] == "CF-1.11" and data.attrs["setting_courant_number"] == 0.25
     assert data.speed.dims == ("time", "station") and data.speed.dtype == np.float32
     assert list(data.station_name.values) == list(POINTS)
     assert data.station_name.attrs["cf_role"] == "timeseries_id"

@@ -17,14 +17,14 @@ from eagre.io.cf import axis_attributes
 from eagre.io.measured import Axis
 from eagre.models.anelastic import outputs as anelastic
 from eagre.models.barotropic import outputs as barotropic
-from eagre.models.potential_waves import measuring, outputs
+from eagre.models.potential_waves import outputs, probe_group
 
 COMPONENT = re.compile(r"\b([xy])-component\b")
 EVERY = {
     "water": WATER_VARIABLES,
     "barotropic": [one for one in vars(barotropic).values() if isinstance(one, tuple)],
     "waves": [one for one in vars(outputs).values() if isinstance(one, tuple)],
-    "probes": [one for one in vars(measuring).values() if isinstance(one, tuple)],
+    "probes": [one for one in vars(probe_group).values() if isinstance(one, tuple)],
     "air": [one for one in vars(anelastic).values() if isinstance(one, tuple)],
 }
 

@@ -174,14 +174,14 @@ model = "shallow-water"
 run.end_time = 1.0
 grid = { nx = 80, ny = 60, dx = 5.0, x0 = 500000.0, y0 = 5200000.0, crs = "EPSG:32633" }
 bed.value = -2.0
-lines = { file = "lines.csv", interval = 1.0, paths = "lines.geojson" }
+cross_sections = { file = "cross_sections.csv", interval = 1.0, paths = "lines.geojson" }
 """
     case = ShallowWaterCase.loads(text, tmp_path)
-    assert case.lines.note == "weir every 1 s"
+    assert case.cross_sections.note == "weir every 1 s"
     made = case._options(case.grid.grid(), np.zeros((61, 81)), case.friction, None, None)
-    np.testing.assert_allclose(made["lines"]["weir"], points, atol=1e-3, rtol=0)
+    np.testing.assert_allclose(made["cross_sections"]["weir"], points, atol=1e-3, rtol=0)
     far = ShallowWaterCase.loads(text.replace("x0 = 500000.0", "x0 = 600000.0"), tmp_path)
-    with pytest.raises(InputError, match=r"lines.paths(.|\n)*of the line weir"):
+    with pytest.raises(InputError, match=r"cross_sections.paths(.|\n)*of the line weir"):
         far._options(far.grid.grid(), np.zeros((61, 81)), far.friction, None, None)
 
 

@@ -77,7 +77,8 @@ def test_attributes(tmp_path):
         "single",
         "shallow-water",
     )
-    assert (attributes["setting_cfl"], attributes["setting_scheme"], attributes["setting_steps"]) == (0.25, "rk2", 7)
+    assert (attributes["setting_courant_number"], attributes["setting_scheme"]) == (0.25, "rk2")
+    assert attributes["setting_steps"] == 7
     assert (attributes["setting_limit"], attributes["setting_seed"]) == ("true", 2**40)
     assert attributes["setting_max_time_step"] == "None"
     assert "numpy" in attributes["versions"] and "h5netcdf" in attributes["versions"]

@@ -151,9 +151,9 @@ def test_a_raster_that_does_not_cover_the_points_of_a_basin_is_told_with_the_key
     """Half a cell lies around the points: a basin as told fits."""
     dem = dem_of(plane, name="n.tif")
     with pytest.raises(InputError, match="sticks out") as error:
-        raster_to_centres(dem, Grid.of_points(41, 31, 80.0, 90.0, 100.0, -50.0))
+        raster_to_centres(dem, Grid.from_points(41, 31, 80.0, 90.0, 100.0, -50.0))
     assert "in [grid]; x0 = 101, length_x = 78, y0 = -48.5, length_y = 87 in [domain] or [basin]" in error.value.fix
-    assert raster_to_centres(dem, Grid.of_points(40, 30, 78.0, 87.0, 101.0, -48.5)).shape == (30, 40)
+    assert raster_to_centres(dem, Grid.from_points(40, 30, 78.0, 87.0, 101.0, -48.5)).shape == (30, 40)
 
 
 @pytest.mark.parametrize("scale", [0.1, 10.0])

@@ -98,7 +98,11 @@ y0 = 5200200.0
 """
 BOXES = {
     "potential-waves": ("basin", "bed", ""),
-    "anelastic": ("domain", "ground", 'levels = 9\nheight = 2000.0\nsides_x = "wall"\nsides_y = "wall"'),
+    "anelastic": (
+        "domain",
+        "terrain_height",
+        'levels = 9\ntop_height = 2000.0\nboundaries_x = "wall"\nboundaries_y = "wall"',
+    ),
 }
 
 

@@ -186,3 +186,7 @@ def test_maps(tmp_path):
     model.time = 2.0
     with pytest.raises(InputError, match="other variables or places"):
         MeasuredWriter(tmp_path / "a.zarr", model, Largest(Grid(6, 3, 10.0, 20.0)), append=True)
+    renamed = Largest(model.grid)
+    renamed.variables = [Variable("arrival_time_rise_100mm", "s", "time")]
+    with pytest.raises(InputError, match="other variables or places; missing: arrival_time_rise_100mm"):
+        MeasuredWriter(tmp_path / "a.zarr", model, renamed, append=True)

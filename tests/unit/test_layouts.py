@@ -153,8 +153,8 @@ def test_warps_lend_registers_on_cards_that_can():
     fits = PARAMETERS[key].fits
     blocks = layouts.by_rules(H200)[key]
     for wrong in ({"warps": 11}, {"warps": 4}):
-        assert "lend" in fits({**blocks, "double": [{**now, **wrong}]}, H200)
-    assert "lend" in fits(blocks, CARDS["NVIDIA A100-SXM4-40GB"])
+        assert "release registers" in fits({**blocks, "double": [{**now, **wrong}]}, H200)
+    assert "release registers" in fits(blocks, CARDS["NVIDIA A100-SXM4-40GB"])
 
 
 def test_a_fault_of_a_rule_would_be_seen(monkeypatch):

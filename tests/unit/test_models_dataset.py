@@ -17,7 +17,7 @@ def pond(kind):
     bed = -1.0 + 0.02 * (GRID.mesh("corner")[0] - 100.0)
     options = {"surface_elevation": 0.1 * np.sin(GRID.mesh()[0]), "device": PlainDevice(), "precision": "double"}
     if kind == "shallow-water":
-        return eagre.ShallowWater(GRID, bed, theta=1.5, **options), ("theta", 1.5)
+        return eagre.ShallowWater(GRID, bed, minmod_theta=1.5, **options), ("minmod_theta", 1.5)
     return eagre.ShallowWaterADI(GRID, bed, 0.5, viscosity=0.25, chezy=40.0, **options), ("viscosity", 0.25)
 
 

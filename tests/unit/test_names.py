@@ -7,7 +7,7 @@ import pytest
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES
 from eagre.names import components, did_you_mean, field_names, nearest, unknown_field
-from eagre.stepping.averages import Averages
+from eagre.stepping.averages import TimeStatistics
 
 WATER = ("depth", "velocity_x", "velocity_y", "discharge_x", "discharge_y", "speed")
 
@@ -20,6 +20,14 @@ def test_nearest_needs_likeness_and_takes_capitals_and_dashes_for_small_ones():
     assert nearest(3, ["device"]) is None
     assert did_you_mean("dxx", ["nx", "dx"]) == ' (did you mean "dx"?)'
     assert did_you_mean("zzz", ["nx"]) == ""
+
+
+def test_a_name_that_differs_by_leading_words_only_is_the_nearest():
+    assert nearest("theta", ["minmod_theta", "gravity"]) == "minmod_theta"
+    assert nearest("fixed_time_step", ["time_step_control", "max_time_step", "time_step"]) == "time_step"
+    assert nearest("fixed-Time-Step", ["time_step"]) == "time_step"
+    assert nearest("time_step", ["max_time_step", "min_time_step", "time_steps"]) == "time_steps"
+    assert nearest("a_dx", ["dx", "a_dy"]) == "a_dy"
 
 
 @pytest.mark.parametrize(
@@ -80,5 +88,5 @@ def test_a_field_that_is_not_there(name, words):
 
 def test_a_pair_of_averages_names_what_is_not_there():
     with pytest.raises(InputError, match=r'covariance with "sped" \(did you mean "speed"\?\)') as caught:
-        Averages(covariance=[("depth", "sped")]).asked(WATER_VARIABLES, ["depth", "speed"])
+        TimeStatistics(covariance=[("depth", "sped")]).asked(WATER_VARIABLES, ["depth", "speed"])
     assert caught.value.fix == 'covariance = [["depth", "speed"]]'

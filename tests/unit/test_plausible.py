@@ -9,7 +9,7 @@ import eagre
 from eagre.boundaries import Absorbing, NormalDepth, Stage
 from eagre.checks import checked_field
 from eagre.cyclone import Track
-from eagre.moving import Instants, MovingField, Nodes
+from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.plausible import QUANTITIES, check_plausible
 from eagre.terms import AtmosphericPressure, Coriolis, Rain, WindStress, ZoneRain
 
@@ -69,10 +69,10 @@ def rain(value):
 def moving(quantity):
     def read(value):
         known = QUANTITIES[quantity]
-        values = np.full(Nodes(3, 4).shape, value)
+        values = np.full(NodeGrid(3, 4).shape, value)
         most = max(abs(known.minimum), abs(known.maximum))
-        MovingField(
-            Instants(np.array([0.0, 9.0]), "f.nc"), Nodes(3, 4), lambda k: values, "a", most, "", quantity
+        TimeVaryingField(
+            RecordTimeAxis(np.array([0.0, 9.0]), "f.nc"), NodeGrid(3, 4), lambda k: values, "a", most, "", quantity
         ).record(0)
 
     return read

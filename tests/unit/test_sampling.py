@@ -30,7 +30,7 @@ device = "cpu"
 nx = 65
 length_x = 6.4
 depth = 0.4
-[[paddles]]
+[[wavemakers]]
 side = "west"
 position = {{expression = "0.01 * sin(pi * t)", every = {every}}}
 """
@@ -130,25 +130,25 @@ def test_the_step_that_is_proposed_for_an_expression():
 )
 def test_constituents(names, shortest):
     made = {name: (1.0, 30.0) for name in names}
-    Series.of_tides(made, end=864000.0, phases="start", every=shortest / 20.0 - 0.1)
+    Series.from_tides(made, end=864000.0, phases="start", every=shortest / 20.0 - 0.1)
     with pytest.raises(InputError, match="too far apart for the constituents") as caught:
-        Series.of_tides(made, end=864000.0, phases="start", every=shortest / 20.0 + 0.1)
+        Series.from_tides(made, end=864000.0, phases="start", every=shortest / 20.0 + 0.1)
     assert caught.value.fix == f"every = {rounded_down(shortest / 20.0):g}"
 
 
 def test_the_error_of_a_constituent():
     """M2 every 12 h: 1 - cos(pi 43200 / 44714.16) = 1.99436; a constituent of amplitude 0 does not count."""
     with pytest.raises(InputError, match=r"off by up to 1\.99\b"):
-        Series.of_tides({"M2": (1.0, 0.0)}, end=864000.0, phases="start", every=43200.0)
+        Series.from_tides({"M2": (1.0, 0.0)}, end=864000.0, phases="start", every=43200.0)
     every = 900.0
-    series = Series.of_tides({"M2": (1.0, 0.0), "M8": (0.0, 0.0)}, end=864000.0, phases="start", every=every)
+    series = Series.from_tides({"M2": (1.0, 0.0), "M8": (0.0, 0.0)}, end=864000.0, phases="start", every=every)
     t = np.arange(0.0, 864000.0, 37.0)
     error = np.abs(np.interp(t, series.times, series.values) - np.cos(2 * np.pi * t / 44714.16)).max()
     assert error == pytest.approx(1.0 - math.cos(math.pi * every / 44714.16), rel=0.05)
 
 
 def test_the_default_resolves_every_constituent():
-    Series.of_tides({name: (1.0, 0.0) for name in tides.NAMES}, end=600.0, phases="start")
+    Series.from_tides({name: (1.0, 0.0) for name in tides.NAMES}, end=600.0, phases="start")
 
 
 def test_tides_in_cases():

@@ -32,7 +32,7 @@ HOURS = ["2026-01-31T23:00:00", "2026-02-01T00:30:00"]
 )
 @pytest.mark.parametrize("start", ["2026-01-31", datetime.date(2026, 1, 31), np.datetime64("2026-01-31")])
 def test_values_at_dates(dates, start):
-    series = Series.of_dates(dates, [1.0, 2.0], start)
+    series = Series.from_dates(dates, [1.0, 2.0], start)
     np.testing.assert_array_equal(series.times, [82800.0, 88200.0])
     np.testing.assert_array_equal(series.values, [1.0, 2.0])
 
@@ -50,11 +50,11 @@ def test_values_at_dates(dates, start):
 )
 def test_dates_that_are_none(dates, message):
     with pytest.raises(InputError, match=message):
-        Series.of_dates(dates, [1.0, 2.0], "2026-01-31")
+        Series.from_dates(dates, [1.0, 2.0], "2026-01-31")
 
 
 def test_dates_where_times_belong_name_the_way():
-    with pytest.raises(InputError, match=r"Series\.of_dates\("):
+    with pytest.raises(InputError, match=r"Series\.from_dates\("):
         Series(np.array(HOURS, "datetime64[s]"), [1.0, 2.0])
 
 

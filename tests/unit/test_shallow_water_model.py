@@ -72,7 +72,7 @@ def test_step_in_the_surface_stays_monotone():
         grid = eagre.Grid(40, 1, 1.0, 1.0)
         depth = np.where(grid.x < 20.0, 1.0, 0.5)[None]
         model = eagre.ShallowWater(
-            grid, 0.0, depth=depth, theta=theta, device=PlainDevice(), precision="double", cfl=0.25
+            grid, 0.0, depth=depth, minmod_theta=theta, device=PlainDevice(), precision="double", courant_number=0.25
         )
         model.advance(2.0)
         h = model.field("depth")[0]
@@ -90,8 +90,8 @@ REFUSED = {
     "two waters": ({"depth": 1.0, "surface_elevation": 0.0}, "one of the two"),
     "nan in the surface": ({"surface_elevation": np.full((3, 4), np.nan)}, "surface_elevation with 12 bad values"),
     "negative friction": ({"manning": -0.1}, "(?s)manning = -0.1 .*from 0 to 2"),
-    "courant number": ({"cfl": 0.9}, "cfl = 0.9"),
-    "theta": ({"theta": 2.5}, "a number from 1 to 2"),
+    "courant number": ({"courant_number": 0.9}, "courant_number = 0.9"),
+    "minmod_theta": ({"minmod_theta": 2.5}, "a number from 1 to 2"),
     "scheme": ({"scheme": "rk4"}, 'scheme = "rk2"'),
     "treatment": ({"wet_dry": "hydro"}, 'wet_dry = "hydrostatic"'),
     "precision": ({"precision": "half"}, "single"),
@@ -105,7 +105,7 @@ REFUSED = {
     "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
     "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),
     "part outside": (
-        {"boundaries": eagre.Boundaries(west=[eagre.Part(1.0, 9.0, eagre.Outflow())])},
+        {"boundaries": eagre.Boundaries(west=[eagre.BoundarySegment(1.0, 9.0, eagre.Outflow())])},
         r"within 0 .. 3 m \(y of the domain\), one cell \(1 m\) or more",
     ),
 }
@@ -130,8 +130,8 @@ def test_series_that_ends_early_is_refused_before_the_first_step():
 
 @pytest.mark.parametrize("step", [0.0, -1.0, float("nan")])
 def test_a_fixed_time_step_is_above_zero(step):
-    with pytest.raises(InputError, match="fixed_time_step"):
-        eagre.ShallowWater(eagre.Grid(3, 3, 1.0, 1.0), 0.0, depth=1.0, fixed_time_step=step, device=PlainDevice())
+    with pytest.raises(InputError, match="got time_step ="):
+        eagre.ShallowWater(eagre.Grid(3, 3, 1.0, 1.0), 0.0, depth=1.0, time_step=step, device=PlainDevice())
 
 
 def test_going_back_in_time_is_refused(pond):
@@ -176,11 +176,11 @@ def test_blow_up_names_time_and_cell_and_leaves_the_last_good_state():
     """Velocities near the largest numbers of single precision."""
     speed = np.where(np.arange(4) == 2, 1e20, 0.0) * np.ones((3, 1))
     with np.errstate(all="ignore"):
-        model = eagre.ShallowWater(GRID, 0.0, depth=1.0, velocity_x=speed, device=PlainDevice(), fixed_time_step=0.1)
+        model = eagre.ShallowWater(GRID, 0.0, depth=1.0, velocity_x=speed, device=PlainDevice(), time_step=0.1)
         with pytest.raises(BlowUpError) as error:
             model.advance(10.0)
     assert error.value.time < 1.0 and len(error.value.cell) == 2
-    assert "try:     a shorter fixed_time_step" in str(error.value)
+    assert "try:     a shorter time_step" in str(error.value)
     assert model.time == error.value.time
 
 

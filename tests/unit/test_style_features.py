@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-PAGE = "docs/reference/features-shallow-water.md"
+PAGE = "docs/development/features-shallow-water.md"
 ROWS = {
     PAGE: range(1, 50),
-    "docs/reference/features-shallow-water-adi.md": range(1, 41),
-    "docs/reference/features-barotropic.md": range(1, 29),
-    "docs/reference/features-potential-waves.md": range(1, 31),
-    "docs/reference/features-anelastic.md": range(1, 31),
+    "docs/development/features-shallow-water-adi.md": range(1, 41),
+    "docs/development/features-barotropic.md": range(1, 29),
+    "docs/development/features-potential-waves.md": range(1, 31),
+    "docs/development/features-anelastic.md": range(1, 31),
 }
 
 

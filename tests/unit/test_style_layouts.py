@@ -54,7 +54,7 @@ def faults(text: str, module: str) -> Iterator[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_number_of_a_card(path):
     found = list(faults(path.read_text(encoding="utf-8"), path.stem))
-    assert not found, "put it into a table of layouts (docs/reference/layouts.md): " + "; ".join(found)
+    assert not found, "put it into a table of layouts (docs/development/layouts.md): " + "; ".join(found)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_arguments_turn_with_their_speed(name):
 
 def test_lags_from_the_start_are_a_sum_of_cosines():
     made = {"M2": (1.2, 143.0), "s2": (0.4, -20.0)}
-    series = Series.of_tides(made, 7200.0, phases="start", every=600.0, start=-600.0, mean=0.3)
+    series = Series.from_tides(made, 7200.0, phases="start", every=600.0, start=-600.0, mean=0.3)
     np.testing.assert_array_equal(series.times, np.arange(-600.0, 7201.0, 600.0))
     t, turn = series.times / 3600.0, math.pi / 180.0
     m2, s2 = 1.2 * np.cos((28.9841042 * t - 143.0) * turn), 0.4 * np.cos((30.0 * t + 20.0) * turn)
@@ -74,14 +74,14 @@ def test_lags_from_the_start_are_a_sum_of_cosines():
 def test_lags_from_a_date(since):
     """The run starts twelve hours after midnight, UTC."""
     later = 6.0 if isinstance(since, str) else 12.0
-    series = Series.of_tides({"M2": (1.0, 10.0)}, 3600.0, phases=since, start_date="2026-01-31T12:00:00")
+    series = Series.from_tides({"M2": (1.0, 10.0)}, 3600.0, phases=since, start_date="2026-01-31T12:00:00")
     expected = np.cos(np.radians(28.9841042 * (later + series.times / 3600.0) - 10.0))
     np.testing.assert_allclose(series.values, expected, atol=1e-7)
 
 
 def test_lags_behind_greenwich():
     """f A cos(V + u - lag): of the reference values of the second date, and half an hour on."""
-    series = Series.of_tides({"M2": (2.0, 30.0)}, 1800.0, phases="greenwich", start_date="2026-01-31", every=900.0)
+    series = Series.from_tides({"M2": (2.0, 30.0)}, 1800.0, phases="greenwich", start_date="2026-01-31", every=900.0)
     degrees = 54.65 + 28.9841042 * np.array([0.0, 0.25, 0.5]) - 30.0
     np.testing.assert_allclose(series.values, 0.965 * 2.0 * np.cos(np.radians(degrees)), atol=3e-3)
 
@@ -100,13 +100,13 @@ def test_lags_behind_greenwich():
         ({"M2": (1.0, 0.0)}, {"phases": "greenwich"}, ["'greenwich' without a date", 'start_date="2026']),
         ({"M2": (1.0, 0.0)}, {"phases": "Greenwich"}, ["phases = 'Greenwich'", 'phases="greenwich"']),
         ({"M2": (1.0, 0.0)}, {"phases": "2026-13-01", "start_date": "2026-01-01"}, ["as a date"]),
-        ({"M2": (1.0, 0.0)}, {"end": 0.0}, ["Series.of_tides(constituents, phases='start', end="]),
+        ({"M2": (1.0, 0.0)}, {"end": 0.0}, ["Series.from_tides(constituents, phases='start', end="]),
         ({"M2": (1.0, 0.0)}, {"every": 0.0}, ["a step > 0"]),
     ],
 )
 def test_what_is_refused(made, options, words):
     with pytest.raises(InputError) as caught:
-        Series.of_tides(made, **{"end": 60.0, "phases": "start", **options})
+        Series.from_tides(made, **{"end": 60.0, "phases": "start", **options})
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
@@ -157,7 +157,9 @@ def test_a_case_with_dates():
     level = 'constituents.M2 = [1.0, 30.0]\nphases = "greenwich"\nevery = "5 min"'
     series = ShallowWaterCase.loads(text(level, start="start_date = 2026-01-31")).build()
     series = series.boundaries.west.level
-    made = eagre.Series.of_tides({"M2": (1.0, 30.0)}, 7200.0, phases="greenwich", start_date="2026-01-31", every=300.0)
+    made = eagre.Series.from_tides(
+        {"M2": (1.0, 30.0)}, 7200.0, phases="greenwich", start_date="2026-01-31", every=300.0
+    )
     np.testing.assert_array_equal(series.times, made.times)
     np.testing.assert_array_equal(series.values, made.values)
     level = level.replace('"greenwich"', "2026-01-30")

@@ -45,7 +45,7 @@ class Steps:
     def __setstate__(self, given):
         self.device = given["kept"]["device"]
 
-    def take_layouts(self, device):
+    def use_tuning(self, device):
         self.device = device
 
     def advance(self, until, max_steps):
@@ -55,7 +55,7 @@ class Steps:
     def field(self, name):
         return np.full(self.grid.shape, 1.0 + self.steps + self.wrong.get(self.rows, 0.0))
 
-    def unchecked_steps(self, count):
+    def steps_without_checks(self, count):
         def work():
             self.steps += count
             clock["now"] += count * (1.0 + 0.1 * self.steps) / self.rows
@@ -139,7 +139,7 @@ def test_a_model_with_which_something_went_wrong_is_not_used_again(monkeypatch):
         raise RuntimeError("too many resources requested")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Steps, "take_layouts", fails)
+        patch.setattr(Steps, "use_tuning", fails)
         with pytest.raises(RuntimeError):
             load.verify({KEY: 32})
     assert load.verify({KEY: 256}) and len(made) == 2
@@ -148,7 +148,7 @@ def test_a_model_with_which_something_went_wrong_is_not_used_again(monkeypatch):
 def test_a_model_that_is_laid_out_as_its_kernels_is_made_anew(monkeypatch):
     made = []
     monkeypatch.setattr(Steps, "kind", workload.KEPT_LAYOUTS[0])
-    monkeypatch.setattr(Steps, "take_layouts", None)
+    monkeypatch.setattr(Steps, "use_tuning", None)
     load = load_of(lambda device: (made.append(device.layout("cpu.shallow-water").rows), Steps(device))[1])
     for rows in (64, 16, 32, 16):
         load.clock(values_of(rows))
@@ -165,7 +165,7 @@ def test_timed_steps_are_made_and_looked_at(monkeypatch):
 
     with pytest.raises(EagreError, match="mass is lost"):
         load_of(sound=wrong).clock({})
-    monkeypatch.setattr(Steps, "unchecked_steps", lambda self, count: lambda: clock.update(now=clock["now"] + 1.0))
+    monkeypatch.setattr(Steps, "steps_without_checks", lambda self, count: lambda: clock.update(now=clock["now"] + 1.0))
     with pytest.raises(EagreError, match="no step was made"):
         load_of().clock({})
 
@@ -179,7 +179,7 @@ def test_a_choice_has_its_threads_while_it_is_verified_and_timed(monkeypatch):
         yield
         now.pop()
 
-    def unchecked_steps(self, count):
+    def steps_without_checks(self, count):
         def work():
             timed.append(list(now))
             self.steps += count
@@ -189,7 +189,7 @@ def test_a_choice_has_its_threads_while_it_is_verified_and_timed(monkeypatch):
 
     monkeypatch.setattr(machine, "threads_limited", threads_limited)
     monkeypatch.setattr(Steps, "advance", lambda self, until, max_steps: verified.append(list(now)))
-    monkeypatch.setattr(Steps, "unchecked_steps", unchecked_steps)
+    monkeypatch.setattr(Steps, "steps_without_checks", steps_without_checks)
     load = load_of()
     load.verify({"cpu.programs.threads": 3})
     load.clock({"cpu.programs.threads": 2})()

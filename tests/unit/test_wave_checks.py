@@ -11,11 +11,11 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.config import PotentialWavesCase
 from eagre.models.potential_waves.wave_checks import check_initial, check_zones
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, CosineSpreading, FocusedGroup, Jonswap, LinearWaves, Sea
 
-FLUME, BASIN = Grid.of_points(33, 1, 16.0, 1.0), Grid.of_points(33, 33, 16.0, 16.0)
-ALONG_Y = Grid.of_points(1, 33, 1.0, 16.0)
+FLUME, BASIN = Grid.from_points(33, 1, 16.0, 1.0), Grid.from_points(33, 33, 16.0, 16.0)
+ALONG_Y = Grid.from_points(1, 33, 1.0, 16.0)
 WALLS, PERIODIC_X, PERIODIC_Y = (False, False), (False, True), (True, False)
 LEVEL = 0.4
 INWARD = {"west": 0.0, "south": 90.0, "east": 180.0, "north": 270.0}
@@ -26,7 +26,7 @@ def airy(degrees=0.0, depth=LEVEL, length=2.0):
 
 
 def check(waves, side="west", grid=BASIN, depth: float | np.ndarray = LEVEL, periodic=WALLS, others=()):
-    check_zones([Zone(side, 4.0, 2.0, waves), *others], np.broadcast_to(depth, grid.shape), grid, periodic)
+    check_zones([RelaxationZone(side, 4.0, 2.0, waves), *others], np.broadcast_to(depth, grid.shape), grid, periodic)
 
 
 @pytest.mark.parametrize("degrees", [0.5, 0.0])
@@ -61,7 +61,7 @@ def test_waves_out_of_the_basin(side):
 
 def test_a_wave_that_enters_by_one_zone_may_leave_by_another():
     """The zones of three sides hold the surface of one wave; without the one in the west it comes from nowhere."""
-    south, east = Zone("south", 4.0, 2.0, airy()), Zone("east", 4.0, 2.0, airy())
+    south, east = RelaxationZone("south", 4.0, 2.0, airy()), RelaxationZone("east", 4.0, 2.0, airy())
     check(airy(), others=[south, east])
     with pytest.raises(InputError, match="travel out of the basin"):
         check_zones([south, east], np.full(BASIN.shape, LEVEL), BASIN, WALLS)
@@ -81,8 +81,8 @@ def test_waves_of_another_depth():
 
 @pytest.mark.parametrize(("length", "fits"), [(4.0, True), (3.2, True), (3.0, False), (20.0, False), (16.005, True)])
 def test_regular_waves_in_periodic_basins(length, fits):
-    grids = {PERIODIC_X: (Grid.of_points(32, 1, 16.0, 1.0, periodic=(True, False)), 0.0),
-             PERIODIC_Y: (Grid.of_points(1, 32, 1.0, 16.0, periodic=(False, True)), 90.0)}  # fmt: skip
+    grids = {PERIODIC_X: (Grid.from_points(32, 1, 16.0, 1.0, periodic=(True, False)), 0.0),
+             PERIODIC_Y: (Grid.from_points(1, 32, 1.0, 16.0, periodic=(False, True)), 90.0)}  # fmt: skip
     for periodic, (grid, degrees) in grids.items():
         arguments = airy(degrees, length=length), np.full(grid.shape, LEVEL), grid, periodic
         if fits:
@@ -95,14 +95,14 @@ def test_regular_waves_in_periodic_basins(length, fits):
 
 def test_oblique_waves_beside_a_periodic_axis():
     """A zone in the west of a basin that is periodic along y: sin(direction) / length fits 16 m."""
-    grid = Grid.of_points(33, 32, 16.0, 16.0, periodic=(False, True))
+    grid = Grid.from_points(33, 32, 16.0, 16.0, periodic=(False, True))
     check(airy(30.0, length=4.0), grid=grid, periodic=PERIODIC_Y)
     with pytest.raises(InputError, match="periodic along y"):
         check(airy(20.0, length=4.0), grid=grid, periodic=PERIODIC_Y)
 
 
 def test_seas_and_groups_in_periodic_basins():
-    grid = Grid.of_points(400, 1, 100.0, 1.0, periodic=(True, False))
+    grid = Grid.from_points(400, 1, 100.0, 1.0, periodic=(True, False))
     depth = np.full(grid.shape, LEVEL)
     group = FocusedGroup(Jonswap(0.1, 2.0), LEVEL, crest_height=0.02, x=50.0, count=400)
     check_initial(group, depth, grid, PERIODIC_X)
@@ -116,9 +116,21 @@ def test_seas_and_groups_in_periodic_basins():
 @pytest.mark.parametrize(
     ("text", "key", "words"),
     [
-        ('[[zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "90 deg"}\n', "zones[1]", "axis of the flume"),
-        ('[[zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "180 deg"}\n', "zones[1]", "out of the basin"),
-        ('[[zones]]\nside = "west"\nwidth = 4\ndepth = 4.0\nwave = {W}\n', "zones[1]", "another depth"),
+        (
+            '[[relaxation_zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "90 deg"}\n',
+            "relaxation_zones[1]",
+            "axis of the flume",
+        ),
+        (
+            '[[relaxation_zones]]\nside = "west"\nwidth = 4\nwave = {W, direction = "180 deg"}\n',
+            "relaxation_zones[1]",
+            "out of the basin",
+        ),
+        (
+            '[[relaxation_zones]]\nside = "west"\nwidth = 4\ndepth = 4.0\nwave = {W}\n',
+            "relaxation_zones[1]",
+            "another depth",
+        ),
         ("[initial]\ndepth = 4.0\nwave = {W}\n", "initial.wave", "another depth"),
         ('[initial]\nwave = {W, direction = "45 deg"}\n', "initial.wave", "axis of the flume"),
     ],

@@ -46,7 +46,7 @@ def test_fraction_of_the_variance_of_a_record():
 
 
 def test_note_on_a_band_without_much_of_the_variance():
-    grid = Grid.of_points(401, 1, 400.0, 1.0)
+    grid = Grid.from_points(401, 1, 400.0, 1.0)
     spectrum = PiersonMoskowitz(2.0, 8.0)
     (note,) = wave_notes(Sea(spectrum, 20.0, band=(0.9 / 8.0, 1.3 / 8.0)), grid, "zone in the west")
     height = 2.0 * math.sqrt(fraction(0.9, 1.3))
@@ -59,7 +59,7 @@ def test_note_on_a_band_without_much_of_the_variance():
     ("section", "what", "units"),
     [
         (
-            '[[zones]]\nside = "west"\nwidth = 6\nwave = {WAVE}\n',
+            '[[relaxation_zones]]\nside = "west"\nwidth = 6\nwave = {WAVE}\n',
             "zone in the west",
             ('"0.32 Hz"', '"320 mHz"', "0.32"),
         ),
@@ -72,7 +72,7 @@ def test_notes_of_a_case(section, what, units):
     notes = set()
     for highest in units:
         model = made(basin + section.format(WAVE=f"{{{SEA}, highest = {highest}}}"))
-        found = [note for note in model.remarks if note.startswith(what) and "of the variance" in note]
+        found = [note for note in model.notes if note.startswith(what) and "of the variance" in note]
         notes.update(found)
         assert len(found) == 1 and "to 0.32 Hz" in found[0]
     assert len(notes) == 1
@@ -91,15 +91,15 @@ def test_points_per_length_along_both_axes():
     """The smaller number of the two: a length along an axis is that of the wave over the cosine of the angle."""
     for direction, expected in ((0.0, 8.0), (0.5 * math.pi, 4.0), (math.pi / 6.0, 8.0), (0.1, 8.0 / math.cos(0.1))):
         wave = AiryWave(0.01, math.inf, length=8.0, direction=direction)
-        assert points_per_length(wave, Grid.of_points(9, 9, 8.0, 16.0))[0] == pytest.approx(expected)
-    flume = Grid.of_points(17, 1, 8.0, 1.0)
+        assert points_per_length(wave, Grid.from_points(9, 9, 8.0, 16.0))[0] == pytest.approx(expected)
+    flume = Grid.from_points(17, 1, 8.0, 1.0)
     assert points_per_length(AiryWave(0.01, math.inf, length=8.0), flume)[0] == pytest.approx(16.0)
 
 
 @pytest.mark.parametrize("direction", [0.0, 0.5 * math.pi, math.pi, 0.25 * math.pi])
 def test_note_on_short_regular_waves(direction):
     wave = AiryWave(0.01, math.inf, length=8.0, direction=direction)
-    fine, coarse = Grid.of_points(65, 65, 32.0, 32.0), Grid.of_points(33, 33, 32.0, 32.0)
+    fine, coarse = Grid.from_points(65, 65, 32.0, 32.0), Grid.from_points(33, 33, 32.0, 32.0)
     assert wave_notes(wave, fine, "wave") == []
     short = wave_notes(wave, coarse, "wave")
     if math.isclose(abs(math.cos(direction)), math.sqrt(0.5)):
@@ -116,7 +116,7 @@ def test_note_on_the_shortest_components_of_a_sea(gamma, direction):
     peak = g * period**2 / (2.0 * math.pi)
     sea = Sea(Jonswap(2.0, period, gamma), math.inf, mean_direction=direction, bins="equal_frequency")
     coarse, fine = (round(100.0 * points / peak) for points in (42.5, 150.0))
-    grids = [Grid.of_points(count + 1, count + 1, 100.0, 100.0) for count in (coarse, fine)]
+    grids = [Grid.from_points(count + 1, count + 1, 100.0, 100.0) for count in (coarse, fine)]
     (note,) = wave_notes(sea, grids[0], "sea")
     assert "fewer than 5 points per wave length" in note and "1.7 at the highest frequency, 0.62" in note
     assert wave_notes(sea, grids[1], "sea") == []
@@ -129,7 +129,7 @@ def test_note_on_coarse_components_that_are_not_aliased():
     period = 8.0
     sea = Sea(PiersonMoskowitz(2.0, period), math.inf, band=(0.5 / period, 2.5 / period), count=2000)
     points = round(500.0 / (GRAVITY * period**2 / (2.0 * math.pi) / 20.0)) + 1
-    (coarse,) = [note for note in wave_notes(sea, Grid.of_points(points, 1, 500.0, 1.0), "sea") if "points" in note]
+    (coarse,) = [note for note in wave_notes(sea, Grid.from_points(points, 1, 500.0, 1.0), "sea") if "points" in note]
     expected = fraction(2.0, 2.5) / fraction(0.5, 2.5)
     share = float(coarse.split("components with ")[1].split("%")[0]) / 100.0
     assert share == pytest.approx(expected, abs=0.005) and "3.2 at the highest frequency" in coarse

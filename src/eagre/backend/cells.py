@@ -10,7 +10,7 @@ A *cell* is a plain function over scalars and arrays, marked with `cell`. It may
   fixed when the cell is built, so that what is switched off costs nothing;
 * ``math``.
 
-Rules that keep cells fast (measured; see docs/decisions/0002-cells.md): every array index is a
+Rules that keep cells fast (measured; see docs/development/decisions/0002-cells.md): every array index is a
 low corner plus a non-negative constant; no bounds tests; min/max instead of branches.
 """
 

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 # error_model="numpy" leaves out the ZeroDivisionError branch and forceinline the call: either one
-# stops LLVM's loop vectoriser (4.4 -> 213 Mcell/s; docs/decisions/0002-cells.md).
+# stops LLVM's loop vectoriser (4.4 -> 213 Mcell/s; docs/development/decisions/0002-cells.md).
 # All of fast-math but reassociation: code that was just compiled and the same code from the disk cache are
 # optimised differently, and would add in another order (3 % of the shallow-water step's speed).
 FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "afn"}

@@ -68,7 +68,7 @@ class Device:
         return layouts.reference()[0]
 
     def layout(self, kernel: str) -> SimpleNamespace:
-        """Parameters of a kernel on this device ("solver:poisson.columns"; see docs/reference/layouts.md)."""
+        """Parameters of a kernel on this device ("solver:poisson.columns"; see docs/development/layouts.md)."""
         return self.table.of(kernel)
 
     @property

@@ -3,7 +3,7 @@
 Values of the store (`eagre.layouts.store`) count for the very device, driver, versions, source, precision, size and
 scheme under which they were measured; on grids that are not large, for about as many cells. What they leave
 is as shipped: what the card's table has for runs of this model, scheme, precision and size, else what it has for all,
-else rules (docs/decisions/0035, 0064, 0080).
+else rules (docs/development/decisions/0035, 0064, 0080).
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def _time_steps(
     subject: Benchmark, model: Model, device: Device, repeats: int, seconds: float
 ) -> tuple[int, list[float]]:
     """Steps that were timed, and seconds per step of each repeat."""
-    work = model.unchecked_steps(subject.steps_a_call[device.kind])
+    work = model.steps_without_checks(subject.steps_a_call[device.kind])
     once = min(times_of(device, work, repeats=2, warm_up=1))
     rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
 

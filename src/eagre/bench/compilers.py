@@ -125,8 +125,8 @@ def _compiled(job: Job, values: Mapping[str, Any]) -> str:
             model = subject_of(job.model).model(job.size, where, job.precision, job.variant)
         else:
             model = _model(job)
-            model.take_layouts(where)
-        model.unchecked_steps(1)()
+            model.use_tuning(where)
+        model.steps_without_checks(1)()
         where.synchronize()
     except Exception as error:  # `verify` meets it again, and notes it
         _model.cache_clear()

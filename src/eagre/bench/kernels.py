@@ -54,7 +54,7 @@ def kernel_times(
     subject, chosen = subject_of(kind, [variant] if variant else ()), select(device)
     variant, watching = variant or subject.variants[0], watched(chosen)
     model = subject.checked_model(size or subject.sizes[chosen.kind][0], watching, precision, variant)
-    work = model.unchecked_steps(1)
+    work = model.steps_without_checks(1)
     for _ in range(steps):
         work()
     watching.forget()

@@ -52,7 +52,7 @@ class Tanks(Benchmark):
         """Raise `InputError` if an axis has too few points for the order of the differences."""
         ny, nx = self.shape(size, variant)
         try:
-            check_points(Grid.of_points(nx, ny, 1.0, 1.0), (False, False), ORDERS[variant])
+            check_points(Grid.from_points(nx, ny, 1.0, 1.0), (False, False), ORDERS[variant])
         except InputError as error:
             raise self.wrong_size(size, variant, error.what) from None
 

@@ -57,7 +57,7 @@ class Kept:
             given = shipped.__getstate__()
             self._trial.__setstate__({**given, "kept": {**given["kept"], "device": device}, "state": start})
         elif self._values != identity(values):
-            self._trial.take_layouts(device)
+            self._trial.use_tuning(device)
         self._values = identity(values)
         if anew:
             self._trial.restore(start)
@@ -156,7 +156,7 @@ class StepsOfModel:
         return made
 
     def _clock(self, model: Model, values: Mapping[str, Any]) -> Callable[[], float]:
-        work = model.unchecked_steps(self.steps_a_call)
+        work = model.steps_without_checks(self.steps_a_call)
         timer = timer_of(self.device)
 
         def timed(rounds: int) -> float:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eagre.boundaries.barometer import with_static_level
     from eagre.boundaries.base import Condition
-    from eagre.boundaries.inside import Area, Line
-    from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment, checked_boundaries
+    from eagre.boundaries.internal import InternalArea, InternalLine
+    from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment, FaceRange, checked_boundaries
 
 _SHARED = {
     "base": ("Condition",),
@@ -22,10 +22,10 @@ _SHARED = {
     "edges": (),
     "ghosts": (),
     "halo": (),
-    "inside": ("Area", "Line"),
+    "internal": ("InternalArea", "InternalLine"),
     "lines": (),
     "open_sides": (),
-    "sides": ("SIDES", "Boundaries", "Part", "Segment", "checked_boundaries"),
+    "sides": ("SIDES", "Boundaries", "BoundarySegment", "FaceRange", "checked_boundaries"),
     "subdomain": (),
 }  # what is no condition, and the public names there
 NAMES = {
@@ -37,12 +37,12 @@ _HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "NAMES",
     "SIDES",
-    "Area",
+    "InternalArea",
     "Boundaries",
     "Condition",
-    "Line",
-    "Part",
-    "Segment",
+    "InternalLine",
+    "BoundarySegment",
+    "FaceRange",
     "checked_boundaries",
     "with_static_level",
     *sorted(NAMES),

@@ -8,24 +8,24 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.boundaries.base import Condition
-from eagre.boundaries.sides import SIDES, Boundaries, Part
+from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment
 from eagre.boundaries.stage import Stage
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.plausible import check_plausible
 from eagre.series import Series
 
 
 def with_static_level(
-    boundaries: Boundaries, pressure: MovingField, grid: Grid, start: float, end: float, reference: float
+    boundaries: Boundaries, pressure: TimeVaryingField, grid: Grid, start: float, end: float, reference: float
 ) -> Boundaries:
     """Boundaries whose stages have (reference - p) / (rho g) on top, p the mean pressure along their part of a side.
 
     Parameters
     ----------
     boundaries : Boundaries
-    pressure : MovingField, Pa
+    pressure : TimeVaryingField, Pa
     grid : Grid
     start, end : float, s
         Of the run: all records between are read once.
@@ -53,7 +53,7 @@ def with_static_level(
     return replace(boundaries, **{side: _raised(getattr(boundaries, side), side, rises) for side in SIDES})
 
 
-def _stages(given: Condition | Sequence[Part], side: str, grid: Grid) -> dict[int, np.ndarray]:
+def _stages(given: Condition | Sequence[BoundarySegment], side: str, grid: Grid) -> dict[int, np.ndarray]:
     """Cells along a side of each part that is a stage."""
     centres = grid.y if side in ("west", "east") else grid.x
     if isinstance(given, Condition):
@@ -63,7 +63,7 @@ def _stages(given: Condition | Sequence[Part], side: str, grid: Grid) -> dict[in
     return {n: cells for n, cells in found.items() if cells.size}
 
 
-def _weights(pressure: MovingField, grid: Grid, side: str, cells: np.ndarray) -> np.ndarray:
+def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarray) -> np.ndarray:
     """What each node counts in the mean over the faces of some cells along a side, (rows, columns)."""
     nodes, low = pressure.nodes, 0.5
     if side in ("west", "east"):
@@ -80,8 +80,8 @@ def _weights(pressure: MovingField, grid: Grid, side: str, cells: np.ndarray) ->
 
 
 def _raised(
-    given: Condition | Sequence[Part], side: str, rises: dict[tuple[str, int], Series]
-) -> Condition | Sequence[Part]:
+    given: Condition | Sequence[BoundarySegment], side: str, rises: dict[tuple[str, int], Series]
+) -> Condition | Sequence[BoundarySegment]:
     if isinstance(given, Condition):
         return _on_top(given, rises[side, 0]) if (side, 0) in rises else given
     return [

@@ -131,7 +131,7 @@ class Condition:
         """Return a note for the user on this condition and the initial water, or an empty string."""
         return ""
 
-    def remark(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
+    def note(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
         """What a run should say of this side, from depths, m, and velocities out of the domain, m s-1, beside it."""
         return ""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.sides import SIDES, Segment
+from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.roots import select
 
@@ -17,12 +17,12 @@ LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of t
 WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # sides in the order of `SIDES`
 
 
-def edge_table(segments: Sequence[Segment], grid: Grid, kinds: Sequence[int]) -> np.ndarray:
+def edge_table(segments: Sequence[FaceRange], grid: Grid, kinds: Sequence[int]) -> np.ndarray:
     """Segment, closedness, row of the balance and kind of condition of every face on the boundary.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    segments : sequence of FaceRange
     grid : Grid
     kinds : sequence of int
         Number of the kind of condition of each segment.
@@ -47,12 +47,12 @@ def edge_table(segments: Sequence[Segment], grid: Grid, kinds: Sequence[int]) ->
     return table
 
 
-def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray, datum: float) -> np.ndarray:
+def edge_levels(segments: Sequence[FaceRange], grid: Grid, padded_bed: np.ndarray, datum: float) -> np.ndarray:
     """Level of the condition and bed on both sides of every face on the boundary.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    segments : sequence of FaceRange
     grid : Grid
     padded_bed : array, m
         At the corners, with ghosts, over the datum.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
-from eagre.boundaries.sides import Segment
+from eagre.boundaries.sides import FaceRange
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -161,7 +161,7 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
         tail(forcing, clock, rates, series, turn)
 
 
-def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
+def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
     """Table of `segments` on `grid`, and the switches that bind its kinds of condition.
 
     Raises
@@ -207,7 +207,7 @@ def faces_of(row: np.ndarray) -> np.ndarray:
     return faces
 
 
-def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[Segment] = ()) -> np.ndarray:
+def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[FaceRange] = ()) -> np.ndarray:
     """Corner bed with two rows and columns of ghosts: mirrored at walls, wrapped if periodic.
 
     Beside open segments it goes on with the slope of the last cell, so that the surface of a

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.boundaries.inside import passed_faces
+from eagre.boundaries.internal import passed_faces
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
@@ -25,7 +25,7 @@ VARIABLES = (
 )  # fmt: skip
 
 
-class FluxLines:
+class CrossSections:
     """Lines of a run, as faces between cells.
 
     Positive is what goes to the right of someone who walks from the first point to the last: through a ring of
@@ -75,7 +75,7 @@ class FluxLines:
         """Sums over the faces of each line."""
         return np.add.reduceat(values, self._starts)
 
-    def part(self, first: int, last: int, origin: int) -> FluxLines:
+    def part(self, first: int, last: int, origin: int) -> CrossSections:
         """The faces of cells in rows first .. last - 1, numbered from row `origin` on, as a band has them; no sums."""
         found = copy(self)
         found.held = np.flatnonzero((self.faces[:, 0] >= first) & (self.faces[:, 0] < last))
@@ -109,7 +109,7 @@ def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
 
 
 def _faces(points: np.ndarray, grid: Grid) -> np.ndarray:
-    """Faces that a line passes, (n, 4); see `FluxLines`."""
+    """Faces that a line passes, (n, 4); see `CrossSections`."""
     signs = np.zeros((2, *grid.shape), np.int64)
     for rows, columns, left, west, south in passed_faces(points, grid):
         part = signs[:, rows, columns]
@@ -120,14 +120,14 @@ def _faces(points: np.ndarray, grid: Grid) -> np.ndarray:
     return np.concatenate(found).astype(np.int64)
 
 
-class LineBook:
+class CrossSectionBook:
     """The book of what goes through the lines of a run, on its device, a row a face; nothing without lines.
 
     Models derive from it, and say what a row is and when it is booked.
 
     Parameters
     ----------
-    lines : FluxLines or None
+    lines : CrossSections or None
     device : Device
     table : (faces, 4) array of int
         Of the faces, as the model's book has it.
@@ -136,13 +136,13 @@ class LineBook:
     """
 
     def __init__(
-        self, lines: FluxLines | None, device: Device, table: np.ndarray, columns: tuple[int, ...] = ()
+        self, lines: CrossSections | None, device: Device, table: np.ndarray, columns: tuple[int, ...] = ()
     ) -> None:
         self.device, self.lines, self.table = device, lines, table
         self.faces = device.array(table)
         self.book = device.zeros((max(1, len(table)), *columns), np.float64)
 
-    def join(self, parts: Sequence[LineBook]) -> None:
+    def join(self, parts: Sequence[CrossSectionBook]) -> None:
         """Take what the books of bands have of their faces."""
         if self.lines is not None:
             rows = np.zeros(self.book.shape)
@@ -151,34 +151,36 @@ class LineBook:
                 rows[part.lines.held] = part.device.host(part.book)[: len(part.table)]
             self.device.fill(self.book, rows)
 
-    def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
+    def cut(self, state: Mapping[str, np.ndarray], part: CrossSectionBook) -> dict[str, np.ndarray]:
         """What a state has of the faces of a part; nothing where it has other lines."""
         if part.lines is None or not self.goes_on(state):
-            return {"lines_faces": np.zeros(0)}
-        return {"lines": state["lines"][part.lines.held], "lines_faces": part.table}
+            return {"cross_sections_faces": np.zeros(0)}
+        return {"cross_sections": state["cross_sections"][part.lines.held], "cross_sections_faces": part.table}
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and its faces, for a restart."""
-        return {} if self.lines is None else {"lines": self.device.host(self.book), "lines_faces": self.table}
+        if self.lines is None:
+            return {}
+        return {"cross_sections": self.device.host(self.book), "cross_sections_faces": self.table}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Whether the book of a state is one of the same faces."""
-        return len(self.table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self.table)
+        return len(self.table) > 0 and np.array_equal(state.get("cross_sections_faces", np.zeros(0)), self.table)
 
 
-class LineSeries:
+class CrossSectionSeries:
     """What a run gives of its lines over time; `names`, `coordinates`, `variables` and `sample` serve a file.
 
     Parameters
     ----------
-    lines : FluxLines
+    lines : CrossSections
     present : callable
         Gives the time, s, and what went through each line since the start, m3.
     """
 
     variables: Sequence[Variable] = VARIABLES
 
-    def __init__(self, lines: FluxLines, present: Callable[[], tuple[float, np.ndarray]]) -> None:
+    def __init__(self, lines: CrossSections, present: Callable[[], tuple[float, np.ndarray]]) -> None:
         self.names, self._present = lines.names, present
         middle = [0.5 * (points[0] + points[-1]) for points in lines.points]
         paths = ["LINESTRING (" + ", ".join(f"{x:.10g} {y:.10g}" for x, y in points) + ")" for points in lines.points]
@@ -212,9 +214,9 @@ class LineSeries:
 
     def state(self) -> dict[str, np.ndarray]:
         """Time and volumes of the last call, for a restart."""
-        return {"lines_last": self._last}
+        return {"cross_sections_last": self._last}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from a state, if it has these lines."""
-        last = state.get("lines_last")
+        last = state.get("cross_sections_last")
         self._last = np.array(last) if last is not None and last.shape == self._last.shape else self._last * np.nan

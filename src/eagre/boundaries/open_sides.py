@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.boundaries.base import Condition, InitialWater
-from eagre.boundaries.sides import SIDES, Segment
+from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid
 
 
 def with_initial_water(
-    segments: Sequence[Segment], grid: Grid, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
-) -> tuple[list[Segment], list[str]]:
+    segments: Sequence[FaceRange], grid: Grid, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
+) -> tuple[list[FaceRange], list[str]]:
     """Segments whose conditions know the initial water (`Condition.settled`), and notes for the user.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    segments : sequence of FaceRange
     grid : Grid
     surface, depth : (ny, nx) array, m
     bed : (ny + 1, nx + 1) array, m
@@ -32,7 +32,7 @@ def with_initial_water(
         If a condition contradicts the initial water.
     """
 
-    def water(segment: Segment) -> InitialWater:
+    def water(segment: FaceRange) -> InitialWater:
         return segment.initial_water(surface, depth, bed, time)
 
     settled = [replace(one, condition=one.condition.settled(water(one))) for one in segments]
@@ -44,14 +44,14 @@ class OpenSides:
 
     Attributes
     ----------
-    segments : list of Segment
+    segments : list of FaceRange
     starts : (segments + 1,) array
         Number of the first face of each segment, and how many there are.
     lengths : (faces,) array
         m.
     """
 
-    def __init__(self, segments: Sequence[Segment], grid: Grid) -> None:
+    def __init__(self, segments: Sequence[FaceRange], grid: Grid) -> None:
         self.grid = grid
         self.segments = [segment for segment in segments if not segment.condition.closed]
         counts = [segment.last - segment.first for segment in self.segments]
@@ -83,11 +83,11 @@ class OpenSides:
         rates = [(self._name(segment), segment.condition.given_discharge()) for segment in self.segments]
         return {name: (end - start) * rate.mean(start, end) for name, rate in rates if rate is not None and end > start}
 
-    def remarks(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
+    def notes(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
         """What conditions say of the water beside them, by the name of the part; sample : values of fields in cells."""
         found = []
         for segment in self.segments:
-            if type(segment.condition).remark is Condition.remark:
+            if type(segment.condition).note is Condition.note:
                 continue
             along_x = segment.side in ("south", "north")
             end = 0 if segment.side in ("west", "south") else (self.grid.ny if along_x else self.grid.nx) - 1
@@ -95,22 +95,22 @@ class OpenSides:
             velocity = "velocity_y" if along_x else "velocity_x"
             values = sample(("depth", velocity), cells)
             outwards = values[velocity] * (-1.0 if end == 0 else 1.0)
-            text = segment.condition.remark(values["depth"], outwards, gravity)
+            text = segment.condition.note(values["depth"], outwards, gravity)
             found += [(self._name(segment), text)] if text else []
         return found
 
-    def initial_notes(self, water: Callable[[Segment], InitialWater]) -> list[str]:
+    def initial_notes(self, water: Callable[[FaceRange], InitialWater]) -> list[str]:
         """Return the notes of the conditions on the initial water along them, each with the name of its part."""
         notes = [(self._name(one), one.condition.initial_note(water(one))) for one in self.segments]
         return [f"{name}: {text}" for name, text in notes if text]
 
-    def _line(self, segment: Segment) -> tuple[int, float, float]:
+    def _line(self, segment: FaceRange) -> tuple[int, float, float]:
         """Cells of the whole side, their size and where the first one begins, m."""
         grid = self.grid
         along_x = segment.side in ("south", "north")
         return (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
 
-    def _name(self, segment: Segment) -> str:
+    def _name(self, segment: FaceRange) -> str:
         cells, size, origin = self._line(segment)
         if segment.last - segment.first == cells:
             return segment.side

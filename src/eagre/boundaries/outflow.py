@@ -30,7 +30,7 @@ class Outflow(Condition):
 
     ghost = extrapolate
 
-    def remark(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
+    def note(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
         froude = outwards / np.sqrt(gravity * np.maximum(depth, THIN))
         slow = (froude > STILL) & (froude < 1.0) & (depth > THIN)
         if not slow.any():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.boundaries.base import Condition, InitialWater
-from eagre.boundaries.inside import Line
+from eagre.boundaries.internal import InternalLine
 from eagre.boundaries.wall import Wall
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -18,7 +18,7 @@ SIDES = ("west", "east", "south", "north")
 
 
 @dataclass(frozen=True)
-class Part:
+class BoundarySegment:
     """A condition on part of a side, from `start` to `stop`, m: y at the west and east side, x at the others."""
 
     start: float
@@ -27,7 +27,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Segment:
+class FaceRange:
     """A run of boundary cells with one condition: cells first .. last - 1 of a side."""
 
     side: str
@@ -59,25 +59,25 @@ class Boundaries:
 
     Parameters
     ----------
-    west, east, south, north : Condition or sequence of Part
+    west, east, south, north : Condition or sequence of BoundarySegment
         One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Inflow`, `Outflow`, `NormalDepth` and `Absorbing`, or parts of
         the side with one each.
         Discharges are positive into the domain on every side.
-    inside : sequence of Line or Area
+    internal : sequence of InternalLine or InternalArea
         Walls and discharges inside the domain.
     """
 
-    west: Condition | Sequence[Part] = field(default_factory=Wall)
-    east: Condition | Sequence[Part] = field(default_factory=Wall)
-    south: Condition | Sequence[Part] = field(default_factory=Wall)
-    north: Condition | Sequence[Part] = field(default_factory=Wall)
-    inside: Sequence[Line] = ()
+    west: Condition | Sequence[BoundarySegment] = field(default_factory=Wall)
+    east: Condition | Sequence[BoundarySegment] = field(default_factory=Wall)
+    south: Condition | Sequence[BoundarySegment] = field(default_factory=Wall)
+    north: Condition | Sequence[BoundarySegment] = field(default_factory=Wall)
+    internal: Sequence[InternalLine] = ()
 
     def __post_init__(self) -> None:
         for side in SIDES:
             _check_side(side, getattr(self, side))
 
-    def segments(self, grid: Grid) -> list[Segment]:
+    def segments(self, grid: Grid) -> list[FaceRange]:
         """The boundary cells of `grid`, side by side, each exactly once.
 
         Raises
@@ -105,7 +105,7 @@ class Boundaries:
                 )
         return found
 
-    def checked_segments(self, grid: Grid, gravity: float) -> list[Segment]:
+    def checked_segments(self, grid: Grid, gravity: float) -> list[FaceRange]:
         """As `segments`; refuses what conditions cannot be on their parts (`Condition.check`)."""
         found = self.segments(grid)
         for segment in found:
@@ -136,24 +136,28 @@ def checked_boundaries(given: Any) -> Boundaries:
 def _check_side(side: str, given: Any) -> None:
     if isinstance(given, Condition):
         return
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(part, Part) for part in given):
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Sequence)
+        or not all(isinstance(part, BoundarySegment) for part in given)
+    ):
         raise InputError(
             f"{side} = {given!r}",
-            allowed="a condition such as Wall(), or a list of Part(start, stop, condition)",
-            fix=f"{side} = Wall(), or {side} = [Part(0.0, 100.0, Outflow())]",
+            allowed="a condition such as Wall(), or a list of BoundarySegment(start, stop, condition)",
+            fix=f"{side} = Wall(), or {side} = [BoundarySegment(0.0, 100.0, Outflow())]",
         )
 
 
-def _conditions(given: Condition | Sequence[Part]) -> list[Condition]:
+def _conditions(given: Condition | Sequence[BoundarySegment]) -> list[Condition]:
     return [given] if isinstance(given, Condition) else [part.condition for part in given]
 
 
-def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segment]:
+def _side(side: str, given: Condition | Sequence[BoundarySegment], grid: Grid) -> list[FaceRange]:
     along_x = side in ("south", "north")
     cells, size, origin = (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
     if isinstance(given, Condition):
-        return [Segment(side, 0, cells, given, cells * size)]
-    segments: list[Segment] = []
+        return [FaceRange(side, 0, cells, given, cells * size)]
+    segments: list[FaceRange] = []
     reached = 0
     for part in sorted(given, key=lambda part: part.start):
         if part.condition.periodic:
@@ -170,9 +174,9 @@ def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segm
                 f"two parts of the {side} side that overlap at {part.start:.10g} m", allowed="parts that do not overlap"
             )
         if first > reached:
-            segments.append(Segment(side, reached, first, Wall(), (first - reached) * size))
-        segments.append(Segment(side, first, last, part.condition, (last - first) * size))
+            segments.append(FaceRange(side, reached, first, Wall(), (first - reached) * size))
+        segments.append(FaceRange(side, first, last, part.condition, (last - first) * size))
         reached = last
     if reached < cells:
-        segments.append(Segment(side, reached, cells, Wall(), (cells - reached) * size))
+        segments.append(FaceRange(side, reached, cells, Wall(), (cells - reached) * size))
     return segments

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.boundaries.open_sides import OpenSides
-from eagre.boundaries.sides import Segment
+from eagre.boundaries.sides import FaceRange
 from eagre.grid import Grid
 
 
-def cut_segments(segments: Sequence[Segment], ny: int, low: int, high: int, origin: int) -> list[Segment]:
+def cut_segments(segments: Sequence[FaceRange], ny: int, low: int, high: int, origin: int) -> list[FaceRange]:
     """What segments of a domain of `ny` rows have of rows low .. high - 1, numbered from row `origin` on.
 
     A piece keeps the condition and the width of its whole segment: a discharge is spread over all of it.
@@ -26,7 +26,7 @@ def cut_segments(segments: Sequence[Segment], ny: int, low: int, high: int, orig
     return found
 
 
-def places_of_faces(segments: Sequence[Segment], grid: Grid, low: int, high: int) -> np.ndarray:
+def places_of_faces(segments: Sequence[FaceRange], grid: Grid, low: int, high: int) -> np.ndarray:
     """Where open faces beside rows low .. high - 1 stand among those of the whole domain (`OpenSides`)."""
     sides = OpenSides(segments, grid)
     found = [np.zeros(0, np.int64)]
@@ -47,7 +47,7 @@ def join_book(book: np.ndarray, places: np.ndarray, own: np.ndarray) -> None:
     book[places], book[faces - len(own) :] = own[:faces], own[faces:]
 
 
-def _cut(segment: Segment, ny: int, low: int, high: int) -> tuple[int, int]:
+def _cut(segment: FaceRange, ny: int, low: int, high: int) -> tuple[int, int]:
     """First and last cell of a segment that lie in rows low .. high - 1; none if the first is not below the last."""
     if segment.side in ("west", "east"):
         return max(segment.first, low), min(segment.last, high)

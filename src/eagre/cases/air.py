@@ -33,7 +33,7 @@ def taylor_green(
     points: int, viscosity: float = 0.0, wind: tuple[float, float] = (0.7, 0.3), **options: Any
 ) -> AnelasticFlow:
     """Taylor-Green vortices in a horizontal plane, points x points."""
-    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    grid = Grid.from_points(points, points, PERIOD, PERIOD, periodic=(True, True))
     u, v = (one[None] for one in taylor_green_velocity(*grid.mesh(), viscosity=viscosity, wind=wind))
     return AnelasticFlow(grid, 1, velocity=(u, v, 0.0), viscosity=viscosity, **options)
 
@@ -52,11 +52,11 @@ def taylor_green_cube(points: int, reynolds: float = 1600.0, **options: Any) -> 
     ----------
     M. E. Brachet et al., J. Fluid Mech. 130, 411-452 (1983), doi:10.1017/S0022112083001159.
     """
-    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    grid = Grid.from_points(points, points, PERIOD, PERIOD, periodic=(True, True))
     x, y = grid.x, grid.y[:, None]
     z = (np.arange(points) * PERIOD / points)[:, None, None]
     wind = np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0.0
-    known = {"height": PERIOD, "sides": {"z": "periodic"}, "viscosity": 1.0 / reynolds}
+    known = {"top_height": PERIOD, "boundaries": {"z": "periodic"}, "viscosity": 1.0 / reynolds}
     return AnelasticFlow(grid, points, velocity=wind, **{**known, **options})
 
 
@@ -77,13 +77,13 @@ def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> 
     """
     if start not in ("printed", "solenoidal"):
         raise InputError(f"start = {start!r}", allowed='"printed" or "solenoidal"')
-    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    grid = Grid.from_points(points, points, PERIOD, PERIOD, periodic=(True, True))
     x, y = grid.x, grid.y[:, None]
     z = (np.arange(points) * PERIOD / points)[:, None, None] - math.pi
     sign = 1.0 if start == "printed" else -1.0
     u, v = np.sin(x) * np.cos(y) * np.cos(z), sign * np.cos(x) * np.sin(y) * np.cos(z)
     w = np.sin(x) * np.cos(y) + 0.0 * z
-    return AnelasticFlow(grid, points, height=PERIOD, velocity=(u, v, w), sides={"z": "periodic"}, **options)
+    return AnelasticFlow(grid, points, top_height=PERIOD, velocity=(u, v, w), boundaries={"z": "periodic"}, **options)
 
 
 def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -> AnelasticFlow:
@@ -104,15 +104,15 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
     if of not in ("theta", "temperature"):
         raise InputError(f"of = {of!r}", allowed='"theta" or "temperature"')
     length, height, theta_0 = 25600.0, 6400.0, 300.0
-    grid = Grid.of_points(round(length / spacing) + 1, 1, length, spacing)
+    grid = Grid.from_points(round(length / spacing) + 1, 1, length, spacing)
     z = np.linspace(0.0, height, round(height / spacing) + 1)[:, None, None]
     away = np.minimum(1.0, np.hypot(grid.x / 4000.0, (z - 3000.0) / 2000.0))
     colder = -7.5 * (1.0 + np.cos(math.pi * away))
     if of == "temperature":
         colder = colder / (1.0 - GRAVITY * z / (DRY_AIR_HEAT_CAPACITY * theta_0))
-    chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "sides": {"x": "wall"}, **options}
+    chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "boundaries": {"x": "wall"}, **options}
     return AnelasticFlow(
-        grid, z.size, height=height, atmosphere=anelastic(theta=theta_0), theta_perturbation=colder, **chosen
+        grid, z.size, top_height=height, atmosphere=anelastic(theta=theta_0), theta_perturbation=colder, **chosen
     )
 
 
@@ -123,13 +123,13 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     doi:10.1175/1520-0493(1994)122<2623:EAAOTK>2.0.CO;2.
     """
     length, height, n = 300e3, 10e3, 0.01
-    grid = Grid.of_points(points, 1, length, 1.0, periodic=(True, True))
+    grid = Grid.from_points(points, 1, length, 1.0, periodic=(True, True))
     levels = max(11, round((points - 1) / 30) + 1)
     z = np.linspace(0.0, height, levels)[:, None, None]
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
     air = boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
     return AnelasticFlow(
-        grid, levels, height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
+        grid, levels, top_height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
     )
 
 
@@ -142,11 +142,11 @@ def mountain_wave(
     `length` half widths from end to end, periodic; 20 km high, of which the upper 8 absorb.
     """
     length, height = length * half_width, 20e3
-    grid = Grid.of_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
+    grid = Grid.from_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
     ground = hill / (1.0 + (grid.x / half_width) ** 2)
     air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
-    chosen = {"absorber": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
-    return AnelasticFlow(grid, levels, height=height, atmosphere=air, ground=ground[None], **chosen)
+    chosen = {"top_sponge": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, terrain_height=ground[None], **chosen)
 
 
 def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
@@ -156,13 +156,19 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
     and noise in the lowest few hundred metres; the closure of Smagorinsky mixes what the grid does not resolve.
     """
     length, height, wind, f = 2560.0, 1200.0, 10.0, 1e-4
-    grid = Grid.of_points(points, points, length, length, periodic=(True, True))
+    grid = Grid.from_points(points, points, length, length, periodic=(True, True))
     z = np.linspace(0.0, height, points + 1)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, (3, points + 1, points, points)) * np.exp(-z / 300.0)
     turned = wind * np.exp(-(1.0 + 1.0j) * z * math.sqrt(f / 16.0))
-    chosen = {"surface": Surface(roughness=0.1), "closure": Smagorinsky(), "coriolis": f, "courant": 0.5, **options}
+    chosen = {
+        "surface": Surface(roughness=0.1),
+        "closure": Smagorinsky(),
+        "coriolis": f,
+        "courant_number": 0.5,
+        **options,
+    }
     return AnelasticFlow(
-        grid, points + 1, height=height, atmosphere=incompressible(wind=(wind, 0.0)),
+        grid, points + 1, top_height=height, atmosphere=incompressible(wind=(wind, 0.0)),
         velocity=(wind - turned.real + noise[0], -turned.imag + noise[1], noise[2]), **chosen,
     )  # fmt: skip
 
@@ -181,13 +187,13 @@ def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **option
         Q.
     """
     length, height = 3200.0, 1600.0
-    grid = Grid.of_points(points, points, length, length, periodic=(True, True))
+    grid = Grid.from_points(points, points, length, length, periodic=(True, True))
     levels = points * 5 // 4 + 1
     z = np.linspace(0.0, height, levels)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.1, 0.1, (levels, points, points)) * (z < 200.0)
     chosen = {
-        "absorber": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
+        "top_sponge": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
         **options,
     }  # fmt: skip
     air = boussinesq(buoyancy_frequency=0.01)
-    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta_perturbation=noise, **chosen)
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, theta_perturbation=noise, **chosen)

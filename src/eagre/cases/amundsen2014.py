@@ -1,8 +1,8 @@
 """The cases of the thesis that the explicit shallow-water model goes back to: flat beds, walls, water at rest.
 
 A. B. Amundsen, Auto-tuning shallow water simulations on GPUs, MSc thesis (2014), sections 5.1 to 5.6. Reference
-figures are of a double-precision model with theta = 1.3, desingularisation depth 0.01 m, g = 9.81 m s-2, cfl = 1/4
-and the Kurganov-Petrova treatment.
+figures are of a double-precision model with theta = 1.3, desingularisation depth 0.01 m, g = 9.81 m s-2, Courant number
+1/4 and the Kurganov-Petrova treatment.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import StreamFunctionWave
 
 WHALIN_DEPTH, WHALIN_WIDTH = 0.4572, 3.048  # m: before the shoal; half of the tank
@@ -20,7 +20,7 @@ SHALLOWEST = 0.07  # m, of Berkhoff's slope
 
 def standing_wave(points: int, **options: Any) -> PotentialWaves:
     """A wave of 1 m along x times one along y, 2 cm high, in water 0.5 m deep between walls 1 m apart."""
-    grid = Grid.of_points(points, points, 1.0, 1.0)
+    grid = Grid.from_points(points, points, 1.0, 1.0)
     shape = np.cos(2.0 * math.pi * grid.x) * np.cos(2.0 * math.pi * grid.y)[:, None]
     return PotentialWaves(grid, 0.5, surface_elevation=0.01 * shape, **options)
 
@@ -39,10 +39,10 @@ def whalin(
     points : along x; 257 and 17 rows are the usual grid. R. W. Whalin, The limit of applicability of linear wave
     refraction theory in a convergence zone, US Army Waterways Experiment Station, Research Report H-71-3 (1971).
     """
-    grid = Grid.of_points(points, rows or (points - 1) // 16 + 1, 35.0, WHALIN_WIDTH, -5.0)
+    grid = Grid.from_points(points, rows or (points - 1) // 16 + 1, 35.0, WHALIN_WIDTH, -5.0)
     wave = StreamFunctionWave.over_still_water(height, WHALIN_DEPTH, period=period, stokes_current=0.0)
-    zones = [Zone("west", 5.0, period, wave, ramp=2.0 * period), Zone("east", 5.0, period)]
-    return PotentialWaves(grid, whalin_depth(*grid.mesh()), zones=zones, **{"layers": 7, **options})
+    zones = [RelaxationZone("west", 5.0, period, wave, ramp=2.0 * period), RelaxationZone("east", 5.0, period)]
+    return PotentialWaves(grid, whalin_depth(*grid.mesh()), relaxation_zones=zones, **{"vertical_points": 7, **options})
 
 
 def berkhoff_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -59,10 +59,12 @@ def berkhoff(points: int, rows: int | None = None, **options: Any) -> PotentialW
 
     J. C. W. Berkhoff, N. Booij, A. C. Radder, Coastal Eng. 6, 255-279 (1982), doi:10.1016/0378-3839(82)90022-9.
     """
-    grid = Grid.of_points(points, rows or (points - 1) // 2 + 1, 25.0, 20.0, -10.0, -10.0)
+    grid = Grid.from_points(points, rows or (points - 1) // 2 + 1, 25.0, 20.0, -10.0, -10.0)
     wave = StreamFunctionWave.over_still_water(0.0464, BERKHOFF_DEPTH, period=1.0, stokes_current=0.0)
-    zones = [Zone("west", 3.0, 1.0, wave, ramp=2.0), Zone("east", 4.0, 1.0)]
-    return PotentialWaves(grid, berkhoff_depth(*grid.mesh()), zones=zones, **{"order": 4, "layers": 5, **options})
+    zones = [RelaxationZone("west", 3.0, 1.0, wave, ramp=2.0), RelaxationZone("east", 4.0, 1.0)]
+    return PotentialWaves(
+        grid, berkhoff_depth(*grid.mesh()), relaxation_zones=zones, **{"order": 4, "vertical_points": 5, **options}
+    )
 
 
 TANKS = {"standing-wave": standing_wave, "whalin": whalin, "berkhoff": berkhoff}

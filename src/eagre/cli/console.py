@@ -70,7 +70,7 @@ def highlighted(message: str) -> Text:
     return text
 
 
-def print_facts(out: Console, rows: list[tuple[str, str]]) -> None:
+def print_rows(out: Console, rows: list[tuple[str, str]]) -> None:
     """Print two columns, what and its value; long values such as paths are left in one piece."""
     from rich.text import Text
 

@@ -83,7 +83,7 @@ def _frame(results: FieldFile, given: str | None) -> Frame:
             allowed="--crs for files that name none; gdalwarp projects a map",
         )
     y = results.y if results.y.size < 2 or results.y[0] < results.y[-1] else results.y[::-1]
-    return Frame.of_centres(results.x, y, known if known is not None else wanted)
+    return Frame.from_centres(results.x, y, known if known is not None else wanted)
 
 
 def _records(results: FieldFile, times: list[str] | None, numbers: list[int] | None) -> list[int]:

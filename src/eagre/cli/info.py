@@ -23,12 +23,12 @@ def info(
     file: Annotated[Path | None, typer.Argument(help="A case, result, restart or elevation file.")] = None,
 ) -> None:
     """Tell versions, devices and memory; or summarise a file."""
-    from eagre.cli.console import console, print_facts
+    from eagre.cli.console import console, print_rows
     from eagre.config.toml import existing_file
     from eagre.io.files import is_store
 
     rows = machine() if file is None else describe(file if is_store(file) else existing_file(file))
-    print_facts(console(), rows)
+    print_rows(console(), rows)
 
 
 def machine() -> Rows:

@@ -112,7 +112,7 @@ def _run(
     `signals` : noted from the first file on; `free` : tuning may choose the threads; `again` : the command, to which
     `--restart` is added.
     """
-    from eagre.cli.console import console, print_facts
+    from eagre.cli.console import console, print_rows
     from eagre.cli.outputs import check_disk
     from eagre.cli.progress import preparing
 
@@ -127,12 +127,12 @@ def _run(
     if model.time >= case.run.end_time:
         _refuse_finished(case, model.time)
     if not quiet:
-        print_facts(out, _plan_rows(case, model, plan))
+        print_rows(out, _plan_rows(case, model, plan))
     check_disk(case, model)
     signals.begin()
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
-        print_facts(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
+        print_rows(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
     if summary.interrupted:
         raise _interruption(summary, plan, again)
 
@@ -158,7 +158,7 @@ def _restore(case: Case, model: Model, origin: Path) -> None:
         raise InputError(
             f"restart file {origin} of t = {written:g} s, t = {model.time:g} s in steps of {model.time_step:g} s",
             allowed="the time_step of the run that wrote it",
-            fix="the time_step, or courant, of that run",
+            fix="the time_step, or courant_number, of that run",
         )
 
 
@@ -212,7 +212,7 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
         ("time", f"{duration(model.time)} to {duration(end)}"),
     ]
     rows += [("tuning", case.tuned)] if case.tuned else []
-    rows += [("note", remark) for remark in model.remarks]
+    rows += [("note", note) for note in model.notes]
     for key, section in case.outputs:
         amount, count = size(field_bytes(case, key, model)), records(model.time, end, section.interval)
         rows.append(("output", f"{section.file}: {count} records, at most {amount}"))
@@ -249,7 +249,7 @@ def _summary_rows(
     ]
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
-    rows += [*model.facts, *findings]
+    rows += [*model.summary_rows, *findings]
     files = [path for path in (*plan.files, summary.restart) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]

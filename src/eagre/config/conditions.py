@@ -158,7 +158,7 @@ class InsidePlace(Section):
             raise InputError(got, allowed="one of points, area, file", fix="points = [[100.0, 0.0], [100.0, 250.0]]")
         return self
 
-    def lines(self, condition: Any, grid: Grid) -> list[boundaries.Line]:
+    def lines(self, condition: Any, grid: Grid) -> list[boundaries.InternalLine]:
         """Lines and areas of the domain on which a condition holds.
 
         Raises
@@ -167,7 +167,7 @@ class InsidePlace(Section):
             If a file cannot be read, or a polygon for water has holes.
         """
         if self.file is None:
-            line = boundaries.Line if self.area is None else boundaries.Area
+            line = boundaries.InternalLine if self.area is None else boundaries.InternalArea
             return [line(self.points or self.area or [], condition, self.name)]
         from eagre.io.vector import read_features
 
@@ -176,7 +176,7 @@ class InsidePlace(Section):
             for feature in read_features(self.file, grid, ("Point", "LineString", "Polygon"), self.layer)
             for kind, at in feature.parts()
         ]
-        found: list[boundaries.Line] = []
+        found: list[boundaries.InternalLine] = []
         for name, kind, at in parts:
             known = {one.name for one in found}
             name = f"{self.name} {name}".strip()
@@ -185,16 +185,16 @@ class InsidePlace(Section):
         return found
 
 
-def _lines_of(where: str, name: str, kind: str, at: Any, condition: Any) -> list[boundaries.Line]:
+def _lines_of(where: str, name: str, kind: str, at: Any, condition: Any) -> list[boundaries.InternalLine]:
     """Lines of a part of a feature: polygons have a ring, and one around each hole, which only walls can have."""
     if kind != "Polygon":
         points = np.array([at] if kind == "Point" else at, np.float64)[:, :2]
-        return [boundaries.Line(points.tolist(), condition, name)]
+        return [boundaries.InternalLine(points.tolist(), condition, name)]
     if len(at) > 1 and not condition.closed:
         raise InputError(f"{where}, a polygon with holes", allowed="polygons without, for water that is poured in")
     rings = [np.array(ring, np.float64)[:-1, :2].tolist() for ring in at]
     names = [name, *(f"{name}, hole {k}" for k in range(1, len(rings)))]
-    return [boundaries.Area(ring, condition, own) for ring, own in zip(rings, names, strict=True)]
+    return [boundaries.InternalArea(ring, condition, own) for ring, own in zip(rings, names, strict=True)]
 
 
 class InsidePart(NamedTuple):
@@ -207,7 +207,7 @@ class InsidePart(NamedTuple):
 def _inside(value: Any, info: ValidationInfo) -> list[InsidePart]:
     """Read a list of tables; every wrong one is told."""
     if not isinstance(value, list):
-        raise InputError(literal(value), allowed="tables [[boundaries.inside]], with double brackets")
+        raise InputError(literal(value), allowed="tables [[boundaries.internal]], with double brackets")
 
     def one(_: Any, item: Any) -> InsidePart:
         section = CONDITIONS[_kind_of(item)][0]
@@ -234,7 +234,7 @@ class BoundariesSection(Section):
     south: Side = Field(default_factory=_wall, description="the condition at the south side")
     north: Side = Field(default_factory=_wall, description="the condition at the north side")
 
-    inside: Inside = Field(default_factory=list, description="conditions along lines and in areas inside the domain")
+    internal: Inside = Field(default_factory=list, description="conditions along lines and in areas inside the domain")
 
     @model_validator(mode="after")
     def _periodic_in_pairs(self) -> BoundariesSection:
@@ -251,7 +251,7 @@ class BoundariesSection(Section):
     def make(
         self,
         resolve: Callable[[Signal, Key], float | Series],
-        lay: Callable[[InsidePlace, Any, Key], list[boundaries.Line]],
+        lay: Callable[[InsidePlace, Any, Key], list[boundaries.InternalLine]],
     ) -> dict[str, Any]:
         """The objects of `eagre.boundaries` that the section describes, by side.
 
@@ -265,7 +265,8 @@ class BoundariesSection(Section):
         Returns
         -------
         dict
-            Side to one condition, or to a list of ``Part(start, stop, condition)``; "inside" to lines and areas.
+            Side to one condition, or to a list of ``BoundarySegment(start, stop, condition)``; "internal" to lines and
+            areas.
         """
         sides: dict[str, Any] = {}
         for side in SIDES:
@@ -277,13 +278,13 @@ class BoundariesSection(Section):
                 sides[side] = made[0]
             else:
                 sides[side] = [
-                    boundaries.Part(part.place.from_, part.place.to, condition)
+                    boundaries.BoundarySegment(part.place.from_, part.place.to, condition)
                     for part, condition in zip(parts, made, strict=True)
                     if part.place
                 ]
-        for index, (condition, place) in enumerate(self.inside):
-            key = ("boundaries", "inside", index)
-            sides.setdefault("inside", []).extend(lay(place, _make(condition, resolve, key), key))
+        for index, (condition, place) in enumerate(self.internal):
+            key = ("boundaries", "internal", index)
+            sides.setdefault("internal", []).extend(lay(place, _make(condition, resolve, key), key))
         return sides
 
 

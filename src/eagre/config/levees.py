@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import Field, model_validator
 
-from eagre.boundaries.inside import share_of_cells
+from eagre.boundaries.internal import share_of_cells
 from eagre.config.features import FeatureValue
 from eagre.config.section import Section
 from eagre.config.units import parse_quantity

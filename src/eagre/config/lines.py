@@ -1,4 +1,4 @@
-"""The section [lines] of the models of water."""
+"""The section [cross_sections] of the models of water."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _paths(value: Any, info: ValidationInfo) -> Places:
     return Places(value)
 
 
-class LinesSection(MeasuredSection):
+class CrossSectionsSection(MeasuredSection):
     """Discharge through lines over time, in a NetCDF or CSV file."""
 
     culprit: ClassVar[Key] = ("paths",)
 
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["lines.nc"]
+        description="a file name that ends in .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
     )
     interval: PositiveSeconds = Field(
         description="the time between records, over which discharges are means", examples=["1 min"]
@@ -54,4 +54,4 @@ class LinesSection(MeasuredSection):
         """The writer of the discharges of a model's lines."""
         from eagre.io import ProbeWriter
 
-        return ProbeWriter(path, model, model.lines, what="line", **options)
+        return ProbeWriter(path, model, model.cross_sections, what="cross-section", **options)

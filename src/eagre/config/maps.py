@@ -15,7 +15,7 @@ from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter
-    from eagre.stepping.averages import Averages
+    from eagre.stepping.averages import TimeStatistics
     from eagre.stepping.maps import Maps
 
 
@@ -66,7 +66,7 @@ class AveragesSection(MeasuredSection):
 
     def check(self) -> None:
         """Refuse what nothing can be made of."""
-        self.averages()
+        self.time_statistics()
 
     @property
     def note(self) -> str:
@@ -85,16 +85,16 @@ class AveragesSection(MeasuredSection):
 
         return any(getattr(self, key) for key in KINDS)
 
-    def averages(self, **options: Any) -> Averages | None:
-        """The averages that the model is asked for; `options` : more arguments of `Averages`."""
-        from eagre.stepping.averages import KINDS, Averages
+    def time_statistics(self, **options: Any) -> TimeStatistics | None:
+        """The averages that the model is asked for; `options` : more arguments of `TimeStatistics`."""
+        from eagre.stepping.averages import KINDS, TimeStatistics
 
         if not self.averages_any:
             fix = f'mean = ["{self.usual}"]'
             raise InputError("no mean, variance, covariance or extreme", allowed="one", fix=fix)
         start = -math.inf if self.from_ is None else self.from_
         given = {key: getattr(self, key) for key in KINDS}
-        return Averages(**given, start=start, every=self.every, **options)
+        return TimeStatistics(**given, start=start, every=self.every, **options)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """The writer of what the model gathers."""
@@ -130,7 +130,7 @@ class MapsSection(AveragesSection):
     def check(self) -> None:
         """Refuse what nothing can be made of."""
         self.make()
-        self.averages()
+        self.time_statistics()
 
     @property
     def note(self) -> str:
@@ -151,6 +151,7 @@ class MapsSection(AveragesSection):
                 return None
         return Maps(**given)
 
-    def averages(self, **options: Any) -> Averages | None:
+    def time_statistics(self, **options: Any) -> TimeStatistics | None:
         """As of `AveragesSection`, if any are asked for."""
-        return super().averages(**options) if self.averages_any or self.from_ is not None or self.every > 1 else None
+        wanted = self.averages_any or self.from_ is not None or self.every > 1
+        return super().time_statistics(**options) if wanted else None

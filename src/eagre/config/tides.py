@@ -69,7 +69,7 @@ class SeriesTides(Section):
                 allowed='start_date, or phases = "start"', fix="start_date = 2026-01-31T00:00:00",
             )  # fmt: skip
         check_samples(start, end, self.every)
-        return Series.of_tides(
+        return Series.from_tides(
             self.checked(dimension), end, phases=self.phases, start_date=start_date, every=self.every, start=start,
             mean=parse_quantity(self.mean, dimension, "mean"),
         )  # fmt: skip

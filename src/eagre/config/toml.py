@@ -49,7 +49,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
 
 
 _SYNTAX = 'TOML: key = value lines under [section] lines; texts in quotes: end_time = "2 h"'
-_ONCE = "each key and each [section] once; where there may be several, all of them in double brackets: [[zones]]"
+_ONCE = "each key and each [section] once; where there may be several, all of them in double brackets: [[sponges]]"
 _TWICE = ("Cannot overwrite a value", "Cannot declare", "Cannot mutate", "Cannot redefine")
 
 

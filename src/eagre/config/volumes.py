@@ -16,7 +16,7 @@ from eagre.config.values import key_of
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 
-NAMES = ("x", "y", "z", "ground")
+NAMES = ("x", "y", "z", "terrain_height")
 """Names in expressions: coordinates and the height of the ground below, m; z is upward from 0, not from the ground."""
 
 
@@ -29,9 +29,9 @@ class VolumeValue:
     def at_points(self, grid: Grid, levels: Levels) -> float | np.ndarray:
         """The number, or an array of shape (nz, ny, nx)."""
         if isinstance(self.source, Expression):
-            ground = 0.0 if levels.ground is None else levels.ground
+            ground = 0.0 if levels.terrain_height is None else levels.terrain_height
             z = np.broadcast_to(levels.z, (levels.height.size, *grid.shape))
-            return self.source(x=grid.x[None, None, :], y=grid.y[None, :, None], z=z, ground=ground)
+            return self.source(x=grid.x[None, None, :], y=grid.y[None, :, None], z=z, terrain_height=ground)
         return self.source
 
 
@@ -45,7 +45,7 @@ def _volume(dimension: str | None) -> PlainValidator:
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         raise InputError(
             f"{key_of(info)} = {literal(value)}",
-            allowed=f"a number{unit}, or an expression in x, y, z and ground",
+            allowed=f"a number{unit}, or an expression in x, y, z and terrain_height",
             fix=f'{key_of(info)} = "2 * exp(-hypot(x, z - 2000)**2 / 1e6)"',
         )
 

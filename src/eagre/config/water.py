@@ -21,7 +21,7 @@ from eagre.config.fieldvalues import (
     PressureField,
     SpeedField,
 )
-from eagre.config.lines import LinesSection
+from eagre.config.lines import CrossSectionsSection
 from eagre.config.maps import MapsSection
 from eagre.config.problems import Key
 from eagre.config.section import Section
@@ -35,7 +35,7 @@ from eagre.errors import InputError
 from eagre.series import Series
 
 if TYPE_CHECKING:
-    from eagre.boundaries import Line
+    from eagre.boundaries import InternalLine
     from eagre.grid import Grid
 
 
@@ -135,7 +135,7 @@ class WaterCase(Case):
     boundaries: BoundariesSection = Field(default_factory=BoundariesSection, description="the section [boundaries]")
     sources: SourcesSection = Field(default_factory=SourcesSection, description="the section [sources]")
     maps: MapsSection | None = Field(default=None, description="the section [maps]")
-    lines: LinesSection | None = Field(default=None, description="the section [lines]")
+    cross_sections: CrossSectionsSection | None = Field(default=None, description="the section [cross_sections]")
 
     @model_validator(mode="after")
     def _cells_are_given(self) -> WaterCase:
@@ -165,7 +165,7 @@ class WaterCase(Case):
     ) -> dict[str, Any]:
         """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
         from eagre.boundaries import Boundaries
-        from eagre.boundaries.lines import FluxLines
+        from eagre.boundaries.lines import CrossSections
 
         options: dict[str, Any] = {}
         sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
@@ -181,11 +181,11 @@ class WaterCase(Case):
             options["boundaries"].checked_segments(grid, gravity or GRAVITY)
         if self.maps is not None:
             self.check_begin("maps")
-            options |= {"maps": self.maps.make(), "averages": self.maps.averages()}
-        if self.lines is not None:
-            with self.at("lines", "paths"):
-                options["lines"] = self.lines.paths.on(grid)
-                FluxLines(options["lines"], grid)
+            options |= {"maps": self.maps.make(), "time_statistics": self.maps.time_statistics()}
+        if self.cross_sections is not None:
+            with self.at("cross_sections", "paths"):
+                options["cross_sections"] = self.cross_sections.paths.on(grid)
+                CrossSections(options["cross_sections"], grid)
         with self.naming("run"):
             return options | self.place(device, precision, grid.cells, scheme)
 
@@ -206,7 +206,7 @@ class WaterCase(Case):
         with self.at(*place.split("."), name):
             return getattr(section, name).at_centres(grid, bed)
 
-    def _lines(self, grid: Grid, place: InsidePlace, condition: Any, key: Key) -> list[Line]:
+    def _lines(self, grid: Grid, place: InsidePlace, condition: Any, key: Key) -> list[InternalLine]:
         """Lines of a condition inside the domain, with the key named in errors."""
         with self.at(*key):
             return place.lines(condition, grid)

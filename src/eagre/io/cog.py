@@ -60,7 +60,7 @@ class Frame:
     crs: Any = None
 
     @classmethod
-    def of_centres(cls, x: np.ndarray, y: np.ndarray, crs: Any = None) -> Frame:
+    def from_centres(cls, x: np.ndarray, y: np.ndarray, crs: Any = None) -> Frame:
         """The frame of cells whose centres are evenly spaced and increasing; one row or column is as wide as long.
 
         Raises

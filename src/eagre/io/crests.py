@@ -8,7 +8,7 @@ A cell is on a crest if it is higher than the ground on both sides of it along x
 crest is up to three cells wide. The prominence is the height above the higher side, for the best direction. A direction
 counts only if the prominence exceeds `ROUGHNESS_FACTOR` times the width times the roughness of both sides (the mean
 absolute second difference). Spurs and peaks of natural terrain therefore stay means: raising them narrows valleys and
-delays floods (docs/decisions/0092-crests-above-the-roughness.md). Cells without data are not compared.
+delays floods (docs/development/decisions/0092-crests-above-the-roughness.md). Cells without data are not compared.
 
 A point between cells (a corner, the middle of an edge) takes the mean of the crest cells around it and rises by at most
 their largest prominence. Points next to a gully, a cell with crests on both sides, stay the mean: otherwise a channel

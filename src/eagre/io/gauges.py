@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from eagre.contract import Batch, Instants, Model, Recording, gauged
+from eagre.contract import Batch, Model, Recording, SampleTimes, gauged
 from eagre.errors import InputError, do_all
 from eagre.grid import check_metres, on_walls
 from eagre.io.behind import Behind
@@ -90,11 +90,11 @@ class GaugeWriter(Writer):
         sampled = model.sample(self._names, self._cells)
         self._file.append(float(model.time), {name: np.asarray(sampled[name]) for name in self._names})
 
-    def follow(self, model: Model, instants: Instants | None) -> bool:
+    def follow(self, model: Model, instants: SampleTimes | None) -> bool:
         """Have a model take the values on its way, or with None no more; whether it can."""
         if instants is None or self._file is None:
-            return model.record(None)
-        return model.record(Recording(self._names, self._cells, instants, self._take))
+            return model.start_sampling(None)
+        return model.start_sampling(Recording(self._names, self._cells, instants, self._take))
 
     def _take(self, times: np.ndarray, batch: Batch) -> None:
         """Put what a model took on its way on disk."""

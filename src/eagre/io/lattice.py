@@ -11,7 +11,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.raster import WHERE, parse_crs
-from eagre.moving import Nodes
+from eagre.moving import NodeGrid
 
 LONGITUDE_LATITUDE = "OGC:CRS84"
 DEGREE = 111_195.0  # m along a meridian
@@ -24,7 +24,7 @@ class Lattice:
 
     Attributes
     ----------
-    nodes : Nodes
+    nodes : NodeGrid
         At most half the file's spacing apart.
     rows, columns : (my, mx) arrays
         Point before each node along y and x of the file, and `parts`, of the way to the next.
@@ -32,7 +32,7 @@ class Lattice:
         Where the file's x and y axes point in the grid: cosines along the grid's x and y, at nodes; None: as they are.
     """
 
-    nodes: Nodes
+    nodes: NodeGrid
     rows: np.ndarray
     columns: np.ndarray
     parts: tuple[np.ndarray, np.ndarray]
@@ -67,7 +67,7 @@ class Lattice:
         middle = float(to_file(np.array([0.5 * (west + east)]), np.array([0.5 * (south + north)]))[1][0])
         metres = (DEGREE * np.cos(np.radians(middle)), DEGREE) if degrees else (1.0, 1.0)
         spacing = min(float(np.median(np.diff(x))) * metres[0], float(np.median(np.diff(y))) * metres[1])
-        nodes = Nodes.within(grid, 0.5 * spacing)
+        nodes = NodeGrid.within(grid, 0.5 * spacing)
         at = np.meshgrid(*nodes.points(grid))
         inside_x, inside_y = to_file(np.minimum(at[0], east), np.minimum(at[1], north))
         _check_cover(x, y, inside_x, inside_y, degrees, what)

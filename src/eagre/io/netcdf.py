@@ -179,15 +179,16 @@ def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) ->
 def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[str, str]) -> None:
     """Declare and write the vertical coordinate ``z``, with what makes heights of it where the ground is not flat."""
     file.dimension("z", levels.height.size)
-    follows = levels.ground is not None and levels.share is not None
+    follows = levels.terrain_height is not None and levels.share is not None
     attributes = level_attributes("height_a", "height_b", "surface_altitude") if follows else level_attributes()
     file.variable("z", ("z",), np.dtype(np.float64), attributes, data=levels.height)
-    if levels.ground is None or not follows:
+    if levels.terrain_height is None or not follows:
         return
+    terrain = part.cut(levels.terrain_height)
     parts = (
         ("height_a", ("z",), levels.height, "m", "height of the level over flat ground", None),
         ("height_b", ("z",), levels.share, "1", "share of the ground in the height of the level", None),
-        ("surface_altitude", ("y", "x"), part.cut(levels.ground), "m", "height of the ground", "surface_altitude"),
+        ("surface_altitude", ("y", "x"), terrain, "m", "height of the ground", "surface_altitude"),
     )
     for name, dimensions, values, units, long_name, standard in parts:
         about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})

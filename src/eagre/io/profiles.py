@@ -75,7 +75,7 @@ class ProfileWriter(Writer):
         file.attribute("averages", f"over the horizontal, of every {averages.every} steps, over time_bounds")
         file.dimension("bounds", 2)
         file.variable("time_bounds", ("time", "bounds"), np.dtype(np.float64), {}, chunks=(_TIMES_A_CHUNK, 2))
-        hill = model.levels is not None and model.levels.ground is not None
+        hill = model.levels is not None and model.levels.terrain_height is not None
         about = level_attributes() | ({"standard_name": "altitude", "long_name": "height over z = 0"} if hill else {})
         file.dimension("z", averages.heights.size)
         file.variable("z", ("z",), np.dtype(np.float64), about, data=averages.heights)

@@ -12,7 +12,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.io.record_times import record_times
 from eagre.io.weather_units import Units
-from eagre.moving import Instants, MovingField, Nodes
+from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.plausible import QUANTITIES
 
 LEAST_RAIN = 3e-8
@@ -41,11 +41,11 @@ class Part(NamedTuple):
     bounds: np.ndarray | None  # (n, 2), s, of amounts and means whose file has them
     amounts: bool
     means: bool
-    nodes: Nodes
+    nodes: NodeGrid
     read: Callable[[int, float], np.ndarray]  # a record of the file times a factor, on the nodes
 
 
-def joined(parts: Sequence[Part], kind: Kind) -> MovingField:
+def joined(parts: Sequence[Part], kind: Kind) -> TimeVaryingField:
     """The field of the parts, which are put in the order of their times.
 
     Raises
@@ -73,10 +73,10 @@ def joined(parts: Sequence[Part], kind: Kind) -> MovingField:
         values = part.read(int(counted.records[k] - starts[file[k]]), float(counted.factors[k]))
         return np.where((values < 0.0) & (values >= -kind.rounding), 0.0, values)
 
-    instants = Instants(counted.times, name, tuple(str(parts[number].path) for number in file))
+    instants = RecordTimeAxis(counted.times, name, tuple(str(parts[number].path) for number in file))
     known = QUANTITIES[kind.quantity]
     bound = max(abs(known.minimum), abs(known.maximum))
-    return MovingField(instants, first.nodes, read, kind.what, bound, known.unit, kind.quantity)
+    return TimeVaryingField(instants, first.nodes, read, kind.what, bound, known.unit, kind.quantity)
 
 
 def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:

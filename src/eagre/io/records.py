@@ -182,7 +182,8 @@ class RecordFile:
         try:
             with reading(self.path, _EXISTING):
                 held = self.variables
-                if all(name in held for name in (*places, *names)):
+                missing = [name for name in (*places, *names) if name not in held]
+                if not missing:
                     if all(_same(held[name][...], values) for name, values in places.items()):
                         return
         except InputError:
@@ -190,8 +191,11 @@ class RecordFile:
             self.close()
             raise
         self.close()
+        lacks = f"; missing: {', '.join(missing)}" if missing else ""
         raise InputError(
-            f"{self.path}: it holds other {what}", allowed="those of the run that goes on", fix="another file name"
+            f"{self.path}: it holds other {what}{lacks}",
+            allowed="those of the run that goes on",
+            fix="another file name",
         )
 
     def ready(self) -> None:

@@ -24,7 +24,7 @@ from eagre.io.raster import parse_crs
 from eagre.io.record_parts import LEAST_RAIN, Kind, Part, joined
 from eagre.io.record_times import bounds_of, model_bounds, model_times
 from eagre.io.valid_range import without_invalid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 
 VERSIONS = "expver"
 """Dimension of ERA5 files that have final and provisional (ERA5T) data: missing where the other has numbers."""
@@ -68,12 +68,12 @@ VECTORS = {"wind": ("u10", "v10"), "stress": ("ewss", "nsss")}
 class Weather:
     """Fields of a file; None for what it does not have or was not asked for."""
 
-    rain: MovingField | None = None
-    wind_x: MovingField | None = None
-    wind_y: MovingField | None = None
-    pressure: MovingField | None = None
-    stress_x: MovingField | None = None
-    stress_y: MovingField | None = None
+    rain: TimeVaryingField | None = None
+    wind_x: TimeVaryingField | None = None
+    wind_y: TimeVaryingField | None = None
+    pressure: TimeVaryingField | None = None
+    stress_x: TimeVaryingField | None = None
+    stress_y: TimeVaryingField | None = None
 
 
 def read_weather(

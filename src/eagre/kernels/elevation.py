@@ -3,7 +3,7 @@
 In double precision that is eta = w, the elevation of the surface. In single precision all elevations are over the
 datum of the run (`eagre.models.shallow_water.datum`), and eta is the surface over the *base* of the cell: its bed, or
 the datum where that is higher. So eta is the depth on land and the elevation of the surface in a sea, and keeps the
-digits of either; added to at random rounding it keeps water too (docs/decisions/0040-depth-in-single-precision.md).
+digits of either; added to at random rounding it keeps water too (decision 0040).
 
 References
 ----------

@@ -55,7 +55,7 @@ def water_balance(volume: float, first: float, inflow: float, rain: float) -> di
     return {"volume_change": change, "volume_inflow": float(inflow), "volume_rain": float(rain), "volume_error": error}
 
 
-def rounding_facts(found: Mapping[str, float]) -> list[tuple[str, str]]:
+def rounding_rows(found: Mapping[str, float]) -> list[tuple[str, str]]:
     """What a run's summary says of water that single precision won or lost, if that is much."""
     error = found["volume_error"]
     if not abs(error) > MUCH:
@@ -65,7 +65,7 @@ def rounding_facts(found: Mapping[str, float]) -> list[tuple[str, str]]:
     return [("rounding", f'{amount:.4g} m3 ({abs(error):.2g} of the water) were {way} rounding: precision = "double"')]
 
 
-def water_facts(
+def water_rows(
     found: Mapping[str, float], inflow: Mapping[str, float], asked: Mapping[str, float]
 ) -> list[tuple[str, str]]:
     """Rows of a run's summary: the volume's change, and where water came from or went to, if it could.

@@ -1,4 +1,4 @@
-"""Parameters of the models."""
+"""Launch parameters of the models."""
 
 from __future__ import annotations
 
@@ -10,80 +10,94 @@ from eagre.layouts.parameter import Parameter, by_multiprocessors
 from eagre.layouts.solvers import ITEMSIZE, REGISTERS, THREADS, registers_of_warps, shared_of_columns
 
 STEPS = whole(1, 10**6)
-MOST_ROWS = 128  # of a block along y: as many padded rows lie behind the last one of a field
+MOST_ROWS = 128  # maximum rows of a block along y; fields have this number of padding rows
 
 
 def warps_for_latency(card: Facts, value: int, on: Facts) -> int:
-    """As many as measured, but no more than the card holds at once."""
+    """Return the measured number, limited to the resident warps of the device."""
     return min(value, card.most_warps)
 
 
 EXPLICIT = (
     Parameter(
-        "shallow-water.march.registers", by_precision(named(first=REGISTERS, second=REGISTERS)), "registers a thread",
-        True, "Of the first and the second stage.",
+        "shallow-water.march.registers", by_precision(named(first=REGISTERS, second=REGISTERS)), "registers per thread",
+        True, "Registers of the first and the second stage.",
     ),
     Parameter(
         "shallow-water.march.rows", by_precision(number(0.05, 50.0)), "rows", False,
-        "Of a strip that a warp marches over, where a multiprocessor has one row of a strip; in proportion to the root "
-        "of how many it has, to the nearest power of two.",
+        "Length of the row-streaming tile of one warp if each multiprocessor holds one row of tiles. The length scales "
+        "with the square root of the rows per multiprocessor, rounded to a power of two.",
     ),
-    Parameter("shallow-water.march.longest", whole(2, 4096, 2), "rows", False, "No march is longer."),
-    Parameter("shallow-water.march.shortest", whole(2, 4096, 2), "rows", False, "None is shorter."),
+    Parameter(
+        "shallow-water.march.longest", whole(2, 4096, 2), "rows", False,
+        "Maximum length of a row-streaming tile.",
+    ),
+    Parameter(
+        "shallow-water.march.shortest", whole(2, 4096, 2), "rows", False,
+        "Minimum length of a row-streaming tile.",
+    ),
     Parameter(
         "shallow-water.march.early_cells", whole(0, 2**40), "cells", True,
-        "Up to here a stage may start before the last one has ended; on larger grids it would take others' place.",
+        "Largest grid with programmatic dependent launch of the stages; on larger grids early blocks would displace "
+        "running ones.",
         by_multiprocessors,
     ),
     Parameter(
-        "shallow-water.march.listed", whole(1, 1024), "blocks a multiprocessor", True,
-        "That take the tiles of a list in turn.",
+        "shallow-water.march.listed", whole(1, 1024), "blocks per multiprocessor", True,
+        "Blocks that process the active-tile list.",
     ),
     Parameter(
-        "shallow-water.sweeps.registers", by_precision(named(x=REGISTERS, y=REGISTERS)), "registers a thread", True,
-        "Of a stage along x and along y.",
+        "shallow-water.sweeps.registers", by_precision(named(x=REGISTERS, y=REGISTERS)), "registers per thread", True,
+        "Registers of a stage along x and along y.",
     ),
     Parameter(
         "shallow-water.sweeps.longest", whole(2, 4096, 2), "rows", False,
-        "Of a strip that a warp marches over in a stage along one axis, if there are warps enough.",
+        "Length of the row-streaming tile of one warp in a one-dimensional stage, if the device has enough warps.",
     ),
-    Parameter("shallow-water.sweeps.shortest", whole(2, 4096, 2), "rows", False, "If there are not."),
+    Parameter("shallow-water.sweeps.shortest", whole(2, 4096, 2), "rows", False, "Length of that tile otherwise."),
     Parameter(
-        "shallow-water.sweeps.full", whole(1, 64), "warps a multiprocessor", False,
-        "So many keep a card busy: strips are halved until there are as many.", warps_for_latency,
-    ),
-    Parameter("shallow-water.tiles.registers", by_precision(REGISTERS), "registers a thread", True, "Of both stages."),
-    Parameter(
-        "shallow-water.tiles.most", whole(0, 64), "tiles a multiprocessor", False,
-        "Grids of so many of the tallest tiles or fewer are stepped in tiles, larger ones march.",
+        "shallow-water.sweeps.full", whole(1, 64), "warps per multiprocessor", False,
+        "Warps that saturate the GPU: tiles are halved until this number is reached.", warps_for_latency,
     ),
     Parameter(
-        "shallow-water.tiles.enough_warps", whole(1, 64), "warps a multiprocessor", True,
-        "Tiles are not made smaller to leave the busiest multiprocessor fewer than these.",
+        "shallow-water.tiles.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Registers of both stages.",
     ),
-    Parameter("shallow-water.boundary.threads", THREADS, "threads a block", True, "Of the pass over the boundary."),
-    Parameter("shallow-water.balance.threads", THREADS, "threads a block", True, "Of what keeps the balance of water."),
     Parameter(
-        "shallow-water.steps.launches", whole(1, 10**5), "launches", True, "Of a CUDA graph of many rounds, about.",
+        "shallow-water.tiles.most", whole(0, 64), "tiles per multiprocessor", False,
+        "Largest grid, in tiles of maximum height, that uses shared-memory tiles; larger grids use row streaming.",
+    ),
+    Parameter(
+        "shallow-water.tiles.enough_warps", whole(1, 64), "warps per multiprocessor", True,
+        "Tiles are reduced only while the busiest multiprocessor keeps this number of warps.",
+    ),
+    Parameter("shallow-water.boundary.threads", THREADS, "threads per block", True, "Block size of the boundary pass."),
+    Parameter(
+        "shallow-water.balance.threads", THREADS, "threads per block", True,
+        "Block size of the water-balance kernel.",
+    ),
+    Parameter(
+        "shallow-water.steps.launches", whole(1, 10**5), "launches", True,
+        "Approximate length of a CUDA graph of many step batches.",
     ),
     Parameter(
         "shallow-water.steps.own_graph", whole(1, 1024), "rounds", True,
-        "Up to here every number of rounds has a graph of its own.",
+        "Up to this number, each number of step batches has a separate graph.",
     ),
-    Parameter("shallow-water.steps.look", STEPS, "steps", True, "Between two looks at the state."),
+    Parameter("shallow-water.steps.look", STEPS, "steps", True, "Steps between two state checks."),
 )  # fmt: skip
 
 BAROTROPIC = (
     Parameter(
         "barotropic.steps.graphs", descending(whole(2, 10**4, 2), 2), "steps", True,
-        "Of CUDA graphs that are replayed; shorter legs take the shorter ones.",
+        "Lengths of the replayed CUDA graphs; shorter step batches use the shorter graphs.",
     ),
-    Parameter("barotropic.steps.look", STEPS, "steps", True, "Between two looks at the state."),
+    Parameter("barotropic.steps.look", STEPS, "steps", True, "Steps between two state checks."),
 )  # fmt: skip
 
 
 def _fitted(block: dict[str, int], card: Facts, itemsize: int) -> dict[str, int]:
-    """A block with as many rows a thread as measured, or as the card allows."""
+    """Return a block with the measured rows per thread, or the maximum that fits the device."""
     rows = block["rows"]
     while rows > 1 and _problem_of_block({**block, "rows": rows}, card, itemsize):
         rows -= 1
@@ -91,22 +105,22 @@ def _fitted(block: dict[str, int], card: Facts, itemsize: int) -> dict[str, int]
 
 
 def block_that_fits(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
-    """As measured, with as many rows a thread as a block's shared memory holds in double precision."""
+    """Return the measured block, with rows per thread limited by shared memory in double precision."""
     return _fitted(value, card, 8)
 
 
 def heavy_that_fits(card: Facts, value: dict[str, Any], on: Facts) -> dict[str, Any]:
-    """As measured, with as many rows a thread as a block's shared memory holds."""
+    """Return the measured blocks, with rows per thread limited by shared memory."""
     return {**value, "block": _fitted(value["block"], card, 8)}
 
 
 def blocks_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
-    """As measured, with as many rows a thread as a block's shared memory holds."""
+    """Return the measured blocks, with rows per thread limited by shared memory."""
     return {name: [_fitted(block, card, ITEMSIZE[name]) for block in blocks] for name, blocks in value.items()}
 
 
 def _problem_of_block(block: dict[str, int], card: Facts, itemsize: int = 8) -> str:
-    """Of a block of columns that keeps three words a row."""
+    """Return the problem of a block of columns with three values per row, or an empty string."""
     if block["rows"] * block["threads"] > MOST_ROWS:
         return f"{block['rows']} rows x {block['threads']} threads, where a block has {MOST_ROWS} rows at most"
     shared = shared_of_columns(block["rows"], block["threads"], itemsize, WARP, 3)
@@ -120,7 +134,7 @@ def _blocks_fit(value: dict[str, Any], card: Facts) -> str:
 
 
 def words_that_fit(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
-    """As measured; three where four words of the usual block do not fit a block's shared memory."""
+    """Return the measured number; three if four values per row exceed the shared memory of a block."""
     room = card.shared_block - STATIC_SHARED
     return {
         name: words if shared_of_columns(8, 16, ITEMSIZE[name], WARP, words) <= room else 3
@@ -131,115 +145,126 @@ def words_that_fit(card: Facts, value: dict[str, int], on: Facts) -> dict[str, i
 _BLOCK = named(rows=whole(1, 64), threads=whole(2, 32))
 IMPLICIT = (
     Parameter(
-        "shallow-water-adi.x.registers", by_precision(REGISTERS), "registers a thread", True, "Of the sweep along x.",
+        "shallow-water-adi.x.registers", by_precision(REGISTERS), "registers per thread", True,
+        "For the sweep along x.",
     ),
     Parameter(
         "shallow-water-adi.x.ahead",
         named(warps=whole(1, MOST_THREADS // WARP), registers=REGISTERS, cost=number(0.1, 10.0)),
-        "warps a block, registers a thread, relative time of a cell", False,
-        "In double precision: blocks of so many warps load a row while the one before is joined.",
+        "warps per block, registers per thread, relative time of a cell", False,
+        "Double precision: number of warps whose blocks load the next row during the exchange of the previous row.",
     ),
     Parameter(
         "shallow-water-adi.x.waiting", named(alone=number(0.0, 10.0), few=number(0.0, 2.0)), "relative time", False,
-        "What a block loses at its barriers: over the number of blocks of a multiprocessor, and the power of the part "
-        "of its warps that are there. With it the number of warps is chosen.",
+        "Barrier cost of a block: coefficient over the blocks per multiprocessor, and exponent of the occupancy. "
+        "The number of warps is chosen with this model.",
     ),
     Parameter(
-        "shallow-water-adi.run.usual", whole(1, 4096), "rows a block", True, "Of the sweep along x.",
+        "shallow-water-adi.run.usual", whole(1, 4096), "rows per block", True, "For the sweep along x.",
     ),
     Parameter(
-        "shallow-water-adi.run.longest", whole(1, 4096), "rows a block", True,
-        "Where cells have much to compute: of long runs some end late.",
+        "shallow-water-adi.run.longest", whole(1, 4096), "rows per block", True,
+        "Rows per block for compute-bound sweeps, where long blocks delay the end of the launch.",
     ),
     Parameter(
-        "shallow-water-adi.run.gain", number(0.0, 1.0), "part of the time", True,
-        "What another number of rows than the usual must promise.",
+        "shallow-water-adi.run.gain", number(0.0, 1.0), "fraction of the time", True,
+        "Predicted gain that is required to depart from the usual number of rows.",
     ),
     Parameter(
-        "shallow-water-adi.run.start", number(0.0, 100.0), "rows", True, "So many take as long as a block to start.",
+        "shallow-water-adi.run.start", number(0.0, 100.0), "rows", True, "Start-up time of a block, in rows.",
     ),
     Parameter(
-        "shallow-water-adi.run.waves", whole(1, 64), "waves of blocks", True, "Up to so many whole waves are tried.",
+        "shallow-water-adi.run.waves", whole(1, 64), "waves of blocks", True,
+        "Maximum number of full waves that are considered.",
     ),
     Parameter(
-        "shallow-water-adi.y.blocks", by_precision(some(_BLOCK)), "rows a thread, threads a column", False,
-        "Of the sweep along y: the first block that holds a whole column, or the rows that the coupling reaches over.",
+        "shallow-water-adi.y.blocks", by_precision(some(_BLOCK)), "rows per thread, threads per column", False,
+        "Sweep along y: the first block is used that holds a full column, or the coupling range.",
         blocks_that_fit, _blocks_fit,
     ),
     Parameter(
-        "shallow-water-adi.y.heavy", named(block=_BLOCK, registers=REGISTERS), "block, registers a thread", False,
-        "Of the sweep along y in double precision where cells dry or dissipate, and so have much to compute.",
+        "shallow-water-adi.y.heavy", named(block=_BLOCK, registers=REGISTERS), "block, registers per thread", False,
+        "Sweep along y in double precision with drying or dissipation (compute bound).",
         heavy_that_fits, lambda value, card: _problem_of_block(value["block"], card),
     ),
     Parameter(
-        "shallow-water-adi.y.exact", _BLOCK, "rows a thread, threads a column", False,
-        "Where none does: blocks that are joined exactly, in two passes.", block_that_fits, _problem_of_block,
+        "shallow-water-adi.y.exact", _BLOCK, "rows per thread, threads per column", False,
+        "Sweep along y without drying and dissipation: blocks with the exact interface system, in two passes.",
+        block_that_fits, _problem_of_block,
     ),
     Parameter(
-        "shallow-water-adi.y.kept", by_precision(whole(3, 4)), "words a row", True,
-        "Of a row of the system, in shared memory; of three, the fourth waits in the new surface.", words_that_fit,
+        "shallow-water-adi.y.kept", by_precision(whole(3, 4)), "values per row", True,
+        "Values per matrix row in shared memory; with three, the fourth is stored in the new surface array.",
+        words_that_fit,
     ),
     Parameter(
-        "shallow-water-adi.y.registers", by_precision(REGISTERS), "registers a thread", True, "Of the sweep along y.",
+        "shallow-water-adi.y.registers", by_precision(REGISTERS), "registers per thread", True,
+        "For the sweep along y.",
     ),
     Parameter(
-        "shallow-water-adi.y.prefetch", by_precision(flag()), "", True, "Whether a block asks for all its rows first.",
+        "shallow-water-adi.y.prefetch", by_precision(flag()), "", True,
+        "Prefetch all rows of a block into the L2 cache.",
     ),
     Parameter(
         "shallow-water-adi.y.row_bytes", whole(128, 2**16), "bytes", True,
-        "Of a row that blocks side by side read at the same time.",
+        "Bytes of a row that neighbouring blocks read concurrently.",
     ),
     Parameter(
         "shallow-water-adi.small.cells", whole(0, 10**9), "cells", False,
-        "Up to here launches and waiting cost more than memory, and blocks along y are smaller.", by_multiprocessors,
+        "Largest grid that is bound by launches and barriers; blocks along y are smaller there.", by_multiprocessors,
     ),
     Parameter(
-        "shallow-water-adi.small.registers", by_precision(named(x=REGISTERS, y=REGISTERS)), "registers a thread", True,
-        "Of the sweeps there.",
+        "shallow-water-adi.small.registers",
+        by_precision(named(x=REGISTERS, y=REGISTERS)), "registers per thread", True,
+        "Registers of the sweeps on such grids.",
     ),
     Parameter(
         "shallow-water-adi.small.alone", named(faces=whole(0, 256), rows=whole(1, 8), columns=whole(1, 32)),
-        "faces, rows a thread, columns a block", False,
-        "There, in double precision, columns of up to so many faces lie whole in a block (the number of its columns "
-        "changes no bits).",
+        "faces, rows per thread, columns per block", False,
+        "On such grids, in double precision, columns of up to this number of faces fit one block. The number of "
+        "columns per block does not change results.",
     ),
     Parameter(
         "shallow-water-adi.small.joined", named(reach=whole(0, 128), rows=whole(1, 8), bytes=whole(8, 256, 8)),
-        "rows, rows a thread, bytes of a row of a block", False,
-        "There, where the coupling reaches over no more rows than this, blocks have few rows a thread (the number of "
-        "bytes changes no bits).",
+        "rows, rows per thread, bytes per row of a block", False,
+        "On such grids, with a coupling range of up to this number of rows, blocks have few rows per thread. The "
+        "number of bytes does not change results.",
         fits=lambda value, card: "" if value["reach"] + 8 * value["rows"] <= MOST_ROWS else "blocks of too many rows",
     ),
-    Parameter("shallow-water-adi.balance.threads", THREADS, "threads a block", True, "Of what books open sides."),
+    Parameter(
+        "shallow-water-adi.balance.threads", THREADS, "threads per block", True,
+        "Block size of the kernel that accumulates the boundary discharge.",
+    ),
     Parameter(
         "shallow-water-adi.steps.graph", whole(2, 1024), "steps", True,
-        "Steps of a CUDA graph, whose series are looked up at once.",
+        "Steps per CUDA graph; their series values are evaluated together.",
     ),
     Parameter(
         "shallow-water-adi.steps.look", STEPS, "steps", True,
-        "Between two looks at the state (after which, where coupling was lost, lines are joined exactly).",
+        "Steps between two state checks. A check that finds a lost coupling switches to the exact interface system.",
     ),
 )  # fmt: skip
 
 WAVES = (
     Parameter(
-        "potential-waves.columns.registers", by_precision(REGISTERS), "registers a thread", True,
-        "Of the residual: with more, fewer columns hide the latency of memory.", registers_of_warps,
+        "potential-waves.columns.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Registers of the residual kernel; more registers mean fewer columns to hide memory latency.",
+        registers_of_warps,
     ),
 )  # fmt: skip
 
 CPU = (
     Parameter(
         "cpu.programs.threads", whole(0, 4096), "threads", True,
-        "That `eagre run` takes where neither `--threads` nor NUMBA_NUM_THREADS says it; 0: all.",
+        "Default of `eagre run` without `--threads` and NUMBA_NUM_THREADS; 0: all.",
     ),
     Parameter(
         "cpu.shallow-water.rows", whole(8, 4096), "rows", False,
-        "Of a tile that a thread marches over, at most; a grid has a dozen tiles at least.",
+        "Maximum rows of a row-streaming tile of one thread; a grid has at least twelve tiles.",
     ),
     Parameter(
-        "cpu.barotropic.pieces", whole(1, 4096), "pieces", True,
-        "Of the rows of a field, at most, that threads take in turn in the update.",
+        "cpu.barotropic.pieces", whole(1, 4096), "chunks", True,
+        "Maximum number of row chunks of a field in the update, distributed over the threads.",
     ),
 )  # fmt: skip
 

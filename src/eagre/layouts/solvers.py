@@ -1,4 +1,4 @@
-"""Parameters of programs in general and of the solvers."""
+"""Launch parameters of compiled kernels in general and of the solvers."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from eagre.layouts.parameter import Parameter, by_multiprocessors
 
 THREADS = whole(32, MOST_THREADS, 32)
 REGISTERS = whole(16, MOST_REGISTERS)
-COLUMN_THREADS = 8  # of a column of strided systems, as measured: what `rows` must leave room for
+COLUMN_THREADS = 8  # measured threads per column of strided systems; `rows` must fit with them
 ITEMSIZE = {"single": 4, "double": 8}
-SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves
+SECTOR = {"single": 8, "double": 4}  # values per 32-byte sector, the smallest memory transaction
 
 
 def registers_of_warps(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
-    """So that as many warps fit a multiprocessor as on the measured card: that many hide the latency of memory."""
+    """Return registers that allow the occupancy of the measured device, which hides memory latency."""
     return {name: min(card.registers_for(on.warps_for(registers)), 248) for name, registers in value.items()}
 
 
 def few_systems(card: Facts, value: int, on: Facts) -> int:
-    """As many as measured for each multiprocessor, a multiple of 32."""
+    """Return the measured number per multiprocessor, rounded to a multiple of 32."""
     return max(32, by_multiprocessors(card, value, on) // 32 * 32)
 
 
 def shared_of_block(card: Facts, value: int, on: Facts) -> int:
-    """What a block of the card may have, a multiple of 16 KiB."""
+    """Return the shared memory per block of the device, rounded down to 16 KiB."""
     return card.shared_block // 16384 * 16384
 
 
 def shared_of_columns(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:
-    """Shared memory of a block of columns in pieces (`eagre.solvers.tridiagonal.columns.shared_bytes`), bytes."""
+    """Return the shared memory of a block of partitioned columns, bytes (`tridiagonal.columns.shared_bytes`)."""
     return ((kinds * rows + 3) * threads + 2) * width * itemsize
 
 
 def rows_that_fit(card: Facts, value: int, on: Facts) -> int:
-    """As measured, or as many as a block's shared memory holds in double precision."""
+    """Return the measured rows per thread, limited by shared memory in double precision."""
     room = card.shared_block - STATIC_SHARED
     return next(rows for rows in range(value, 0, -1) if shared_of_columns(rows, COLUMN_THREADS, 8) <= room)
 
 
 def fields_beyond_cache(card: Facts, value: int, on: Facts) -> int:
-    """The power of two from which six fields of double precision no longer fit the second-level cache."""
+    """Return the power of two from which six double-precision fields exceed the L2 cache."""
     return 1 << max(6, int((card.l2 / 48.0) ** 0.5).bit_length() - 1)
 
 
 def threads_of_columns(cut: dict[str, int], precision: str, rows: int) -> int:
-    """Threads of a block that holds `rows` rows of as many wavenumbers as a sector has."""
+    """Return the threads of a block with `rows` rows of one memory sector of wavenumbers."""
     return -(-(-(-rows // cut["own"]) * SECTOR[precision]) // 32) * 32
 
 
 def cuts_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
-    """As measured where registers allow it; else with as many registers as there are."""
+    """Return the measured partitions, with fewer registers where the device has fewer."""
     found: dict[str, list[dict[str, int]]] = {}
     for precision, cuts in value.items():
         found[precision] = []
@@ -81,201 +81,207 @@ def _reduction_fits(value: int, card: Facts) -> str:
 
 
 def _shared_fits(value: int, card: Facts) -> str:
-    return "" if value <= card.shared_block else f"{value} bytes of shared memory a block"
+    return "" if value <= card.shared_block else f"{value} bytes of shared memory per block"
 
 
 PROGRAMS = (
     Parameter(
-        "programs.registers", by_precision(REGISTERS), "registers a thread", True,
-        "Of kernels that set no limit of their own.", registers_of_warps,
+        "programs.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Kernels without a specific limit.", registers_of_warps,
     ),
     *(
         Parameter(
             f"programs.loop.{name}", listed(*[whole(1, MOST_THREADS)] * sizes), f"threads along {axes}", True,
-            f"A block of a loop over a {name} of points.",
-            fits=lambda value, card: "" if prod(value) <= MOST_THREADS else f"{prod(value)} threads a block",
+            f"Block shape of a loop over a {name} of points.",
+            fits=lambda value, card: "" if prod(value) <= MOST_THREADS else f"{prod(value)} threads per block",
         )
         for name, sizes, axes in (("line", 1, "x"), ("plane", 2, "x, y"), ("volume", 3, "x, y, z"))
     ),
     Parameter(
         "programs.copies.long", whole(1, 2**31), "elements", True,
-        "Copies between cards of so many elements or more are made by blocks of `threads` threads.",
+        "Copies between GPUs of at least this number of elements use blocks of `threads` threads.",
     ),
-    Parameter("programs.copies.threads", THREADS, "threads a block", True, "Of such copies."),
+    Parameter("programs.copies.threads", THREADS, "threads per block", True, "Block size of these copies."),
 )  # fmt: skip
 
 TRIDIAGONAL = (
     Parameter(
         "solver:tridiagonal.choice.few", whole(1, 10**6), "systems", False,
-        "Up to here a reduction serves contiguous systems of up to `longest_of_few` rows.", few_systems,
+        "Up to this number, cyclic reduction solves contiguous systems of up to `longest_of_few` rows.", few_systems,
     ),
     Parameter(
         "solver:tridiagonal.choice.some", whole(1, 10**6), "systems", False,
-        "Up to here a reduction serves at all; more fill the card with pieces.", few_systems,
+        "Up to this number, cyclic reduction is used; more systems saturate the GPU with partitions.", few_systems,
     ),
     Parameter(
         "solver:tridiagonal.choice.longest_of_few", whole(128, 2**20), "rows", False,
-        "Of contiguous systems that a reduction solves where they are few.",
+        "Maximum rows of contiguous systems for cyclic reduction of few systems.",
     ),
     Parameter(
         "solver:tridiagonal.choice.longest", whole(128, 2**20), "rows", False,
-        "Of systems that a reduction solves where they are some; strided ones in double precision only.",
+        "Maximum rows for cyclic reduction of some systems; strided systems in double precision only.",
     ),
     Parameter(
         "solver:tridiagonal.choice.longest_padded", whole(64, 2**20), "rows", False,
-        "Strided systems shorter than this, and no power of two, are reduced in both ways one after the other.",
+        "Shorter strided systems whose length is not a power of two use both reductions sequentially.",
     ),
     Parameter(
-        "solver:tridiagonal.columns.rows", whole(1, 64), "rows a thread", False,
-        "Of strided systems in pieces.", rows_that_fit,
+        "solver:tridiagonal.columns.rows", whole(1, 64), "rows per thread", False,
+        "Partitioned strided systems.", rows_that_fit,
         lambda value, card: _shared_fits(shared_of_columns(value, COLUMN_THREADS, 8), card),
     ),
     Parameter(
-        "solver:tridiagonal.columns.threads", whole(1, 32), "threads a column in a block", False,
-        "Of strided systems in pieces; a block has 32 columns.",
+        "solver:tridiagonal.columns.threads", whole(1, 32), "threads per column of a block", False,
+        "Partitioned strided systems; a block has 32 columns.",
     ),
     Parameter(
-        "solver:tridiagonal.columns.registers", by_precision(REGISTERS), "registers a thread", True,
-        "Of strided systems in pieces.",
+        "solver:tridiagonal.columns.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Partitioned strided systems.",
     ),
     Parameter(
-        "solver:tridiagonal.lines.warps", whole(1, 32), "warps a block", False,
-        "Of contiguous systems in pieces: a warp has 128 rows, a block this many of them at most.",
+        "solver:tridiagonal.lines.warps", whole(1, 32), "warps per block", False,
+        "Partitioned contiguous systems: maximum number of warps per block, each with 128 rows.",
     ),
     Parameter(
-        "solver:tridiagonal.lines.registers", by_precision(REGISTERS), "registers a thread", True,
-        "Of contiguous systems in pieces.",
+        "solver:tridiagonal.lines.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Partitioned contiguous systems.",
     ),
     Parameter(
         "solver:tridiagonal.exact.blocks", whole(1, 2**20), "blocks", True,
-        "Among which the exact passes deal their work: few start quickly where nothing is to be done.",
+        "Blocks that share the work of the exact passes; few blocks start quickly if there is no work.",
         by_multiprocessors,
     ),
     Parameter(
-        "solver:tridiagonal.seams.threads", THREADS, "threads a block", True, "Of the systems between pieces.",
+        "solver:tridiagonal.seams.threads", THREADS, "threads per block", True, "Block size of the interface systems.",
     ),
     Parameter(
-        "solver:tridiagonal.thomas.threads", THREADS, "threads a block", True, "Of elimination with a thread a system.",
+        "solver:tridiagonal.thomas.threads", THREADS, "threads per block", True,
+        "Block size of the Thomas algorithm with one thread per system.",
     ),
     Parameter(
-        "solver:tridiagonal.reduction.threads", whole(1, MOST_THREADS), "threads a block", True,
-        "Of reductions, at most.",
+        "solver:tridiagonal.reduction.threads", whole(1, MOST_THREADS), "threads per block", True,
+        "Maximum block size of cyclic reduction.",
     ),
     Parameter(
-        "solver:tridiagonal.reduction.registers", REGISTERS, "registers a thread", True, "Of reductions.",
+        "solver:tridiagonal.reduction.registers", REGISTERS, "registers per thread", True, "Cyclic reduction.",
         fits=_reduction_fits,
     ),
     Parameter(
-        "solver:tridiagonal.reduction.shared", whole(1024, 2**20), "bytes a block", False,
-        "Shared memory of a block of reductions, at most: longer systems are solved otherwise.",
+        "solver:tridiagonal.reduction.shared", whole(1024, 2**20), "bytes per block", False,
+        "Maximum shared memory of cyclic reduction; longer systems use another algorithm.",
         shared_of_block, _shared_fits,
     ),
     Parameter(
-        "solver:tridiagonal.reduction.side_by_side", whole(1, 16), "blocks a multiprocessor", True,
-        "As long as so many fit, a block takes systems that lie side by side.",
+        "solver:tridiagonal.reduction.side_by_side", whole(1, 16), "blocks per multiprocessor", True,
+        "A block solves adjacent systems as long as this number of blocks fits a multiprocessor.",
     ),
 )  # fmt: skip
 
 _BY_LENGTH = rising(up_to=whole(2, 2**20), registers=REGISTERS)
 POISSON = (
     Parameter(
-        "solver:poisson.transform.registers", by_precision(_BY_LENGTH), "registers a thread, by length", True,
-        "Of kernels that transform rows; with too few their values spill to memory.",
+        "solver:poisson.transform.registers", by_precision(_BY_LENGTH), "registers per thread, by length", True,
+        "Row-transform kernels; too few registers spill values to memory.",
     ),
     Parameter(
-        "solver:poisson.transform.registers_of_update", by_precision(_BY_LENGTH), "registers a thread, by length", True,
-        "Of the kernel that updates rows and transforms them.",
+        "solver:poisson.transform.registers_of_update",
+        by_precision(_BY_LENGTH), "registers per thread, by length", True,
+        "Fused update and row-transform kernel.",
     ),
     Parameter(
         "solver:poisson.transform.threads", some(named(length=whole(16, 2**20), threads=whole(8, MOST_THREADS, 8)), 0),
-        "threads a block, by length", True,
-        "Lengths whose blocks have fewer threads than transforms in a pass, so that more blocks fit a multiprocessor.",
+        "threads per block, by length", True,
+        "Lengths whose blocks have fewer threads than butterflies per pass, for a higher occupancy.",
     ),
     Parameter(
         "solver:poisson.transform.threads_of_update",
         by_precision(some(named(intervals=whole(16, 2**20), threads=THREADS), 0)),
-        "threads a block, by intervals", True,
-        "Rows whose update takes a turn less with more threads than its transform needs.",
+        "threads per block, by intervals", True,
+        "Rows whose update saves one iteration with more threads than the transform needs.",
     ),
     Parameter(
         "solver:poisson.transform.short_rows", whole(0, 2**20), "intervals", True,
-        "Up to here the update has threads for a whole row at once.",
+        "Up to this length, the update has one thread per value of the row.",
     ),
     Parameter(
-        "solver:poisson.transform.short_threads", THREADS, "threads a block", True,
-        "But no more than these.",
+        "solver:poisson.transform.short_threads", THREADS, "threads per block", True,
+        "Maximum number of these threads.",
     ),
     Parameter(
         "solver:poisson.tiles.wide_from", whole(2, 2**20), "intervals", True,
-        "Rows from which tiles of the spectrum are two sectors of memory wide.", fields_beyond_cache,
+        "Row length from which spectral tiles are two memory sectors wide.", fields_beyond_cache,
     ),
     Parameter(
-        "solver:poisson.tiles.side_by_side", whole(1, 2), "pieces", True,
-        "Pieces of columns whose rows lie side by side in such tiles.",
+        "solver:poisson.tiles.side_by_side", whole(1, 2), "partitions", True,
+        "Column partitions whose rows are adjacent in such tiles.",
     ),
     Parameter(
         "solver:poisson.columns.cuts",
         by_precision(rising(up_to=whole(2, 2**20), own=whole(1, 128), registers=REGISTERS)),
         "by intervals along y", False,
-        "How a column is cut: rows a thread owns, registers a thread (these change no bits).",
+        "Partition of a column: rows per thread, registers per thread. Registers do not change results.",
         cuts_that_fit, _cuts_fit,
     ),
     Parameter(
         "solver:poisson.overlap.release", whole(1, 2), "1: at the start, 2: before the last stores", True,
-        "When a kernel lets the next one start, on cards that can (compute capability 9.0 and later).",
+        "Trigger of the programmatic dependent launch (compute capability 9.0 and later).",
     ),
     Parameter(
-        "solver:poisson.seams.threads", THREADS, "threads a block", True, "Of what bands of several devices add.",
+        "solver:poisson.seams.threads", THREADS, "threads per block", True,
+        "Block size of the interface systems between devices.",
     ),
 )  # fmt: skip
 
 MULTIGRID = (
     Parameter(
-        "solver:multigrid.march.warps", whole(1, 32), "warps a block", True, "Layers that march side by side.",
+        "solver:multigrid.march.warps", whole(1, 32), "warps per block", True,
+        "Layers that a block streams concurrently.",
     ),
     Parameter(
         "solver:multigrid.march.rows", some(whole(2, 4096, 2), 1), "rows", True,
-        "Of a march over a fine grid, the longest first: the first that leaves warps enough, or the last.",
+        "Rows of a row-streaming tile on a fine grid, longest first: the first with enough warps, or the last.",
     ),
     Parameter(
-        "solver:multigrid.march.busy", whole(1, 64), "warps a multiprocessor", True, "So many keep a card busy.",
+        "solver:multigrid.march.busy", whole(1, 64), "warps per multiprocessor", True, "Warps that saturate the GPU.",
     ),
     Parameter(
-        "solver:multigrid.march.registers", by_precision(REGISTERS), "registers a thread", True, "Of marches.",
+        "solver:multigrid.march.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Row-streaming kernels.",
         registers_of_warps,
     ),
     Parameter(
-        "solver:multigrid.march.registers_of_pairs", REGISTERS, "registers a thread", True,
-        "Of marches over two layers that share words.",
+        "solver:multigrid.march.registers_of_pairs", REGISTERS, "registers per thread", True,
+        "Row-streaming kernels over two layers with shared coefficients.",
     ),
     Parameter(
-        "solver:multigrid.block.registers", REGISTERS, "registers a thread", True,
-        "Of the cycle on grids that fit a multiprocessor.", fits=_reduction_fits,
+        "solver:multigrid.block.registers", REGISTERS, "registers per thread", True,
+        "Multigrid cycle on grids that fit one multiprocessor.", fits=_reduction_fits,
     ),
     Parameter(
         "solver:gcr.levels", whole(1, 4096), "levels", True,
-        "Of a tile of columns that marches upwards, at most: of residuals, of the two kernels, of Courant numbers.",
+        "Maximum levels of a column tile in the residual, update and Courant-number kernels.",
     ),
     Parameter(
-        "solver:gcr.busy", whole(1, 64), "blocks a multiprocessor", True, "With fewer, tiles have fewer levels.",
+        "solver:gcr.busy", whole(1, 64), "blocks per multiprocessor", True,
+        "Minimum number of blocks; below, tiles have fewer levels.",
     ),
     Parameter(
-        "solver:gcr.points", by_precision(whole(1, 4)), "points a thread", True,
-        "Beside each other along a periodic x of a multiple of so many: 1, 2 or 4, 16 bytes at most.",
+        "solver:gcr.points", by_precision(whole(1, 4)), "points per thread", True,
+        "Adjacent points along a periodic x axis whose length is a multiple: 1, 2 or 4, at most 16 bytes.",
     ),
     Parameter(
-        "solver:gcr.registers", by_precision(REGISTERS), "registers a thread", True, "Of the two kernels.",
+        "solver:gcr.registers", by_precision(REGISTERS), "registers per thread", True, "The two GCR kernels.",
         registers_of_warps,
     ),
     Parameter(
-        "solver:gcr.faces", by_precision(REGISTERS), "registers a thread", True,
-        "Of the kernel that makes the advector of the anelastic model.", registers_of_warps,
+        "solver:gcr.faces", by_precision(REGISTERS), "registers per thread", True,
+        "Kernel that computes the face velocities of the anelastic model.", registers_of_warps,
     ),
 )  # fmt: skip
 
 
 def shared_of_march(block: dict[str, int], itemsize: int) -> int:
-    """Shared memory of a block of MPDATA's march (`eagre.advection.march_cuda`), bytes at most."""
+    """Return the maximum shared memory of a block of the MPDATA streaming kernel, bytes (`march_cuda`)."""
     width, fields, words = 32 * block["columns"], block["fields"], 16 // itemsize
     ring, own = block["ahead"] + 2, 4 if block["rows"] == 1 else 5
     published = (fields * (own + 2 * 2) + 2 * 2) * (block["warps"] + 1) * width
@@ -285,25 +291,25 @@ def shared_of_march(block: dict[str, int], itemsize: int) -> int:
 
 
 def _without_lending(block: dict[str, int], card: Facts) -> dict[str, int]:
-    """As many warps as computed, of which some copy, with the registers that they can all have."""
+    """Return the block with computing warps only, and the registers that each of them can have."""
     warps = block["warps"] - 4 * block["lending"]
     return {**block, "warps": warps, "registers": min(MOST_REGISTERS, card.registers_for(warps)), "lending": 0}
 
 
 def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
     shared = shared_of_march(block, ITEMSIZE[precision])
-    if card.compute_capability < (8, 0):  # where nothing is copied asynchronously there is no march
+    if card.compute_capability < (8, 0):  # the streaming kernel needs asynchronous copies
         return ""
     if block["lending"] and (
         card.compute_capability < (9, 0) or block["warps"] % 4 or block["warps"] <= 4 * block["lending"]
     ):
-        return f"{block['lending']} groups of four of {block['warps']} warps that lend registers"
+        return f"{block['lending']} groups of four of {block['warps']} warps that release registers"
     fits = card.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 8
     return "" if fits else f"blocks of {block['warps']} warps, {block['registers']} registers and {shared} bytes"
 
 
 def marches_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
-    """As measured; with fewer warps where a block of the card has less shared memory, and none that lend before 9.0."""
+    """Return the measured blocks, with fewer warps or without register release where the device requires it."""
     found: dict[str, list[dict[str, int]]] = {}
     for precision, blocks in value.items():
         found[precision] = []
@@ -335,10 +341,10 @@ MPDATA = (
             )
         ),
         "by fields advected together", False,
-        "Warps a block, of which as few copy as have registers for it; rows and columns a thread, planes that copies "
-        "to shared memory are ahead, registers a thread, blocks a multiprocessor, planes in the loop's text, groups of "
-        "four warps that copy and lend their registers to the others (compute capability 9.0), how much stays in "
-        "registers from plane to plane and is not loaded again.",
+        "Warps per block, with as few copying warps as possible; rows and columns per thread; planes by which copies "
+        "to shared memory are prefetched; registers per thread; blocks per multiprocessor; unrolled planes of the "
+        "loop; groups of four copying warps that release registers (`setmaxnreg`, compute capability 9.0); and the "
+        "number of values kept in registers between planes.",
         marches_that_fit, _marches_fit,
     ),
 )  # fmt: skip

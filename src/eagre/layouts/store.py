@@ -236,7 +236,7 @@ def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
     values = content["values"]
     _check(isinstance(values, dict), f"{name}.values", values, '{"shallow-water.march.longest": 32}')
     for key, value in values.items():
-        _check(key in PARAMETERS, f"{name}.values", key, "parameters of docs/reference/layouts.md")
+        _check(key in PARAMETERS, f"{name}.values", key, "parameters of docs/development/layouts.md")
         problem = PARAMETERS[key].kind.problem(value, key)
         if problem is not None:
             raise InputError(f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed)

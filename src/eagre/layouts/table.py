@@ -34,6 +34,7 @@ _SIZES: dict[str, Kind] = {
     "bandwidth": number(0.0, 1e15),
 }
 BY_USE = "by_use"
+ALLOWED = "a JSON table of launch parameters (docs/development/layouts.md)"
 
 
 class Table(NamedTuple):
@@ -66,7 +67,7 @@ def read_table(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}", allowed="a table of layouts in JSON (docs/reference/layouts.md)") from None
+        raise InputError(f"{path}: {error}", allowed=ALLOWED) from None
     found = checked_table(text, str(path))
     if found.by_use:
         raise InputError(
@@ -82,10 +83,10 @@ def checked_table(text: str, name: str) -> Table:
     except json.JSONDecodeError as error:
         raise InputError(
             f"{name}, line {error.lineno}, column {error.colno}: {error.msg}",
-            allowed="a table of layouts in JSON (docs/reference/layouts.md)",
+            allowed=ALLOWED,
         ) from None
     except (RecursionError, ValueError) as error:  # deep nesting, or an integer of thousands of digits
-        raise InputError(f"{name}: {error}", allowed="a table of layouts in JSON (docs/reference/layouts.md)") from None
+        raise InputError(f"{name}: {error}", allowed=ALLOWED) from None
     if not isinstance(content, dict):
         raise InputError(f"{name}: {_short(content)}", allowed='{"programs": {...}, "shallow-water": {...}, ...}')
     device = _checked_device(content.pop("device", {}), name)

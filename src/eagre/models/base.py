@@ -30,12 +30,12 @@ class BaseModel:
         return None
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
         """What a user should know before the run."""
         return ()
 
     @property
-    def facts(self) -> Sequence[tuple[str, str]]:
+    def summary_rows(self) -> Sequence[tuple[str, str]]:
         """Rows (name, text) of the summary at the end of a run; an empty name continues the row above."""
         return ()
 
@@ -49,7 +49,7 @@ class BaseModel:
         """x, y of the particles that it carries, (n, 2), m."""
         return np.empty((0, 2))
 
-    def record(self, recording: Recording | None) -> bool:
+    def start_sampling(self, recording: Recording | None) -> bool:
         """It cannot take values on its way."""
         return False
 
@@ -73,12 +73,12 @@ class BaseModel:
         self.restore(given["state"])
         vars(self).update(given["kept"])  # the first volume and time are those of the model that was copied
 
-    def take_layouts(self: Any, device: Any) -> None:
+    def use_tuning(self: Any, device: Any) -> None:
         """Go on on `device`, the same one with another table of layouts; the state stays.
 
         An engine that can take them up keeps its arrays; others are built anew.
         """
-        take = getattr(self._engine, "take_layouts", None)
+        take = getattr(self._engine, "use_tuning", None)
         if take is not None:
             self.device = device
             take(device)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eagre.contract import Batch, Instants, Model, Recording, gauged
+from eagre.contract import Batch, Model, Recording, SampleTimes, gauged
 from eagre.errors import InputError
 from eagre.given import all_of_type, of_type
 from eagre.io.cf import grid_mapping
@@ -88,10 +88,10 @@ def run_to_dataset(
         for name, values in batch().items():
             gauge_kept[name].extend(np.array(values))
 
-    def follow(_: Any, instants: Instants | None) -> bool:
+    def follow(_: Any, instants: SampleTimes | None) -> bool:
         if instants is None:
-            return model.record(None)
-        return model.record(Recording(shown, list(points.values()), instants, take_gauges))
+            return model.start_sampling(None)
+        return model.start_sampling(Recording(shown, list(points.values()), instants, take_gauges))
 
     events = [Event(output_interval, None, keep, "output")]
     if points:

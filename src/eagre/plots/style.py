@@ -20,7 +20,7 @@ _GROUND = ("bed", "bed_elevation", "surface_altitude")
 _WET = ("depth", "still_water_depth")  # beginnings of the names of variables that are never below 0
 _FAST = ("speed", "kinetic_energy", "unit_discharge", "hazard_rating", "hazard_class",
          "significant_height", "variance", "turbulent_kinetic_energy", "eddy_kinetic_energy", "wind_speed",
-         "time_of_max", "arrival_time", "rise_time", "duration")  # fmt: skip
+         "time_of_max", "arrival_time", "arrival_time_rise", "duration")  # fmt: skip
 _OF_TIME = ("max_", "min_", "mean_")  # before the name of the variable that they are of
 
 RC: dict[Any, Any] = {

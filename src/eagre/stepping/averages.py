@@ -29,7 +29,7 @@ WAVES = "sea_surface_height_above_mean_sea_level"  # of a surface whose variance
 
 
 @dataclass(frozen=True)
-class Averages:
+class TimeStatistics:
     """Means, variances and covariances of fields, weighted by time, and extremes, gathered at every accepted step.
 
     Parameters
@@ -124,7 +124,7 @@ class Asked:
     variables : mapping of str to Variable
         Those of the model, by name.
     start, every, levels
-        As of `Averages`.
+        As of `TimeStatistics`.
     """
 
     planes: Planes
@@ -221,14 +221,14 @@ class Asked:
 
 
 def asked_of(
-    averages: Averages | None, variables: Mapping[str, Variable], possible: Iterable[str], maps: Maps | None = None, *,
-    count: int = 0,
+    time_statistics: TimeStatistics | None, variables: Mapping[str, Variable], possible: Iterable[str],
+    maps: Maps | None = None, *, count: int = 0,
 ) -> Asked | None:  # fmt: skip
-    """`Averages.asked`, or None; `maps` : what else is gathered, under other names."""
-    if averages is None:
+    """`TimeStatistics.asked`, or None; `maps` : what else is gathered, under other names."""
+    if time_statistics is None:
         return None
-    averages = of_type("averages", averages, Averages, 'Averages(mean=["velocity"])')
-    asked = averages.asked(variables, [*possible], count)
+    time_statistics = of_type("time_statistics", time_statistics, TimeStatistics, 'TimeStatistics(mean=["velocity"])')
+    asked = time_statistics.asked(variables, [*possible], count)
     both = {one.name for one in asked.outputs} & ({one.name for one in maps.outputs} if maps is not None else set())
     if both:
         key = "time_of_maximum" if min(both).startswith("time_of_") else "maximum"

@@ -19,7 +19,8 @@ class Averaging:
     Parameters
     ----------
     engine : object
-        Its `device` and `precision`, and its `setup` with `averages`, `Asked` or None, which keeps nothing, and `grid`.
+        Its `device` and `precision`, and its `setup` with `time_statistics`, `Asked` or None, which keeps nothing, and
+        `grid`.
     quantities : Quantities
     asked : Asked, optional
         In place of those of the set-up.
@@ -37,7 +38,7 @@ class Averaging:
     ) -> None:  # fmt: skip
         self._device: Device = engine.device
         self._precision, self._shape = precision or engine.precision, shape or engine.setup.grid.shape
-        self._switches, self.asked = switches, asked or cast("Asked | None", engine.setup.averages)
+        self._switches, self.asked = switches, asked or cast("Asked | None", engine.setup.time_statistics)
         self.numbers = self._device.zeros((NUMBERS,), np.float64)
         if self.asked is None:
             self.sums = self._device.zeros((1, 1, 1), np.float64)

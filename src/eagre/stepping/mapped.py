@@ -28,7 +28,7 @@ class RunMaps:
     grid : Grid
     state : callable
         Gives the state of the maps with the present one taken up, and the time, s.
-    averages : Asked, optional
+    time_statistics : Asked, optional
     lifts : mapping, optional
         See `Asked.values`.
     maps : Maps, optional
@@ -43,14 +43,17 @@ class RunMaps:
     """
 
     def __init__(
-        self, grid: Grid, state: Callable[[], tuple[Mapping[str, np.ndarray], float]], averages: Asked | None = None,
-        lifts: Mapping[str, float | np.ndarray] | None = None, *, maps: Maps | None = None,
+        self, grid: Grid, state: Callable[[], tuple[Mapping[str, np.ndarray], float]],
+        time_statistics: Asked | None = None, lifts: Mapping[str, float | np.ndarray] | None = None, *,
+        maps: Maps | None = None,
         bed: np.ndarray | None = None, water: Water | None = None, axes: Sequence[Axis] | None = None,
         dimensions: tuple[str, ...] = ("y", "x"),
     ) -> None:  # fmt: skip
-        self._state, self._maps, self._water, self._averages, self._lifts = state, maps, water, averages, lifts or {}
+        self._state, self._maps, self._water, self._lifts = state, maps, water, lifts or {}
+        self._averages = time_statistics
         self.variables: Sequence[Variable] = [
-            *(maps.outputs if maps is not None else ()), *(averages.outputs if averages is not None else ())
+            *(maps.outputs if maps is not None else ()),
+            *(time_statistics.outputs if time_statistics is not None else ())
         ]  # fmt: skip
         self.dimensions: dict[str, tuple[str, ...]] = dict.fromkeys((one.name for one in self.variables), dimensions)
         where = "the points" if bed is None else "the cell centres"

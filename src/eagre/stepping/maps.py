@@ -49,7 +49,7 @@ _NEEDED = {  # planes of each
 }
 _TIMED = (
     ("arrival_time", "time at which the depth first was above", "time: point"),
-    ("rise_time", "time at which the surface first was over that of the start by more than", "time: point"),
+    ("arrival_time_rise", "time at which the surface first was over that of the start by more than", "time: point"),
     ("duration", "time for which the depth was above", "time: sum"),
 )
 """Maps with a threshold: name, long name and cell methods."""

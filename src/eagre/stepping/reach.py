@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.boundaries import Segment
+from eagre.boundaries import FaceRange
 from eagre.grid import Grid
 from eagre.terms.collect import Terms
 
@@ -93,7 +93,7 @@ class Reach:
 
 
 def reach_of(
-    grid: Grid, bed: np.ndarray, segments: Sequence[Segment], terms: Terms, gravity: float, start: float, *,
+    grid: Grid, bed: np.ndarray, segments: Sequence[FaceRange], terms: Terms, gravity: float, start: float, *,
     manning: float, thinnest: float,
 ) -> Reach:  # fmt: skip
     """The bounds of a case before its water is known (`Reach.begun_with`).

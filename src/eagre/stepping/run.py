@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from time import perf_counter
 
-from eagre.contract import Instants, Model
+from eagre.contract import Model, SampleTimes
 from eagre.errors import BlowUpError, InputError, do_all
 from eagre.stepping.interrupts import Interrupts, interrupts
 
@@ -48,7 +48,7 @@ class Event:
     name: str = "event"
     at_start: bool = True
     at_end: bool = True
-    follow: Callable[[Model, Instants | None], bool] | None = None
+    follow: Callable[[Model, SampleTimes | None], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):

@@ -14,7 +14,7 @@ import numpy as np
 from eagre.backend.cells import cell, real, switch, written
 from eagre.backend.device import Launch
 from eagre.grid import Grid
-from eagre.moving import Nodes
+from eagre.moving import NodeGrid
 from eagre.terms.collect import Terms
 from eagre.terms.moving import Moving, Records, node_below
 
@@ -77,7 +77,7 @@ class Plane(NamedTuple):
 class Table(NamedTuple):
     """The planes of fields on the same nodes, for rows of cells from `first_row` on; array : (planes, rows, nx)."""
 
-    nodes: Nodes
+    nodes: NodeGrid
     first_row: int
     planes: list[tuple[Any, Plane]]
     array: Any
@@ -110,7 +110,7 @@ class Blend:
                 slot = terms.slot(role, one)
                 assert slot is not None, "the factor of a record changes with time"
                 found.setdefault(_key(one), {}).setdefault(one.slot, (one, first + slot))
-        planes: dict[tuple[Nodes, int], list[tuple[Any, Plane]]] = {}
+        planes: dict[tuple[NodeGrid, int], list[tuple[Any, Plane]]] = {}
         for key, ((even, at), (odd, after)) in ((key, (both[0], both[1])) for key, both in found.items()):
             of_nodes = planes.setdefault((even.field.nodes, even.first_row), [])
             of_nodes.append((key, Plane((even, odd), (at, after))))
@@ -163,7 +163,7 @@ def _key(quantity: Moving) -> Any:
     return id(quantity.field), quantity.way, quantity.scale, quantity.first_row
 
 
-def _shape(nodes: Nodes, first_row: int, grid: Grid) -> tuple[int, int]:
+def _shape(nodes: NodeGrid, first_row: int, grid: Grid) -> tuple[int, int]:
     """Rows of nodes that the rows of cells of a grid lie between, and columns."""
     return (first_row + grid.ny - 1) // nodes.step_y - first_row // nodes.step_y + 2, grid.nx
 

@@ -12,7 +12,7 @@ import numpy as np
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.series import Series
 from eagre.terms import NAMES
 from eagre.terms.base import Quantity, Term
@@ -81,7 +81,7 @@ class Terms:
         return list(found.values())
 
     @property
-    def fields(self) -> list[MovingField]:
+    def fields(self) -> list[TimeVaryingField]:
         """What moves: the fields of all quantities, each once."""
         return fields_of([one for role in ROLES for part in getattr(self, role) for one in part.quantities])
 

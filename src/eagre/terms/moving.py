@@ -12,7 +12,7 @@ from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity
 
 
@@ -76,14 +76,14 @@ class Moving(Quantity):
     `values` is the bound of the field: what it can be at most, as its records are not known yet.
     """
 
-    field: MovingField
+    field: TimeVaryingField
     slot: int
     way: str = "value"
     scale: float = 1.0
     first_row: int = 0
 
     @classmethod
-    def pair(cls, field: MovingField, way: str = "value", scale: float = 1.0) -> tuple[Moving, Moving]:
+    def pair(cls, field: TimeVaryingField, way: str = "value", scale: float = 1.0) -> tuple[Moving, Moving]:
         """The two records in use; their sum is the field."""
         bound = np.array(field.most * abs(scale))
         even, odd = (
@@ -148,10 +148,10 @@ def _gathered(values: np.ndarray, node: np.ndarray, part: np.ndarray) -> np.ndar
     return found
 
 
-def checked_field(field: Any, grid: Grid, name: str) -> MovingField:
+def checked_field(field: Any, grid: Grid, name: str) -> TimeVaryingField:
     """A field on nodes of this grid."""
-    if not isinstance(field, MovingField):
-        raise InputError(f"{name} = {field!r}", allowed="a MovingField", fix=f"{name}=weather.{name}")
+    if not isinstance(field, TimeVaryingField):
+        raise InputError(f"{name} = {field!r}", allowed="a TimeVaryingField", fix=f"{name}=weather.{name}")
     if (field.nodes.ny, field.nodes.nx) != grid.shape:
         got = f"{name} for a grid of {field.nodes.ny} rows of {field.nodes.nx} cells"
         raise InputError(got, allowed=f"one for the model's own, (ny, nx) = {grid.shape}")
@@ -172,7 +172,7 @@ class Records:
 
     def __init__(self, device: Device | None, kind: Any) -> None:
         self.device, self.kind = device, kind
-        self._arrays: dict[Any, tuple[MovingField, int, Any, Callable[[], np.ndarray]]] = {}
+        self._arrays: dict[Any, tuple[TimeVaryingField, int, Any, Callable[[], np.ndarray]]] = {}
         self._held: dict[Any, int] = {}
 
     @property
@@ -209,7 +209,7 @@ class Records:
                 self._held[key] = field.used[slot]
 
 
-def fields_of(quantities: Sequence[Quantity]) -> list[MovingField]:
+def fields_of(quantities: Sequence[Quantity]) -> list[TimeVaryingField]:
     """The fields of quantities, each once."""
     found = {id(one.field): one.field for one in quantities if isinstance(one, Moving)}
     return list(found.values())

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
 from eagre.terms.moving import Moving, checked_field
 
@@ -29,7 +29,7 @@ class WeatherPressure(Term):
     The gradient is that of the bilinear field, so that the force has a potential: at rest eta = -p / (rho g).
     """
 
-    pressure: MovingField
+    pressure: TimeVaryingField
 
     force_cell: ClassVar[Cell | None] = weather_pressure
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.cells import Cell, cell
 from eagre.grid import Grid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
 from eagre.terms.moving import Moving, checked_field
 
@@ -25,7 +25,7 @@ def weather_rain(before, after):
 class WeatherRain(Term):
     """Rain from a field, m s-1, bilinear in space and linear in time."""
 
-    rate: MovingField
+    rate: TimeVaryingField
 
     water_cell: ClassVar[Cell | None] = weather_rain
 

@@ -13,7 +13,7 @@ from eagre.backend.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
 from eagre.terms.moving import Moving, checked_field
 
@@ -83,7 +83,7 @@ class WeatherWind(Term):
 
     Parameters
     ----------
-    x, y : MovingField, m s-1
+    x, y : TimeVaryingField, m s-1
         Wind at 10 m, towards the east (x) and the north (y) of the grid.
     drag : str or float
         A law (`LAWS`), or the coefficient itself.
@@ -92,8 +92,8 @@ class WeatherWind(Term):
     air_density : float, kg m-3
     """
 
-    x: MovingField
-    y: MovingField
+    x: TimeVaryingField
+    y: TimeVaryingField
     drag: str | float = "large-pond"
     largest_drag: float = LARGEST_DRAG
     air_density: float = AIR_DENSITY

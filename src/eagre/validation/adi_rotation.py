@@ -26,7 +26,7 @@ def geostrophic_vortex(run: Run) -> Iterator[Check]:
     u, v = GRAVITY / f * z * (y - 500e3) / radius**2, -GRAVITY / f * z * (x - 500e3) / radius**2
     model = adi_model(
         run, grid, -depth, 600.0, surface_elevation=z, velocity_x=u * depth / (depth + z),
-        velocity_y=v * depth / (depth + z), sources=(Coriolis(f=f),), convection="off",
+        velocity_y=v * depth / (depth + z), sources=(Coriolis(f=f),), momentum_advection="off",
     )  # fmt: skip
     model.advance(86400.0)
     yield Check("change in a day / amplitude", float(np.abs(model.field("surface_elevation") - z).max()) / 0.5, 0.02)
@@ -50,7 +50,7 @@ def geostrophic_adjustment(run: Run) -> Iterator[Check]:
         left = (f**2 + waves * np.cos(np.sqrt(f**2 + waves) * end)) / (f**2 + waves)
         exact = np.fft.ifft2(np.fft.fft2(z) * left).real
         step, turning = end * 15.0 / n / 11.0, (Coriolis(f=f),)
-        model = adi_model(run, grid, -depth, step, surface_elevation=z, convection="off", sources=turning)
+        model = adi_model(run, grid, -depth, step, surface_elevation=z, momentum_advection="off", sources=turning)
         model.advance(end)
         found = model.field("surface_elevation")
         errors.append(float(np.abs(found - exact).max()) / height)

@@ -94,7 +94,7 @@ def mountain(run: Run) -> Iterator[Check]:
     """Drag of linear hydrostatic waves behind a hill of 1 m: 0.9924 (pi / 4) rho U N h^2 for a N / U = 10."""
     model = mountain_wave(10e3, **run.options)
     model.advance(12.0 * 10e3 / 10.0)
-    ground = model.levels.ground
+    ground = model.levels.terrain_height
     assert ground is not None
     slope = np.gradient(ground[0], model.grid.dx)
     drag = float(np.sum(model.field("pressure")[0, 0].astype(float) * slope)) * model.grid.dx

@@ -22,7 +22,7 @@ SPIN_UP, END = 10e3, 20e3  # s, one and two over f
 def hill_wave(hill: float, run: Run) -> AnelasticFlow:
     """Wind over a hill, m, at 1 km x 400 m, with layers at the ends of x that let waves out."""
     sides = {"x": (HALF_WIDTH * 5.0, 0.005)}
-    options: dict[str, Any] = {"side_absorber": sides, "tolerance": 1e-5, "time_step": None, "courant": 0.5}
+    options: dict[str, Any] = {"side_sponges": sides, "tolerance": 1e-5, "time_step": None, "courant_number": 0.5}
     return mountain_wave(HALF_WIDTH, hill, 200, 51, 40.0, **options, **run.options)
 
 
@@ -38,7 +38,7 @@ def steady_wave(run: Run) -> Iterator[Check]:
     the wind upstream, and with it that mean, comes to rest far more slowly than the wave.
     """
     model = hill_wave(600.0, run)
-    ground, grid = np.asarray(model.levels.ground)[0], model.grid
+    ground, grid = np.asarray(model.levels.terrain_height)[0], model.grid
     z = model.levels.z[:, 0]
     x = np.broadcast_to(grid.x - grid.x[0], z.shape)
     model.advance(20.0 * HALF_WIDTH / WIND)
@@ -64,7 +64,7 @@ def breaking_wave(run: Run) -> Iterator[Check]:
     """A hill of N h / U = 1.2, above the 0.85 at which air overturns: it does, and drag is far above the linear one."""
     model = hill_wave(1200.0, run)
     drags = []
-    ground = np.asarray(model.levels.ground)[0]
+    ground = np.asarray(model.levels.terrain_height)[0]
     for time in range(14, 21, 2):
         model.advance(time * HALF_WIDTH / WIND)
         push = float(np.sum(model.field("pressure")[0, 0].astype(float) * np.gradient(ground, model.grid.dx)))

@@ -97,7 +97,7 @@ def mode(run: Run) -> Iterator[Check]:
     beta, errors = 1000.0, []
     period = 2.0 * math.pi / mode_frequency(beta)
     for points, (expected, limit) in BASIN_MODE.items():
-        grid = Grid.of_points(points, points, math.pi, math.pi)
+        grid = Grid.from_points(points, points, math.pi, math.pi)
         start = 1e-9 * basin_mode(grid.x, grid.y, 0.0, beta)
         zeta = vorticity_of(start, grid.dx)
         model = BarotropicVorticity(grid, time_step=period / 800, beta=beta, relative_vorticity=zeta, **run.options)

@@ -23,7 +23,7 @@ def conservation(run: Run) -> Iterator[Check]:
     from eagre.models.barotropic.model import BarotropicVorticity
 
     rng = np.random.default_rng(4)
-    grid = Grid.of_points(49, 41, 3.0, 2.5)
+    grid = Grid.from_points(49, 41, 3.0, 2.5)
     zeta = np.zeros(grid.shape)
     zeta[1:-1, 1:-1] = rng.standard_normal((39, 47))
     for name, jacobian in (("Arakawa's", "arakawa"), ("J++", "advective")):
@@ -92,7 +92,7 @@ def order_in_space(run: Run) -> Iterator[Check]:
     for jacobian in ("arakawa", "advective"):
         errors = []
         for n in (16, 32, 64):
-            grid = Grid.of_points(n + 1, n * 3 // 2 + 1, math.pi, math.pi)
+            grid = Grid.from_points(n + 1, n * 3 // 2 + 1, math.pi, math.pi)
             exact, zeta = tendency_of_waves(grid, *physics.values())
             options = {**physics, **run.options}
             model = BarotropicVorticity(grid, time_step=1e-4, relative_vorticity=zeta, jacobian=jacobian, **options)

@@ -12,7 +12,7 @@ from eagre.cases import wave_tanks
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.validation.gauges import surface_at
 from eagre.validation.setting import Check, Run, Validation, each, once
 from eagre.waves import StreamFunctionWave
@@ -54,11 +54,11 @@ def whalin(run: Run) -> Iterator[Check]:
     yield from missing
     if table is None:
         return
-    grid, steps = Grid.of_points(257, 17, 35.0, 3.048), 50
+    grid, steps = Grid.from_points(257, 17, 35.0, 3.048), 50
     wave = StreamFunctionWave.over_still_water(0.015, 0.4572, period=2.0, stokes_current=0.0)
-    zones = [Zone("west", 5.0, 2.0, wave, ramp=5.0), Zone("east", 5.0, 2.0)]
+    zones = [RelaxationZone("west", 5.0, 2.0, wave, ramp=5.0), RelaxationZone("east", 5.0, 2.0)]
     model = PotentialWaves(
-        grid, wave_tanks.whalin_depth(*grid.mesh()), zones=zones, layers=7, time_step=2.0 / steps,
+        grid, wave_tanks.whalin_depth(*grid.mesh()), relaxation_zones=zones, vertical_points=7, time_step=2.0 / steps,
         tolerance=1e-4, **run.options,
     )  # fmt: skip
     points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
@@ -75,12 +75,12 @@ def whalin_periods(run: Run) -> Iterator[Check]:
     """T 1 s and 3 s, 19.5 and 6.8 mm: what comes in, and how high three harmonics become behind the shoal."""
     for period, height, layers, ahead in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
         steps, length = 50, 30.0 + 2.0 * ahead
-        grid = Grid.of_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
+        grid = Grid.from_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
         wave = StreamFunctionWave.over_still_water(height, 0.4572, period=period, stokes_current=0.0)
-        zones = [Zone("west", ahead, period, wave, ramp=5.0), Zone("east", ahead, period)]
+        zones = [RelaxationZone("west", ahead, period, wave, ramp=5.0), RelaxationZone("east", ahead, period)]
         model = PotentialWaves(
-            grid, wave_tanks.whalin_depth(*grid.mesh()), zones=zones, layers=layers, time_step=period / steps,
-            tolerance=1e-4, **run.options,
+            grid, wave_tanks.whalin_depth(*grid.mesh()), relaxation_zones=zones, vertical_points=layers,
+            time_step=period / steps, tolerance=1e-4, **run.options,
         )  # fmt: skip
         points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
         found = surface_at(model, points, 45.0 + np.arange(5 * steps) * (period / steps))
@@ -111,11 +111,17 @@ def bar(run: Run) -> Iterator[Check]:
     if table is None:
         return
     period, steps = 2.02, 100
-    grid = Grid.of_points(1281, 1, 40.0, 1.0, x0=-7.5)
+    grid = Grid.from_points(1281, 1, 40.0, 1.0, x0=-7.5)
     wave = StreamFunctionWave.over_still_water(0.02, 0.4, period=period, stokes_current=0.0)
-    zones = [Zone("west", 7.5, period, wave, ramp=5.0), Zone("east", 7.5, period)]
+    zones = [RelaxationZone("west", 7.5, period, wave, ramp=5.0), RelaxationZone("east", 7.5, period)]
     model = PotentialWaves(
-        grid, bar_depth(grid.x)[None], zones=zones, layers=11, time_step=period / steps, tolerance=1e-4, **run.options
+        grid,
+        bar_depth(grid.x)[None],
+        relaxation_zones=zones,
+        vertical_points=11,
+        time_step=period / steps,
+        tolerance=1e-4,
+        **run.options,
     )
     times = 15.0 * period + np.arange(10 * steps) * (period / steps)
     found = np.column_stack(list(surface_at(model, {f"{x:g} m": (x, 0.0) for x in GAUGES}, times).values()))

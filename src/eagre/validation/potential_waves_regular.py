@@ -13,7 +13,7 @@ from eagre.grid import Grid
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.model import PotentialWaves
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.validation.gauges import surface_at
 from eagre.validation.norms import observed_orders
 from eagre.validation.setting import Check, Run, Validation, each, once
@@ -134,7 +134,7 @@ def travelling(
     run: Run, periods: int, wave: StreamFunctionWave, points: int, limits: tuple[float, ...]
 ) -> Iterator[Check]:
     """A steady wave in a periodic basin of one length: shape, celerity and energy after so many periods."""
-    grid = Grid.of_points(points, 1, wave.length, 1.0, periodic=(True, False))
+    grid = Grid.from_points(points, 1, wave.length, 1.0, periodic=(True, False))
     start = np.asarray(wave.elevation(grid.x, 0.0, 0.0))
     model = PotentialWaves(
         grid, wave.depth, surface_elevation=start[None], gravity=wave.gravity, periodic="x",
@@ -178,12 +178,12 @@ def nonlinear_standing(run: Run) -> Iterator[Check]:
 
     Start: Y. Agnon, M. Glozman, Wave Motion 24, 139-150 (1996), doi:10.1016/0165-2125(96)00012-8, page 145.
     """
-    grid = Grid.of_points(33, 1, 1.0, 1.0)
+    grid = Grid.from_points(33, 1, 1.0, 1.0)
     n = np.arange(1.0, 9.0)
     eta = 0.5 * (n**0.25 * AGNON_GLOZMAN) @ np.cos(math.pi * np.outer(n, grid.x))
     model = PotentialWaves(
-        grid, 2.0, surface_elevation=eta[None], gravity=STANDING_GRAVITY, layers=13, time_step=STANDING_PERIOD / 100.0,
-        tolerance=1e-5 if run.precision == "single" else 1e-7, **run.options,
+        grid, 2.0, surface_elevation=eta[None], gravity=STANDING_GRAVITY, vertical_points=13,
+        time_step=STANDING_PERIOD / 100.0, tolerance=1e-5 if run.precision == "single" else 1e-7, **run.options,
     )  # fmt: skip
     energy = energy_of(model)
     for periods, wall, middle in STANDING_KNOWN:
@@ -201,18 +201,26 @@ def nonlinear_standing(run: Run) -> Iterator[Check]:
 
 
 def flume(
-    run: Run, waves: Any, length: float, points: int, zones: list[Zone], dt: float, **options: Any
+    run: Run, waves: Any, length: float, points: int, zones: list[RelaxationZone], dt: float, **options: Any
 ) -> PotentialWaves:
     """A flume 0.45 m deep."""
-    grid = Grid.of_points(points, 1, length, 1.0)
-    return PotentialWaves(grid, 0.45, zones=zones, time_step=dt, tolerance=1e-4, layers=7, **{**run.options, **options})
+    grid = Grid.from_points(points, 1, length, 1.0)
+    return PotentialWaves(
+        grid,
+        0.45,
+        relaxation_zones=zones,
+        time_step=dt,
+        tolerance=1e-4,
+        vertical_points=7,
+        **{**run.options, **options},
+    )
 
 
 def zones(run: Run) -> Iterator[Check]:
     """Waves of 2 s made in the west and absorbed in the east of a flume: reflection, and the height that is made."""
     for height, limit in ((0.01, 0.02), (0.06, 0.02)):
         wave = StreamFunctionWave.over_still_water(height, 0.45, period=2.0, stokes_current=0.0)
-        made = [Zone("west", 4.0, 2.0, wave, ramp=4.0), Zone("east", 7.0, 2.0)]
+        made = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
         model = flume(run, wave, 28.0, 281, made, 0.04)
         places = {f"{x:g} m": (x, 0.0) for x in (10.0, 10.6, 11.5)}
         found = np.array(list(surface_at(model, places, 40.0 + 0.04 * np.arange(200)).values()))
@@ -229,7 +237,7 @@ def zones(run: Run) -> Iterator[Check]:
 def group(run: Run) -> Iterator[Check]:
     """A focused group of small waves meets at its place and time."""
     waves = FocusedGroup(Jonswap(0.1, 1.6), 0.45, crest_height=0.004, x=9.0, t=24.0, band=(0.35, 1.2), count=120)
-    made = [Zone("west", 4.0, 1.6, waves, ramp=2.0), Zone("east", 8.0, 2.0)]
+    made = [RelaxationZone("west", 4.0, 1.6, waves, ramp=2.0), RelaxationZone("east", 8.0, 2.0)]
     model = flume(run, waves, 24.0, 481, made, 0.04)
     times = 20.0 + 0.04 * np.arange(200)
     found = surface_at(model, {"focus": (9.0, 0.0)}, times)["focus"]

@@ -16,7 +16,7 @@ GRAVITY = 9.81
 
 def standing(run: Run, points: int, depth: float, **options: object) -> tuple[PotentialWaves, np.ndarray, float]:
     """A linear wave one basin of 1 m long, its shape, and its frequency, rad/s."""
-    grid = Grid.of_points(points, 1, 0.5, 1.0)
+    grid = Grid.from_points(points, 1, 0.5, 1.0)
     shape = np.cos(2.0 * math.pi * grid.x)[None]
     k = 2.0 * math.pi
     model = PotentialWaves(

@@ -64,7 +64,7 @@ def circular_dam(run: Run) -> Iterator[Check]:
 
     The figures at t = 2 s belong to runs that landed on t = 1 s on their way.
     """
-    options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step": "exact"}
+    options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step_control": "exact"}
     for scheme in ("rk2", "euler"):
         model = amundsen2014.circular_dam_wet(500).model(scheme=scheme, **options, **run.options)
         for figures in (f for f in amundsen2014.WET_CIRCULAR_DAM if f.n == 500 and f.scheme == scheme):

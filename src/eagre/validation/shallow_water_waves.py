@@ -47,7 +47,7 @@ def standing_wave(run: Run) -> Iterator[Check]:
 def sine_steps(run: Run) -> Iterator[Check]:
     """The step count of the thesis's sine case, exactly."""
     case = amundsen2014.sine(rows=16)
-    model = case.model(time_step="exact", **run.options)
+    model = case.model(time_step_control="exact", **run.options)
     model.advance(case.end_time)
     yield Check("steps - 154", abs(model.steps - amundsen2014.SINE_STEPS), 0, detail=f"{model.steps} steps")
 

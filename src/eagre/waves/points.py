@@ -60,7 +60,7 @@ class FixedPoints:
     def __init__(self, waves: LinearWaves | RegularWave, x: Field, y: Field) -> None:
         place_x, place_y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
         self.waves, self.shape = waves, place_x.shape
-        own = of_regular(waves) if isinstance(waves, RegularWave) else of_linear(waves)
+        own = from_regular(waves) if isinstance(waves, RegularWave) else from_linear(waves)
         count = own.phase.size
         if 16 * place_x.size * count > LARGEST:
             raise InputError(
@@ -84,7 +84,7 @@ class FixedPoints:
         return elevation + self._level, potential + (self._drift + self._rate * float(t))
 
 
-def of_linear(waves: LinearWaves) -> Harmonics:
+def from_linear(waves: LinearWaves) -> Harmonics:
     """A sum of small waves as it is."""
     k_x, k_y = waves.wave_number * np.cos(waves.direction), waves.wave_number * np.sin(waves.direction)
     # The potential is an imaginary part: times -i it is a real one, as the elevation is.
@@ -93,7 +93,7 @@ def of_linear(waves: LinearWaves) -> Harmonics:
     return Harmonics(k_x, k_y, np.broadcast_to(waves.phase, k_x.shape), waves.angular_frequency, weights)
 
 
-def of_regular(wave: RegularWave) -> Harmonics:
+def from_regular(wave: RegularWave) -> Harmonics:
     """A regular wave in harmonics of its surface: the potential there is one of theta too, but for the current's."""
     along_x, along_y = np.cos(wave.direction), np.sin(wave.direction)
     points = 64

@@ -64,7 +64,7 @@ class Density:
 
 @dataclass(frozen=True)
 class Atmosphere:
-    """Reference and ambient profiles; made by `incompressible`, `boussinesq`, `anelastic` or `of_sounding`.
+    """Reference and ambient profiles; made by `incompressible`, `boussinesq`, `anelastic` or `from_sounding`.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def anelastic(
     return Atmosphere("anelastic", Density(reference, pressure, g), reference, ambient, _wind(wind), g)
 
 
-def of_sounding(
+def from_sounding(
     heights: Array,
     theta: Array,
     u: Array | None = None,
@@ -237,7 +237,7 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
         theta = float(density.theta(np.zeros(())))
         most = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
-        fix = f"height = {most:.3g}, or a reference_frequency above 0"
+        fix = f"top_height = {most:.3g}, or a reference_frequency above 0"
         raise InputError(
             f"a domain {height:g} m high in air of theta = {theta:g} K",
             allowed="a top below the end of the reference atmosphere", fix=fix,

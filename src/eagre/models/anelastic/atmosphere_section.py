@@ -92,7 +92,7 @@ class AtmosphereSection(Section):
         from eagre.models.anelastic import atmosphere
 
         if self.sounding is not None:
-            return self._of_sounding()
+            return self._from_sounding()
         wind = (self.wind[0], self.wind[1])
         if self.equations == "incompressible":
             return atmosphere.incompressible(density=self.density, wind=wind)
@@ -104,9 +104,9 @@ class AtmosphereSection(Section):
             reference_frequency=self.reference_frequency, surface_pressure=self.surface_pressure, **common
         )
 
-    def _of_sounding(self) -> Atmosphere:
+    def _from_sounding(self) -> Atmosphere:
         from eagre.io.sounding import read_sounding
-        from eagre.models.anelastic.atmosphere import of_sounding
+        from eagre.models.anelastic.atmosphere import from_sounding
 
         assert self.sounding is not None
         found = read_sounding(self.sounding)
@@ -119,7 +119,7 @@ class AtmosphereSection(Section):
             )
         air = found.virtual
         pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
-        return of_sounding(
+        return from_sounding(
             air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
             surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
         )  # fmt: skip

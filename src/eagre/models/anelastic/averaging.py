@@ -12,7 +12,7 @@ from eagre.fields import Variable
 from eagre.kernels.averages import Quantities, quantity, speed_of
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.slices import axes_of
-from eagre.stepping.averages import Asked, Averages, asked_of, words_of
+from eagre.stepping.averages import Asked, TimeStatistics, asked_of, words_of
 from eagre.stepping.averaging import SteppedAverages
 from eagre.stepping.mapped import RunMaps
 
@@ -24,12 +24,12 @@ MADE = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
 
 
 def asked_of_air(
-    averages: Averages | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
+    time_statistics: TimeStatistics | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
 ) -> Asked | None:
     """What averages are of a model's variables, scalars among them, on so many levels."""
     known = {one.name: one for one in variables}
     possible = [name for name in (*WIND_AND_HEAT, *scalars) if name in known]
-    return asked_of(averages, known, possible, count=count)
+    return asked_of(time_statistics, known, possible, count=count)
 
 
 def levels_of(asked: Asked, count: int) -> np.ndarray:
@@ -67,7 +67,7 @@ class PointAverages(SteppedAverages):
     """The averages of an engine's state at all points, or those of some levels; begun at a time, s."""
 
     def __init__(self, engine: Any, time: float) -> None:
-        asked: Asked | None = engine.setup.averages
+        asked: Asked | None = engine.setup.time_statistics
         if asked is None:
             super().__init__(engine, Quantities("", {}))
             return
@@ -84,7 +84,7 @@ def maps_of(engine: Any, state: Callable[[], tuple[Mapping[str, np.ndarray], flo
     state : gives the state of the averages, and the time, s.
     """
     setup: Setup = engine.setup
-    asked = setup.averages
+    asked = setup.time_statistics
     if asked is None:
         return None
     levels = levels_of(asked, setup.shape[0])

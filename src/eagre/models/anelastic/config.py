@@ -66,23 +66,23 @@ class DomainSection(Section):
     length_y: PositiveMetres = Field(
         default=1.0, description="from wall to wall, or the period, metres", examples=[10000.0]
     )
-    height: PositiveMetres | None = Field(
-        default=None, description="of the top, metres; needed unless levels are heights", examples=[10000.0]
+    top_height: PositiveMetres | None = Field(
+        default=None, description="height of the top, metres; needed unless levels are heights", examples=[10000.0]
     )
     x0: Metres = Field(default=0.0, description="x of the first point, metres")
     y0: Metres = Field(default=0.0, description="y of the first point, metres")
     crs: Crs | None = Field(
         default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
     )
-    sides_x: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
-    sides_y: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
-    sides_z: Side = Field(default="wall", description="wall or periodic")
+    boundaries_x: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
+    boundaries_y: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
+    boundaries_z: Side = Field(default="wall", description="wall or periodic")
     periodic_points: Annotated[str, one_of("distinct", "duplicated")] = Field(
         default="distinct",
         description="distinct, or duplicated: nx, ny and levels of periodic axes count a last point that repeats the "
         "first, as in EULAG; a run has the distinct ones",
     )
-    ground: ElevationField | None = Field(
+    terrain_height: ElevationField | None = Field(
         default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
     )
 
@@ -103,23 +103,25 @@ class DomainSection(Section):
     @model_validator(mode="after")
     def _ground_to_form(self) -> DomainSection:
         for name in ("blend", "steepest"):
-            if self.ground is None and getattr(self, name) is not None:
-                raise InputError(f"{name} without ground", allowed="with one", fix='ground = {file = "dem.tif"}')
+            if self.terrain_height is None and getattr(self, name) is not None:
+                fix = 'terrain_height = {file = "dem.tif"}'
+                raise InputError(f"{name} without terrain_height", allowed="with one", fix=fix)
         return self
 
     @model_validator(mode="after")
     def _one_height(self) -> DomainSection:
         heights = isinstance(self.levels, list)
-        if heights == (self.height is not None):
-            got = "both heights of levels and height" if heights else "no height"
-            raise InputError(got, allowed="a number of levels and height, or heights alone", fix="height = 10000.0")
+        if heights == (self.top_height is not None):
+            got = "both heights of levels and top_height" if heights else "no top_height"
+            allowed = "a number of levels and top_height, or heights alone"
+            raise InputError(got, allowed=allowed, fix="top_height = 10000.0")
         return self
 
     @model_validator(mode="after")
     def _points_to_repeat(self) -> DomainSection:
-        if self.periodic_points == "duplicated" and self.sides_z == "periodic" and isinstance(self.levels, list):
+        if self.periodic_points == "duplicated" and self.boundaries_z == "periodic" and isinstance(self.levels, list):
             got = 'heights of levels with a periodic z and periodic_points = "duplicated"'
-            raise InputError(got, allowed="a number of levels and height", fix="levels = 65")
+            raise InputError(got, allowed="a number of levels and top_height", fix="levels = 65")
         return self
 
     def distinct(self, count: int, side: str) -> int:
@@ -129,16 +131,16 @@ class DomainSection(Section):
 
     def grid(self) -> Grid:
         """The grid whose centres are the columns."""
-        wraps = self.sides_x == "periodic", self.sides_y == "periodic"
-        nx, ny = self.distinct(self.nx, self.sides_x), self.distinct(self.ny, self.sides_y)
-        grid = Grid.of_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        wraps = self.boundaries_x == "periodic", self.boundaries_y == "periodic"
+        nx, ny = self.distinct(self.nx, self.boundaries_x), self.distinct(self.ny, self.boundaries_y)
+        grid = Grid.from_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
         return replace(grid, crs=self.crs)
 
     def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
         """The ground, (ny, nx) or a number, m, as `blend` and `steepest` want it."""
         from eagre.models.anelastic.orography import blended, smoothed
 
-        sides = self.sides_y, self.sides_x
+        sides = self.boundaries_y, self.boundaries_x
         if np.ndim(ground) and self.blend is not None:
             ground = blended(np.asarray(ground), grid, (sides[0] != "wall", sides[1] != "wall"), self.blend)
         if np.ndim(ground) and self.steepest is not None:
@@ -148,11 +150,11 @@ class DomainSection(Section):
 
     def vertical(self) -> int | np.ndarray:
         """Number of levels that a run has, or their heights, m."""
-        return self.distinct(self.levels, self.sides_z) if isinstance(self.levels, int) else np.array(self.levels)
+        return self.distinct(self.levels, self.boundaries_z) if isinstance(self.levels, int) else np.array(self.levels)
 
 
 class NoiseSection(Section):
-    """Random theta at the start, the same for the same seed."""
+    """Random initial perturbation of theta, reproducible by its seed."""
 
     amplitude: Temperature = Field(description="largest, K", gt=0, examples=[0.1])
     seed: int = Field(default=1, description="of the random numbers", ge=0)
@@ -177,19 +179,16 @@ class InitialSection(Section):
         default=None, description="wind along y, m/s; without it the ambient one", examples=[0.0]
     )
     w: SpeedVolume = Field(default=VolumeValue(0.0), description="upward wind, m/s", examples=[0.0])
-    theta: TemperatureVolume | None = Field(
-        default=None, description="potential temperature, K; without it the ambient one", examples=["300 + 0.003 * z"]
-    )
     theta_perturbation: TemperatureVolume | None = Field(
-        default=None, description="alternative to theta: potential temperature minus that of the ambient air, K",
+        default=None, description="potential temperature minus that of the ambient air, K; 0 if not given",
         examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
     )  # fmt: skip
     noise: NoiseSection | None = Field(
-        default=None, description="random perturbation of theta, added to it", examples=[{"amplitude": 0.1}]
+        default=None, description="random noise, added to theta_perturbation", examples=[{"amplitude": 0.1}]
     )
 
 
-class AbsorberSection(Section):
+class SpongeSection(Section):
     """Layers that draw wind and temperature to the ambient air: below the top, and at the ends of x and y."""
 
     thickness: PositiveMetres | None = Field(
@@ -209,7 +208,7 @@ class AbsorberSection(Section):
     side_rate: Rate | None = Field(default=None, description="at the ends; without it rate", gt=0, examples=[0.01])
 
     @model_validator(mode="after")
-    def _some_layer(self) -> AbsorberSection:
+    def _some_layer(self) -> SpongeSection:
         if self.thickness is None and self.thickness_x is None and self.thickness_y is None:
             raise InputError("no thickness", allowed="thickness, thickness_x or thickness_y", fix="thickness = 4000.0")
         if self.side_rate is not None and self.thickness_x is None and self.thickness_y is None:
@@ -221,8 +220,8 @@ class AbsorberSection(Section):
         rate = self.rate if self.side_rate is None else self.side_rate
         layers = {"x": self.thickness_x, "y": self.thickness_y}
         return {
-            "absorber": None if self.thickness is None else (self.thickness, self.rate),
-            "side_absorber": {axis: (width, rate) for axis, width in layers.items() if width is not None},
+            "top_sponge": None if self.thickness is None else (self.thickness, self.rate),
+            "side_sponges": {axis: (width, rate) for axis, width in layers.items() if width is not None},
         }
 
 
@@ -235,14 +234,14 @@ class AnelasticCase(Case):
 
     domain: DomainSection = Field(
         description="the section [domain]",
-        examples=[{"nx": 257, "levels": 41, "length_x": 20000.0, "height": 10000.0}],
+        examples=[{"nx": 257, "levels": 41, "length_x": 20000.0, "top_height": 10000.0}],
     )
     atmosphere: AtmosphereSection = Field(default_factory=AtmosphereSection, description="the section [atmosphere]")
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     scalars: dict[str, NumberVolume] = Field(
         default_factory=dict, description="a table of name = value: passive scalars at the start"
     )
-    absorber: AbsorberSection | None = Field(default=None, description="the section [absorber]")
+    sponge: SpongeSection | None = Field(default=None, description="the section [sponge]")
     forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
     surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
     closure: ClosureSection | None = Field(default=None, description="the section [closure]")
@@ -285,24 +284,24 @@ class AnelasticCase(Case):
             forcing = None if self.forcing is None else self.forcing.make()
         if self.maps is not None:
             self.check_begin("maps")
-        with self.at("domain", "levels" if domain.height is None else "height"):
-            check_height(air, float(levels.height[-1]), domain.sides_z == "periodic")
-        places = ("domain", "initial", "atmosphere", "absorber", "forcing", "surface", "closure", "numerics", "run")
+        with self.at("domain", "levels" if domain.top_height is None else "top_height"):
+            check_height(air, float(levels.height[-1]), domain.boundaries_z == "periodic")
+        places = ("domain", "initial", "atmosphere", "sponge", "forcing", "surface", "closure", "numerics", "run")
         with self.naming("maps", *places, "forcing.nudging"):
             model = AnelasticFlow(
                 grid,
                 vertical,
-                height=domain.height,
+                top_height=domain.top_height,
                 atmosphere=air,
-                sides={axis: getattr(domain, f"sides_{axis}") for axis in "xyz"},
-                ground=ground,
+                boundaries={axis: getattr(domain, f"boundaries_{axis}") for axis in "xyz"},
+                terrain_height=ground,
                 **self._start(grid, levels, air),
                 **self.numerics.options(),
-                **({} if self.absorber is None else self.absorber.options()),
+                **({} if self.sponge is None else self.sponge.options()),
                 forcing=forcing,
                 surface=self._surface(grid, air.heat_capacity(levels.z[0])),
                 closure=None if self.closure is None else self.closure.make(),
-                averages=None if self.maps is None else self.maps.averages(),
+                time_statistics=None if self.maps is None else self.maps.time_statistics(),
                 **self.place(device, precision, grid.cells * levels.height.size),
             )
         if self.profiles is not None:
@@ -332,13 +331,14 @@ class AnelasticCase(Case):
 
         domain = self.domain
         ground = None
-        if isinstance(domain.ground, FieldValue):
-            with self.at("domain", "ground"):
-                ground = domain.ground.at_centres(grid)
+        if isinstance(domain.terrain_height, FieldValue):
+            with self.at("domain", "terrain_height"):
+                ground = domain.terrain_height.at_centres(grid)
             with self.at("domain"):
                 ground = domain.formed(ground, grid)
-        with self.at("domain", "levels" if isinstance(domain.levels, list) else "ground"):
-            return checked_levels(domain.vertical(), domain.height, ground, grid, domain.sides_z == "periodic"), ground
+        with self.at("domain", "levels" if isinstance(domain.levels, list) else "terrain_height"):
+            periodic = domain.boundaries_z == "periodic"
+            return checked_levels(domain.vertical(), domain.top_height, ground, grid, periodic), ground
 
     def _start(self, grid: Grid, levels: Levels, air: Atmosphere) -> dict[str, Any]:
         """Wind, theta and scalars at the start."""
@@ -357,14 +357,11 @@ class AnelasticCase(Case):
         return {"velocity": tuple(wind), **heat, "scalars": scalars}
 
     def _heat(self, grid: Grid, levels: Levels) -> dict[str, Any]:
-        """Potential temperature at the start or its perturbation, with the noise, by the names of the model."""
-        initial, fields = self.initial, {}
-        for name in ("theta", "theta_perturbation"):
-            value = getattr(initial, name)
-            if value is not None:
-                with self.at("initial", name):
-                    fields[name] = value.at_points(grid, levels)
+        """Return the initial perturbation of potential temperature with the noise, as an argument of the model."""
+        initial, values = self.initial, None
+        if initial.theta_perturbation is not None:
+            with self.at("initial", "theta_perturbation"):
+                values = initial.theta_perturbation.at_points(grid, levels)
         if initial.noise is not None:
-            for name in fields or ("theta_perturbation",):
-                fields[name] = fields.get(name, 0.0) + initial.noise.make(levels, grid)
-        return fields
+            values = (0.0 if values is None else values) + initial.noise.make(levels, grid)
+        return {"theta_perturbation": values}

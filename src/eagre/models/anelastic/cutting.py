@@ -39,13 +39,13 @@ def cut_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
         surface = replace(
             surface, pattern=cut(surface.pattern, rows), roughness=None if rough is None else cut(rough, rows)
         )
-    absorber, kinds = setup.side_absorber, setup.sides
+    sponges, kinds, terrain = setup.side_sponges, setup.boundaries, levels.terrain_height
     return replace(
         setup,
         grid=replace(grid, ny=len(rows), y0=grid.y0 + first * grid.dy),
-        levels=levels if levels.ground is None else replace(levels, ground=cut(levels.ground, rows)),
-        sides=(kinds[0], "wall" if kinds[1] == "periodic" else kinds[1], kinds[2]),
-        side_absorber=None if absorber is None else cut(absorber, rows),
+        levels=levels if terrain is None else replace(levels, terrain_height=cut(terrain, rows)),
+        boundaries=(kinds[0], "wall" if kinds[1] == "periodic" else kinds[1], kinds[2]),
+        side_sponges=None if sponges is None else cut(sponges, rows),
         surface=surface,
         forcing_rates=None if setup.forcing_rates is None else setup.forcing_rates.take(rows, axis=-1),
     )

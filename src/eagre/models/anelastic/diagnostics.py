@@ -31,8 +31,8 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
         "max_speed": float(np.sqrt(2.0 * kinetic.max())),
         "max_w": float(v.w.max()),
         "min_w": float(v.w.min()),
-        "courant": engine.counts["courant"],
-        "dt_divergence": engine.counts["divergence"],
+        "stability_number": engine.counts["courant"],
+        "scaled_divergence": engine.counts["divergence"],
     }
     if setup.stratified:
         theta = engine.field("theta").astype(np.float64)
@@ -49,7 +49,7 @@ def vorticity(engine: Engine, velocity: Velocity | None = None) -> tuple[Array, 
     stretch = (1.0 / engine.metric.stretch)[:, None, None]
 
     def along(a: Array, axis: int) -> Array:
-        found = derivative(a, axis, setup.spacing[axis], setup.sides[axis] == "periodic")
+        found = derivative(a, axis, setup.spacing[axis], setup.boundaries[axis] == "periodic")
         return found * stretch if axis == 0 else found
 
     return along(w, 1) - along(v, 0), along(u, 0) - along(w, 2), along(v, 2) - along(u, 1)

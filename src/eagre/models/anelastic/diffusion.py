@@ -193,7 +193,7 @@ class Diffusion:
                 self._real(sign if side == "wall" else 1.0),
             )
             for n, d, side, sign in zip(
-                setup.shape, setup.spacing, setup.sides, PARITY.get(name, EVEN), strict=True
+                setup.shape, setup.spacing, setup.boundaries, PARITY.get(name, EVEN), strict=True
             )
         ]  # fmt: skip
         return self._over(kernels.viscous, setup.shape, field, self._h, self._slopes.stretch, *axes[::-1], out)

@@ -14,7 +14,7 @@ from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.closure import Smagorinsky, stiffness_of
 from eagre.models.anelastic.forcing import Forcing, profile_of
-from eagre.models.anelastic.inputs import checked_side_absorber
+from eagre.models.anelastic.inputs import checked_side_sponges
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.stability import forcing_rate, forcing_rows, longest_explicit_step
 from eagre.models.anelastic.surface import Surface
@@ -25,7 +25,7 @@ class Drives(NamedTuple):
 
     viscosity: float
     diffusivity: float
-    side_absorber: np.ndarray | None
+    side_sponges: np.ndarray | None
     forcing: Forcing
     surface: Surface | None
     closure: Smagorinsky | None
@@ -35,7 +35,7 @@ class Drives(NamedTuple):
         """Fields that have explicit tendencies."""
         forcing = self.forcing.profiles().keys() - {"geostrophic_wind_x", "geostrophic_wind_y"}
         if not (self.viscosity or self.diffusivity or forcing or self.surface or self.closure) and (
-            self.side_absorber is None
+            self.side_sponges is None
         ):
             return 0
         return 4 + scalars
@@ -49,7 +49,7 @@ class Drives(NamedTuple):
         rate = 4.0 * most * float(stiffness_of(metric).max())
         if self.surface is not None and self.closure is None:
             rate += self.surface.decay(levels, self._wind(levels, air))
-        return longest_explicit_step(rate + forcing_rate(self.forcing, self.side_absorber, levels))
+        return longest_explicit_step(rate + forcing_rate(self.forcing, self.side_sponges, levels))
 
     def _wind(self, levels: Levels, air: Atmosphere) -> np.ndarray:
         """The faster of ambient and geostrophic wind at the first level over the ground, m/s."""
@@ -68,7 +68,7 @@ def checked_drives(
     coriolis: float,
     viscosity: float,
     diffusivity: float | None,
-    side_absorber: Mapping[str, Any] | None,
+    side_sponges: Mapping[str, Any] | None,
     forcing: Forcing | None,
     surface: Surface | None,
     closure: Smagorinsky | None,
@@ -84,6 +84,6 @@ def checked_drives(
         raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
     drive.check(levels.z, stratified, scalars)
     ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
-    sides = checked_side_absorber(side_absorber, grid)
+    sides = checked_side_sponges(side_sponges, grid)
     rates = forcing_rows(drive, sides, levels, (levels.height.size, grid.ny))
     return Drives(nu, diffusion, sides, drive, ground, closure and closure.checked(), rates)

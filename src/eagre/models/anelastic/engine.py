@@ -49,7 +49,7 @@ class Engine:
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup, self.precision = setup, precision
         self.rest = RestState.of(setup)
-        self.metric = metric_of(setup.levels, setup.grid, setup.sides)
+        self.metric = metric_of(setup.levels, setup.grid, setup.boundaries)
         mass = self.rest.density * self.metric.jacobian
         mass = mass / mass.mean()  # in one precision, and 1 where it is constant
         self.device, self.steps = self._made(device, mass)

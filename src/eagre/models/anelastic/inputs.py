@@ -31,9 +31,9 @@ DOUBLES = 4  # float64 of the host while a model is made on a CPU
 DOUBLES_OVER_TERRAIN = 28  # more over a hill: profiles at every point
 FIELDS = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
 MADE = ("wind_speed", "theta_perturbation", "ambient_theta", "w_max")
-IN_RESTARTS = ("clock", "counts", "grid", "heights", "ground")
+IN_RESTARTS = ("clock", "counts", "grid", "heights", "terrain_height")
 RESERVED = (*FIELDS, *MADE, *IN_RESTARTS)  # names that scalars may not have
-HELD = ("past_", "force_", "drag_", "inflow_", "air_", "sides_", "averages", "maps")  # beginnings of those in restarts
+HELD = ("past_", "force_", "drag_", "inflow_", "air_", "boundaries_", "averages", "maps")  # prefixes in restart files
 
 
 def bytes_of_point(
@@ -62,44 +62,44 @@ def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str,
         raise MemoryNeededError(size * int(np.prod(shape)), device.free_memory(), str(device))
 
 
-def checked_sides(sides: Any) -> tuple[str, str, str]:
-    """Kinds of the sides along z, y and x, from a mapping by the letters of the axes."""
-    sides = of_type("sides", sides or {}, Mapping, 'sides={"x": "wall"}')
-    given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(sides)
+def checked_boundaries(boundaries: Any) -> tuple[str, str, str]:
+    """Kinds of the boundaries along z, y and x, from a mapping by the letters of the axes."""
+    boundaries = of_type("boundaries", boundaries or {}, Mapping, 'boundaries={"x": "wall"}')
+    given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(boundaries)
     for name in given:
-        one_of("sides", name, ("x", "y", "z"))
-    return tuple(one_of(f"sides of {axis}", given[axis], SIDES[axis]) for axis in "zyx")  # type: ignore[return-value]
+        one_of("boundaries", name, ("x", "y", "z"))
+    return tuple(one_of(f"boundaries of {axis}", given[axis], SIDES[axis]) for axis in "zyx")  # type: ignore[return-value]
 
 
-def checked_levels(levels: Any, height: float | None, ground: Any, grid: Grid, periodic: bool) -> Levels:
-    """Levels from their number and the height of the domain, or from heights; over ground, (ny, nx), m, if given."""
+def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, grid: Grid, periodic: bool) -> Levels:
+    """Levels from their number and the height of the domain, or from heights; over terrain, (ny, nx), m, if given."""
     if np.ndim(levels) == 0:
         count = _checked_count(levels)
-        top = 1.0 if height is None and count == 1 else height
+        top = 1.0 if top_height is None and count == 1 else top_height
         if top is None:
-            raise InputError("levels without a height", allowed="height of the domain, m", fix="height = 1000.0")
-        top = checked_number("height", top, 1e-6, 1e9)
+            raise InputError("levels without top_height", allowed="height of the domain, m", fix="top_height = 1000.0")
+        top = checked_number("top_height", top, 1e-6, 1e9)
         heights = np.arange(count) * (top / (count if periodic else max(count - 1, 1)))
     else:
         heights = own_array("levels", levels)
-        if height is not None:
-            raise InputError("levels as heights and a height", allowed="the heights alone")
+        if top_height is not None:
+            raise InputError("levels as heights and top_height", allowed="the heights alone")
     if heights.ndim != 1 or heights.size < 1 or heights[0] != 0.0 or not (np.diff(heights) > 0.0).all():
         raise InputError("these levels", allowed="heights that rise from 0, m", fix="levels = np.linspace(0, 1000, 41)")
-    if ground is None:
+    if terrain_height is None:
         return Levels(heights)
-    hill = own_array("ground", ground)
+    hill = own_array("terrain_height", terrain_height)
     hill = np.full(grid.shape, float(hill)) if hill.ndim == 0 else hill
     if hill.shape != grid.shape or not np.isfinite(hill).all():
-        raise InputError(f"ground of shape {hill.shape}", allowed=f"finite heights of shape {grid.shape}, m")
-    check_plausible("elevation", hill, "ground")
+        raise InputError(f"terrain_height of shape {hill.shape}", allowed=f"finite heights of shape {grid.shape}, m")
+    check_plausible("elevation", hill, "terrain_height")
     if not hill.any():
         return Levels(heights)
     if not hill.max() < heights[-1]:
         j, i = np.unravel_index(int(hill.argmax()), hill.shape)
         raise InputError(
-            f"ground {hill.max():g} m high at x = {grid.x[i]:g} m, y = {grid.y[j]:g} m",
-            allowed=f"below the top, {heights[-1]:g} m", fix=f"height = {3.0 * hill.max():g}",
+            f"terrain_height of {hill.max():g} m at x = {grid.x[i]:g} m, y = {grid.y[j]:g} m",
+            allowed=f"below the top, {heights[-1]:g} m", fix=f"top_height = {3.0 * hill.max():g}",
         )  # fmt: skip
     return Levels(heights, 1.0 - heights / heights[-1], hill)
 
@@ -141,38 +141,38 @@ def checked_scalars(given: Mapping[str, Any] | None, shape: tuple[int, int, int]
     return found
 
 
-def checked_absorber(absorber: Any, heights: np.ndarray) -> np.ndarray:
-    """Rates of the absorbing layer under the top, (nz,), s-1: from (thickness, m, rate at the top, s-1), or an array.
+def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
+    """Rates of the sponge layer under the top, (nz,), s-1: from (thickness, m, rate at the top, s-1), or an array.
 
     The rate rises as sin^2 from the layer's lower edge to the top.
     """
-    if absorber is None:
+    if top_sponge is None:
         return np.zeros(heights.size)
-    if isinstance(absorber, tuple):
-        thickness = checked_number("thickness of the absorber", absorber[0], 1e-6, float(heights[-1]) or 1.0)
-        rate = checked_number("rate of the absorber", absorber[1], 0.0, 1e3)
+    if isinstance(top_sponge, tuple):
+        thickness = checked_number("thickness of the top_sponge", top_sponge[0], 1e-6, float(heights[-1]) or 1.0)
+        rate = checked_number("rate of the top_sponge", top_sponge[1], 0.0, 1e3)
         part = np.clip((heights - heights[-1]) / thickness + 1.0, 0.0, 1.0)
         return rate * np.sin(0.5 * np.pi * part) ** 2
-    found = own_array("absorber", absorber)
+    found = own_array("top_sponge", top_sponge)
     if found.shape != heights.shape or not (np.isfinite(found) & (found >= 0.0)).all():
-        raise InputError("this absorber", allowed=f"(thickness, rate), or {heights.size} rates >= 0, s-1")
+        raise InputError("this top_sponge", allowed=f"(thickness, rate), or {heights.size} rates >= 0, s-1")
     return found
 
 
-def checked_side_absorber(given: Mapping[str, Any] | None, grid: Grid) -> np.ndarray | None:
+def checked_side_sponges(given: Mapping[str, Any] | None, grid: Grid) -> np.ndarray | None:
     """Rates of layers at the ends of x and y, (ny, nx), s-1, from (thickness, m, rate at the end, s-1) by axis.
 
     The rate rises as sin^2 from a layer's inner edge; where two meet the larger one counts.
     """
     total = np.zeros(grid.shape)
     for axis, layer in (given or {}).items():
-        one_of("side_absorber", axis, ("x", "y"))
+        one_of("side_sponges", axis, ("x", "y"))
         points = grid.x if axis == "x" else grid.y
         if points.size == 1:
-            raise InputError(f"side_absorber along {axis}, which has one point", allowed="axes of several points")
+            raise InputError(f"side_sponges along {axis}, which has one point", allowed="axes of several points")
         half = 0.5 * float(points[-1] - points[0])
-        thickness = checked_number(f"thickness of the side_absorber along {axis}", layer[0], 1e-6, half)
-        rate = checked_number(f"rate of the side_absorber along {axis}", layer[1], 0.0, 1e3)
+        thickness = checked_number(f"thickness of the side_sponges along {axis}", layer[0], 1e-6, half)
+        rate = checked_number(f"rate of the side_sponges along {axis}", layer[1], 0.0, 1e3)
         from_end = half - np.abs(points - 0.5 * (points[0] + points[-1]))
         part = np.clip(1.0 - from_end / thickness, 0.0, 1.0)
         along = rate * np.sin(0.5 * np.pi * part) ** 2
@@ -180,54 +180,35 @@ def checked_side_absorber(given: Mapping[str, Any] | None, grid: Grid) -> np.nda
     return total if total.any() else None
 
 
-def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndarray:
-    """Perturbation of potential temperature at the start, (nz, ny, nx), K, from it or from the total; 0 without both.
+def checked_perturbation(setup: Setup, perturbation: Any) -> np.ndarray:
+    """Return the initial perturbation of potential temperature, (nz, ny, nx), K; 0 if not given.
 
     Raises
     ------
     InputError
-        For both, for a perturbation as large as a total and a total as small as a perturbation.
+        For a perturbation in incompressible flow, and for one as large as a total potential temperature.
     """
-    if theta is not None and perturbation is not None:
-        raise InputError(
-            "theta and theta_perturbation", allowed="one of them", fix="theta_perturbation = 2.0",
-            problem="The initial potential temperature is given twice.",
-        )  # fmt: skip
-    name, value = ("theta", theta) if theta is not None else ("theta_perturbation", perturbation)
-    values = checked_volume(name, 0.0 if value is None else value, setup.shape)
+    values = checked_volume("theta_perturbation", 0.0 if perturbation is None else perturbation, setup.shape)
     if not setup.stratified:
-        if theta is not None or values.any():
-            raise InputError(f"{name} in incompressible flow", allowed="an atmosphere in which air is buoyant",
-                             fix="atmosphere = boussinesq()")  # fmt: skip
-        return values
-    ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)
-    coldest, cold = float(ambient.min()), float(values.min())
-    if theta is None:
-        if (too_large := _beyond(np.abs(values) - 0.5 * ambient, values)) is not None:
+        if values.any():
             raise InputError(
-                f"theta_perturbation = {too_large:g} K in ambient air of {coldest:g} K", allowed="less than half of it",
-                fix="theta = ...  # the whole potential temperature",
-                problem="theta_perturbation is as large as a whole potential temperature.",
+                "theta_perturbation in incompressible flow", allowed="an atmosphere in which air is buoyant",
+                fix="atmosphere = boussinesq()",
             )  # fmt: skip
         return values
-    if _beyond(0.5 * ambient - values, values) is not None:
-        raise InputError(
-            f"theta = {cold:g} K in ambient air of {coldest:g} K", allowed="more than half of it",
-            fix="theta_perturbation = ...  # the difference from the ambient air",
-            problem="theta is the whole potential temperature, and this value is as small as a perturbation.",
-        )  # fmt: skip
-    return values - ambient
-
-
-def _beyond(excess: np.ndarray, values: np.ndarray) -> float | None:
-    """The value where `excess` is largest, if it is above 0 there."""
+    ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)
+    excess = np.abs(values) - 0.5 * ambient
     n = int(excess.argmax())
-    return float(values.flat[n]) if excess.flat[n] >= 0.0 else None
+    if excess.flat[n] >= 0.0:
+        raise InputError(
+            f"theta_perturbation = {values.flat[n]:g} K in ambient air of {ambient.min():g} K",
+            allowed="less than half of it", fix="theta_perturbation = ...  # the difference from the ambient air",
+            problem="theta_perturbation is as large as a whole potential temperature.",
+        )  # fmt: skip
+    return values
 
 
-def checked_start(
-    setup: Setup, velocity: Any, theta: Any, perturbation: Any, scalars: Any
-) -> dict[str, np.ndarray]:  # fmt: skip
+def checked_start(setup: Setup, velocity: Any, perturbation: Any, scalars: Any) -> dict[str, np.ndarray]:
     """Fields at the start by their names, (nz, ny, nx): wind, that of the ambient air if not given, theta', scalars."""
     if velocity is None:
         z = setup.levels.z
@@ -239,7 +220,7 @@ def checked_start(
     }
     for name, values in found.items():
         check_plausible("wind", values, f"velocity {name}")
-    heat = checked_perturbation(setup, theta, perturbation)
+    heat = checked_perturbation(setup, perturbation)
     if setup.stratified:
         found["theta"] = heat
     return found | checked_scalars(scalars, setup.shape)

@@ -20,9 +20,9 @@ NUMBERS = (
     Variable("max_abs_v", "m s-1", "largest size of the wind along y"),
     Variable("max_w", "m s-1", "largest upward wind"),
     Variable("min_w", "m s-1", "largest downward wind, negative"),
-    Variable("cfl", "1", "largest sum of spacings that air crosses in a time step along x, y and z"),
-    Variable("courant", "1", "largest share of its mass that a cell lost in the last step, or diffusion number"),
-    Variable("dt_divergence", "1", "time step times the largest divergence that the last step left"),
+    Variable("advective_courant_number", "1", "maximum advective Courant number, summed over x, y and z"),
+    Variable("stability_number", "1", "maximum of outflow Courant number and diffusion number"),
+    Variable("scaled_divergence", "1", "time step times the largest divergence that the last step left"),
     Variable("time_step", "s", "length of the last step"),
     Variable("steps", "1", "steps since the start of the run"),
     Variable("iterations", "1", "iterations of the pressure since the start of the run"),
@@ -100,8 +100,9 @@ class Maxima:
         found = {"max_abs_u": largest[0], "max_abs_v": largest[1], "max_w": largest[2], "min_w": -largest[3]}
         for n, field in enumerate(self._carried.values()):
             found |= {f"max_{field}": largest[WIND + 2 * n], f"min_{field}": -largest[WIND + 2 * n + 1]}
-        found |= {"cfl": dt * largest[4], "time_step": dt, "dt_divergence": counts["divergence"]}
-        found |= {name: counts[name] for name in ("courant", "steps", "iterations")}
+        found |= {"advective_courant_number": dt * largest[4], "stability_number": counts["courant"]}
+        found |= {"scaled_divergence": counts["divergence"], "time_step": dt}
+        found |= {name: counts[name] for name in ("steps", "iterations")}
         return {one.name: np.array(found[one.name]) for one in self.variables}
 
     def _largest(self, engine: Engine) -> np.ndarray:

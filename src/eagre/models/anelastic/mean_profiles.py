@@ -100,7 +100,7 @@ class MeanProfiles:
         self._found, self._gathered = (device.zeros((self._rows.count, size), np.float64) for _ in range(2))
         weight = self.share * self._weight
         self._over_weight = device.array(np.divide(1.0, weight, out=np.zeros(size), where=weight > 0.0))
-        self._neighbours = _neighbours(self.heights, engine.setup.sides[0], engine.setup.height)
+        self._neighbours = _neighbours(self.heights, engine.setup.boundaries[0], engine.setup.top_height)
         self._near = tuple(device.array(one) for one in self._neighbours)
         self.variables: Sequence[Variable] = self._declared()
         self.begin(time)
@@ -108,7 +108,7 @@ class MeanProfiles:
     @property
     def _weight(self) -> float:
         """Points of a plane, those on sides by their halves."""
-        return float(np.multiply.outer(*plane_weights(self._engine.setup.shape, self._engine.setup.sides)).sum())
+        return float(np.multiply.outer(*plane_weights(self._engine.setup.shape, self._engine.setup.boundaries)).sum())
 
     def _declared(self) -> tuple[Variable, ...]:
         carried = [one for name in self._engine.setup.scalars for one in of_scalar(name)]
@@ -143,7 +143,7 @@ class MeanProfiles:
         self._last, self._since = time, 0
 
     def take(self, time: float) -> dict[str, Array]:
-        """Averages, (n,) each, from `start` to the present time, s, where the next interval begins.
+        """TimeStatistics, (n,) each, from `start` to the present time, s, where the next interval begins.
 
         What is under the ground is not a number; so is the budget at and next to heights that the ground cuts.
         """
@@ -327,24 +327,24 @@ def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
 def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
     """Heights of averages, and whether they lie between levels."""
     levels = engine.setup.levels
-    lowest, top = 0.0 if levels.ground is None else float(levels.ground.min()), float(levels.height[-1])
+    lowest, top = 0.0 if levels.terrain_height is None else float(levels.terrain_height.min()), float(levels.height[-1])
     if heights is None:
-        return levels.height[levels.height >= lowest], levels.ground is not None
+        return levels.height[levels.height >= lowest], levels.terrain_height is not None
     found = own_array("heights", heights)
     if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
         raise InputError("these heights of profiles", allowed="heights that rise, m", fix="heights = [10.0, 50.0]")
     wrong = found[(found < lowest) | (found > top)]
     if wrong.size:
         raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"from the ground, {lowest:g} m, to {top:g} m")
-    same = levels.ground is None and np.array_equal(found, levels.height)
+    same = levels.terrain_height is None and np.array_equal(found, levels.height)
     return found, not same
 
 
 def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
     """The columns on the device, and the share of the plane at each height that is in the air."""
     levels, device = engine.setup.levels, engine.device
-    ground = np.zeros(engine.setup.shape[1:]) if levels.ground is None else levels.ground
-    y, x = plane_weights(engine.setup.shape, engine.setup.sides)
+    ground = np.zeros(engine.setup.shape[1:]) if levels.terrain_height is None else levels.terrain_height
+    y, x = plane_weights(engine.setup.shape, engine.setup.boundaries)
     plane = np.multiply.outer(y, x)
     share = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
     planes = (ground, 1.0 / (1.0 - ground / levels.height[-1])) if interpolated else (np.zeros((1, 1)),) * 2

@@ -19,7 +19,7 @@ from eagre.models.anelastic.slices import ACROSS
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter, ProbeWriter, ProfileWriter
     from eagre.models.anelastic.model import AnelasticFlow
-    from eagre.stepping.averages import Averages
+    from eagre.stepping.averages import TimeStatistics
 
 
 class ProfilesSection(MeasuredSection):
@@ -47,8 +47,8 @@ class ProfilesSection(MeasuredSection):
         """The writer of what the model gathers."""
         from eagre.io import ProfileWriter
 
-        gathered = model.gathered or model.profiles(self.every, self.heights)
-        return ProfileWriter(path, model, gathered, **options)
+        statistics = model.profile_statistics or model.profiles(self.every, self.heights)
+        return ProfileWriter(path, model, statistics, **options)
 
 
 class AirMapsSection(AveragesSection):
@@ -62,9 +62,9 @@ class AirMapsSection(AveragesSection):
         examples=[[0]],
     )
 
-    def averages(self, **options: Any) -> Averages | None:
+    def time_statistics(self, **options: Any) -> TimeStatistics | None:
         """As of `AveragesSection`."""
-        return super().averages(**options, levels=self.levels)
+        return super().time_statistics(**options, levels=self.levels)
 
 
 def _several(value: Any) -> Any:

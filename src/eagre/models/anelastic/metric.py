@@ -103,7 +103,7 @@ class Metric:
         if found.shape != (nz,) or found[0] != 0.0 or not (np.diff(found) > 0.0).all():
             raise InputError("these levels", allowed=f"{nz} heights that rise from 0, m")
         if self.sides[0] == "periodic" and levels is not None and not np.allclose(found, even):
-            raise InputError("levels along a periodic axis", allowed='equal distances, or sides=("wall", ...)')
+            raise InputError("levels along a periodic axis", allowed='equal distances, or boundaries={"z": "wall"}')
         return found
 
     def _map(self, hill: np.ndarray) -> None:
@@ -112,7 +112,7 @@ class Metric:
             raise InputError("this hill", allowed=f"{self.shape[1:]} heights below the top, {self.top:g} m")
         self.hill, self.terrain = hill, bool(np.ptp(hill) > 0.0 or hill.flat[0] != 0.0)
         if self.terrain and self.sides[0] == "periodic":
-            raise InputError("a hill where z is periodic", allowed="a flat ground", fix='sides=("wall", ...)')
+            raise InputError("a hill where z is periodic", allowed="a flat ground", fix='boundaries={"z": "wall"}')
         stretch = np.ones(1)
         if self.shape[0] > 1 and self.sides[0] != "periodic":
             stretch = np.gradient(self.levels, self.spacing[0])

@@ -24,21 +24,21 @@ from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.inputs import (
     check_memory,
-    checked_absorber,
+    checked_boundaries,
     checked_levels,
-    checked_sides,
     checked_start,
+    checked_top_sponge,
 )
 from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.mean_profiles import EVERY, MeanProfiles
 from eagre.models.anelastic.outputs import (
     blocked_wind,
-    facts_of,
     field_of,
     fields_of,
-    remarks_of,
+    notes_of,
     settings_of,
     snapshot_of,
+    summary_rows_of,
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
@@ -53,7 +53,7 @@ from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.plausible import plausible_number
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages
+from eagre.stepping.averages import TimeStatistics
 from eagre.stepping.mapped import RunMaps
 
 SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
@@ -67,45 +67,44 @@ class AnelasticFlow(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the columns; on walls stand the outermost ones (`Grid.of_points`). A periodic axis of n
+        Its cell centres are the columns; on walls stand the outermost ones (`Grid.from_points`). A periodic axis of n
         points has the period n dx. One row (ny = 1) is flow in a plane.
     levels : int or (nz,) array, m
-        Number of equal levels from 0 to `height`, or their heights over flat ground from 0 on.
-    height : float, m
-        Of the domain; the period where z is periodic.
+        Number of equal levels from 0 to `top_height`, or their heights over flat ground from 0 on.
+    top_height : float, m
+        Height of the domain; the period where z is periodic.
     atmosphere : Atmosphere
         Equations, reference and ambient air (`eagre.models.anelastic.atmosphere`); without it incompressible.
     velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
         u, v, w at the start; its divergence is taken out. Without it the ambient wind.
-    theta, theta_perturbation : float or (nz, ny, nx) array, K
-        Potential temperature at the start, or its difference from the ambient one. One of them at most; without both
-        the temperature is the ambient one. The fields of the same names are these quantities.
+    theta_perturbation : float or (nz, ny, nx) array, K
+        Difference of the initial potential temperature from the ambient one; 0 if not given.
     scalars : mapping of name to (nz, ny, nx) array
         What is carried along.
-    sides : mapping of "x", "y", "z" to "periodic", "wall" or (x and y) "open"
+    boundaries : mapping of "x", "y", "z" to "periodic", "wall" or (x and y) "open"
         x and y are periodic and z has walls if not given. Through open sides blows the ambient wind; what flows in has
         its wind and temperature, and scalars as they are there at the start.
-    ground : float or (ny, nx) array, m
+    terrain_height : float or (ny, nx) array, m
         Height of the ground; levels follow it and are flat at the top.
     coriolis : float, s-1
         f; > 0 turns wind to the right.
     viscosity, diffusivity : float, m2/s
         Of momentum, and of theta and scalars; explicit.
-    absorber : (thickness, rate) or (nz,) array
+    top_sponge : (thickness, rate) or (nz,) array
         Layer below the top that draws wind and theta to the ambient air, m and s-1.
-    side_absorber : mapping of "x", "y" to (thickness, rate)
+    side_sponges : mapping of "x", "y" to (thickness, rate)
         Layers at both ends of an axis that draw wind and theta to the ambient air, m and s-1.
     forcing : Forcing
         Geostrophic wind, subsidence, heating and nudging by profiles.
     surface : Surface
         Heat flux and drag of the ground.
-    averages : eagre.Averages
+    time_statistics : eagre.TimeStatistics
         Means, variances, covariances and extremes over time at every point; see the attribute `maps`.
     closure : Smagorinsky
         Eddy viscosity for what is smaller than the grid; without it that is left to MPDATA.
     time_step : float, s
-        Without it steps follow `courant`.
-    courant : float
+        Without it steps follow `courant_number`.
+    courant_number : float
         Share of its mass that a cell may lose in a step, which none goes above; at most 1 along one axis, 0.592 along
         two, 0.529 along three.
     tolerance : float
@@ -126,7 +125,7 @@ class AnelasticFlow(BaseModel):
 
     Notes
     -----
-    Good values: courant 0.5. Limits: no water, no radiation, sound is filtered; the wind at a wall slips.
+    Good values: courant_number 0.5. Limits: no water, no radiation, sound is filtered; the wind at a wall slips.
 
     References
     ----------
@@ -135,7 +134,7 @@ class AnelasticFlow(BaseModel):
     """
 
     kind = "anelastic"
-    _taken_up: tuple[str, ...] = ()  # remarks on the state that it goes on with
+    _taken_up: tuple[str, ...] = ()  # notes on the state that it goes on with
     _profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
 
     def __init__(
@@ -143,25 +142,24 @@ class AnelasticFlow(BaseModel):
         grid: Grid,
         levels: Any,
         *,
-        height: float | None = None,
+        top_height: float | None = None,
         atmosphere: Atmosphere | None = None,
         velocity: tuple[Any, Any, Any] | None = None,
-        theta: Any = None,
         theta_perturbation: Any = None,
         scalars: Mapping[str, Any] | None = None,
-        sides: Mapping[str, str] | None = None,
-        ground: Any = None,
+        boundaries: Mapping[str, str] | None = None,
+        terrain_height: Any = None,
         coriolis: float = 0.0,
         viscosity: float = 0.0,
         diffusivity: float | None = None,
-        absorber: Any = None,
-        side_absorber: Mapping[str, tuple[float, float]] | None = None,
+        top_sponge: Any = None,
+        side_sponges: Mapping[str, tuple[float, float]] | None = None,
         forcing: Forcing | None = None,
         surface: Surface | None = None,
         closure: Smagorinsky | None = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         time_step: float | None = None,
-        courant: float | None = None,
+        courant_number: float | None = None,
         tolerance: float = 1e-6,
         third_order: bool = False,
         nonoscillatory: bool = True,
@@ -171,34 +169,34 @@ class AnelasticFlow(BaseModel):
     ) -> None:
         check_precision(precision)
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
-        kinds, air, names = checked_sides(sides), checked_air(atmosphere), tuple(scalars or ())
-        found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
+        kinds, air, names = checked_boundaries(boundaries), checked_air(atmosphere), tuple(scalars or ())
+        found = checked_levels(levels, top_height, terrain_height, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
         check_height(air, float(found.height[-1]), kinds[0] == "periodic")
         drives = checked_drives(
             found, grid, stratified=air.gravity > 0.0, scalars=names, coriolis=coriolis,
-            viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
+            viscosity=viscosity, diffusivity=diffusivity, side_sponges=side_sponges, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
-        asked = asked_of_air(averages, fields_of(air.gravity > 0.0, names), names, shape[0])
+        asked = asked_of_air(time_statistics, fields_of(air.gravity > 0.0, names), names, shape[0])
         check_memory(
             shape, self.device, precision, driven=drives.fields(len(names)), stratified=air.gravity > 0.0,
-            terrain=found.ground is not None, scalars=len(names), closure=closure is not None,
+            terrain=found.terrain_height is not None, scalars=len(names), closure=closure is not None,
             averaged=fields_kept(asked, precision, shape[0]),
         )  # fmt: skip
         bears = drives.longest_step(metric_of(found, grid, kinds), found, air)
-        longest, self._courant = checked_steps(time_step, courant, bears, shape)
+        longest, self._courant = checked_steps(time_step, courant_number, bears, shape)
         self.setup = Setup(
-            grid=grid, levels=found, sides=kinds, air=air, time_step=longest, adaptive=self._courant is not None,
+            grid=grid, levels=found, boundaries=kinds, air=air, time_step=longest, adaptive=self._courant is not None,
             coriolis=plausible_number("coriolis", coriolis, "coriolis"),
-            absorber=checked_absorber(absorber, found.height),
+            top_sponge=checked_top_sponge(top_sponge, found.height),
             **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            scalars=names, averages=asked,
+            scalars=names, time_statistics=asked,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )  # fmt: skip
-        fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
+        fields = checked_start(self.setup, velocity, theta_perturbation, scalars)
         start = {} if velocity is None else {axis: fields[name] for axis, name in zip("xyz", "uvw", strict=True)}
         self._start_notes = blocked_wind(self.setup, start, "velocity at the start")
         self._engine = Engine(self.setup, self.device, precision)
@@ -252,7 +250,7 @@ class AnelasticFlow(BaseModel):
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
 
         def make() -> None:
@@ -310,7 +308,7 @@ class AnelasticFlow(BaseModel):
         return found
 
     @property
-    def gathered(self) -> MeanProfiles | None:
+    def profile_statistics(self) -> MeanProfiles | None:
         """What `profiles` gathers; None where it was not asked to."""
         return self._stepper.profiles
 
@@ -353,15 +351,15 @@ class AnelasticFlow(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of a model over the same levels, with the same air at rest and the same sides.
 
-        What drives and mixes the air may be other, and scalars too: see `remarks`.
+        What drives and mixes the air may be other, and scalars too: see `notes`.
         """
         found = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
         self._stepper.restore(found.state)
         self._engine.steps.begin_tendencies(found.begun, self.time)
-        self._taken_up = found.remarks
+        self._taken_up = found.notes
         self._stepper.keeper.forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Kinetic energy, J, and of a unit of mass, extremes of wind and theta', Courant number, dt divergence."""
@@ -385,14 +383,14 @@ class AnelasticFlow(BaseModel):
         return words * field_type(self).itemsize
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a user should know before the run."""
-        return [*remarks_of(self.setup), *self._start_notes, *self._taken_up]
+        return [*notes_of(self.setup), *self._start_notes, *self._taken_up]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """What the summary of a run tells of its end."""
-        return facts_of(self._engine)
+        return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

@@ -17,9 +17,9 @@ class NumericsSection(Section):
     """The time step, viscosity, rotation, how good the pressure is, and what advection is made of."""
 
     time_step: PositiveSeconds | None = Field(
-        default=None, description="the time step; without it by courant", examples=["5 s"]
+        default=None, description="the time step; without it by courant_number", examples=["5 s"]
     )
-    courant: float | None = Field(
+    courant_number: float | None = Field(
         default=None, gt=0, le=1, examples=[0.5],
         description="share of its mass that a cell may lose in a step: none goes above it, and it is 0.529 at most (a "
         "plane 0.592); 0.5 if not given",
@@ -45,7 +45,7 @@ class NumericsSection(Section):
 
     @model_validator(mode="after")
     def _one_of_each(self) -> NumericsSection:
-        for one, other in (("time_step", "courant"), ("coriolis", "latitude")):
+        for one, other in (("time_step", "courant_number"), ("coriolis", "latitude")):
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise InputError(f"both {one} and {other}", allowed="one of them")
         return self
@@ -59,5 +59,6 @@ class NumericsSection(Section):
 
     def options(self) -> dict[str, Any]:
         """What the model takes."""
-        as_given = ("time_step", "courant", "viscosity", "diffusivity", "tolerance", "third_order", "nonoscillatory")
-        return {"coriolis": self.f} | {name: getattr(self, name) for name in as_given}
+        as_given = ("time_step", "courant_number", "viscosity", "diffusivity", "tolerance")
+        switches = ("third_order", "nonoscillatory")
+        return {"coriolis": self.f} | {name: getattr(self, name) for name in (*as_given, *switches)}

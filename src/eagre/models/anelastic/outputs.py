@@ -1,4 +1,4 @@
-"""What an anelastic model gives to files and people: fields, settings, remarks, rows of the summary."""
+"""What an anelastic model gives to files and people: fields, settings, notes, rows of the summary."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
     air = setup.air
     return {
         "equations": air.equations,
-        "sides_z": setup.sides[0],
-        "sides_y": setup.sides[1],
-        "sides_x": setup.sides[2],
-        "height": setup.height,
+        "boundaries_z": setup.boundaries[0],
+        "boundaries_y": setup.boundaries[1],
+        "boundaries_x": setup.boundaries[2],
+        "top_height": setup.top_height,
         "levels": setup.levels.height.size,
         "time_step": setup.time_step,
         "coriolis": setup.coriolis,
@@ -147,11 +147,11 @@ def _air_of(setup: Setup) -> dict[str, str | float | int]:
         "ambient_wind_y": _range_of(air.wind[1](z)),
         "buoyancy_frequency": _range_of(np.sign(stability) * np.sqrt(np.abs(stability))),
     }
-    if setup.absorber.any():
-        lowest = setup.levels.height[np.flatnonzero(setup.absorber)[0]]
-        found["absorber"] = f"up to {setup.absorber.max():.6g} s-1 from z = {lowest:.6g} m"
-    if setup.side_absorber is not None:
-        found["side_absorber"] = f"up to {setup.side_absorber.max():.6g} s-1"
+    if setup.top_sponge.any():
+        lowest = setup.levels.height[np.flatnonzero(setup.top_sponge)[0]]
+        found["top_sponge"] = f"up to {setup.top_sponge.max():.6g} s-1 from z = {lowest:.6g} m"
+    if setup.side_sponges is not None:
+        found["side_sponges"] = f"up to {setup.side_sponges.max():.6g} s-1"
     if setup.surface is not None:
         found["surface_heat_flux"] = _range_of(Series.of(setup.surface.heat_flux).values)
         if setup.surface.roughness is not None:
@@ -171,19 +171,19 @@ def _range_of(values: np.ndarray) -> str | float:
     return low if low == high else f"{low:g} to {high:g}"
 
 
-def remarks_of(setup: Setup) -> list[str]:
+def notes_of(setup: Setup) -> list[str]:
     """The grid's spacings and what there is beside advection and pressure."""
     dz, dy, dx = setup.spacing
     apart = np.diff(setup.levels.height) if setup.shape[0] > 1 else np.array([dz])
     up = f"{dz:.4g}" if np.ptp(apart) < 1e-6 * dz else f"{apart.min():.4g} to {apart.max():.4g}"
     found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
-    if setup.levels.ground is not None:
-        found += [_ground_of(setup, setup.levels.ground), *_thin_absorber(setup, setup.levels.ground)]
+    if (terrain := setup.levels.terrain_height) is not None:
+        found += [_ground_of(setup, terrain), *_thin_sponge(setup, terrain)]
     z = setup.levels.z
     ambient = {axis: profile(z) for axis, profile in zip("xy", setup.air.wind, strict=True)}
     found += blocked_wind(setup, ambient, "ambient wind")
-    ends = zip("yx", setup.sides[1:], strict=True)
-    if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
+    ends = zip("yx", setup.boundaries[1:], strict=True)
+    if setup.side_sponges is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(
             f"open sides along {' and '.join(lateral)} without a layer that absorbs: waves come back from them"
         )
@@ -210,20 +210,21 @@ def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str
         Name of the wind in the note.
     """
     depth = np.ones(setup.shape[0])  # of the levels, with half cells on walls
-    if setup.shape[0] > 1 and setup.sides[0] == "wall":
+    if setup.shape[0] > 1 and setup.boundaries[0] == "wall":
         depth = np.gradient(setup.levels.height)
         depth[[0, -1]] *= 0.5
     mass = setup.air.density(setup.levels.z) * depth[:, None, None] + np.zeros(setup.shape)
     notes = []
     for axis, values in wind.items():
         along = "zyx".index(axis)
-        if setup.sides[along] != "wall" or setup.shape[along] == 1:
+        if setup.boundaries[along] != "wall" or setup.shape[along] == 1:
             continue
         others = tuple(one for one in range(3) if one != along)
         mean = (values * mass).sum(axis=others) / mass.sum(axis=others)
         max_mean = float(mean.flat[np.abs(mean).argmax()])
         if abs(max_mean) > MIN_BLOCKED_FRACTION * float(np.abs(values).max()):
-            also = "" if axis == "z" else f'; use sides_{axis} = "open" or "periodic" for a wind through the domain'
+            use = f'; use boundaries_{axis} = "open" or "periodic" for a wind through the domain'
+            also = "" if axis == "z" else use
             notes.append(
                 f"{name}: the mean of {max_mean:.3g} m/s along {axis} has no effect between walls, because the "
                 f"pressure removes it{also}"
@@ -234,7 +235,7 @@ def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str
 def _ground_of(setup: Setup, ground: np.ndarray) -> str:
     """How high and how steep the ground is, and whether it falls off a cliff where a periodic axis ends."""
     grid = setup.grid
-    most = steepest(ground, grid, (setup.sides[1] == "periodic", setup.sides[2] == "periodic"))
+    most = steepest(ground, grid, (setup.boundaries[1] == "periodic", setup.boundaries[2] == "periodic"))
     j, i = most.cell
     where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
     told = f"ground from {ground.min():.4g} to {ground.max():.4g} m"
@@ -244,9 +245,9 @@ def _ground_of(setup: Setup, ground: np.ndarray) -> str:
     return told
 
 
-def _thin_absorber(setup: Setup, ground: np.ndarray) -> list[str]:
+def _thin_sponge(setup: Setup, ground: np.ndarray) -> list[str]:
     """Return a note if waves of the hill reflect from the top, or if a thin sponge layer changes the drag."""
-    height, absorbed = setup.levels.height, setup.absorber > 0.0
+    height, absorbed = setup.levels.height, setup.top_sponge > 0.0
     below = height[~absorbed]
     if below.size < 2:
         return []
@@ -257,7 +258,7 @@ def _thin_absorber(setup: Setup, ground: np.ndarray) -> list[str]:
     length, steep = 2.0 * np.pi * speed / squared**0.5, squared**0.5 * float(np.ptp(ground)) / speed
     needed = LAYERS if steep > HIGH_HILL else 1
     layers = float(height[-1] - below[-1]) / length
-    fix = f'thickness = "{1e-3 * needed * length:.3g} km" in [absorber]'
+    fix = f'thickness = "{1e-3 * needed * length:.3g} km" in [sponge]'
     told = f"N h / U = {steep:.2g}"
     if not absorbed.any():
         return [f"{told}: gravity waves of the hill reflect from the top, because there is no sponge layer: {fix}"]
@@ -273,7 +274,7 @@ def strongest_heat(surface: Surface) -> float:
     return float(np.abs(Series.of(surface.heat_flux, "heat_flux").values).max()) * pattern
 
 
-def facts_of(engine: Engine) -> list[tuple[str, str]]:
+def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run."""
     counts = engine.counts
     per_step = counts["iterations"] / max(1.0, counts["steps"])
@@ -290,4 +291,5 @@ def _warning(engine: Engine) -> str:
     if engine.setup.adaptive or engine.fastest <= most:
         return ""
     its = "" if engine.setup.closure is None else "a Courant number "
-    return f": {its}above {most:g} short waves may grow where wind blows across the grid; courant = {COURANT:g} is safe"
+    safe = f"courant_number = {COURANT:g} is safe"
+    return f": {its}above {most:g} short waves may grow where wind blows across the grid; {safe}"

@@ -48,7 +48,7 @@ def along(setup: Setup, axis: str, value: float) -> Between:
     points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[axis]
     n = "zyx".index(axis)
     spacing, count = setup.spacing[n], points.size
-    ring = setup.sides[n] == "periodic" and count > 1
+    ring = setup.boundaries[n] == "periodic" and count > 1
     ends = float(points[0]), float(points[-1])
     if ring:
         ends = ends[0], ends[0] + count * spacing
@@ -70,7 +70,7 @@ def along(setup: Setup, axis: str, value: float) -> Between:
 
 def ground_between(setup: Setup, y: Between, x: Between) -> float:
     """Height of the ground at a place, m."""
-    ground = setup.levels.ground
+    ground = setup.levels.terrain_height
     if ground is None:
         return 0.0
     first, second = ((1.0 - x.share) * ground[j, x.low] + x.share * ground[j, x.high] for j in (y.low, y.high))
@@ -80,7 +80,7 @@ def ground_between(setup: Setup, y: Between, x: Between) -> float:
 def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
     """Refuse a height under the ground or above the top, m; `where` is a place's, for the message."""
     top, room = float(setup.levels.height[-1]), NEARLY * setup.spacing[0]
-    top = setup.height if setup.sides[0] == "periodic" else top
+    top = setup.top_height if setup.boundaries[0] == "periodic" else top
     if z < ground - room:
         allowed = f"from the ground, {ground:.6g} m, upward"
         raise InputError(f"z = {z:g} m{where}, under the ground", allowed=allowed, fix=f"z = {np.ceil(ground):g}")
@@ -97,12 +97,12 @@ class Plane:
         if axis == 0:
             height = (1.0 - share) * levels.height[place.low] + share * levels.height[place.high]
             self.z = np.asarray(height)
-            if levels.ground is not None and levels.share is not None:
-                self.z = height + levels.share[place.low] * levels.ground
+            if levels.terrain_height is not None and levels.share is not None:
+                self.z = height + levels.share[place.low] * levels.terrain_height
             return
         self.z = levels.height[:, None]
-        if levels.ground is not None and levels.share is not None:
-            low, high = (levels.ground.take(n, axis=axis - 1) for n in (place.low, place.high))
+        if levels.terrain_height is not None and levels.share is not None:
+            low, high = (levels.terrain_height.take(n, axis=axis - 1) for n in (place.low, place.high))
             self.ground = (1.0 - share) * low + share * high
             self.z = self.z + levels.share[:, None] * self.ground
 
@@ -155,7 +155,7 @@ def plane_at_height(setup: Setup, z: float) -> Plane | Scattered:
     InputError
         If all of it is under the ground, or above the top.
     """
-    ground = setup.levels.ground
+    ground = setup.levels.terrain_height
     check_height(setup, z, 0.0 if ground is None else float(ground.min()), "")
     if ground is None:
         return Plane(setup, 0, along(setup, "z", z))
@@ -189,10 +189,10 @@ def _corners(setup: Setup, x: Between, y: Between, z: float) -> list[tuple[float
     found = []
     for j, along_y in ((y.low, 1.0 - y.share), (y.high, y.share)):
         for i, along_x in ((x.low, 1.0 - x.share), (x.high, x.share)):
-            if setup.levels.ground is None:
+            if setup.levels.terrain_height is None:
                 low, high, share = along(setup, "z", z)
             else:
-                below, part = under_and_over(setup, z, float(setup.levels.ground[j, i]))
+                below, part = under_and_over(setup, z, float(setup.levels.terrain_height[j, i]))
                 low, high, share = int(below), min(int(below) + 1, setup.shape[0] - 1), float(part)
             weight = along_y * along_x
             found += [(weight * (1.0 - share), low, j, i), (weight * share, high, j, i)]

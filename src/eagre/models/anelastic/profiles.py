@@ -170,5 +170,5 @@ def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:
             raise InputError(
                 f"{name} up to {profile.top:g} m for a domain {height:g} m high",
                 allowed="a profile that reaches the top",
-                fix=f"height = {profile.top:g}",
+                fix=f"top_height = {profile.top:g}",
             )

@@ -63,7 +63,7 @@ class RestState:
             gravity / theta_b,
             (air.wind[0](z) + still, air.wind[1](z) + still),
             (profile_of("u", wind[0])(z) + still, profile_of("v", wind[1])(z) + still),
-            np.broadcast_to(setup.absorber[:, None, None], z.shape),
+            np.broadcast_to(setup.top_sponge[:, None, None], z.shape),
             float(ambient.min()),
         )
 

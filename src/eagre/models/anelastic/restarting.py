@@ -23,20 +23,21 @@ PERTURBATION = "theta_perturbation"  # theta' in restart files; earlier versions
 def stood_on(setup: Setup) -> dict[str, Basis]:
     """What the values of a state stand on: levels and ground, air at rest, sides, and the wind through open ones."""
     levels, air, of = setup.levels, setup.air, "of the run that wrote it"
-    z, box = levels.height, f"levels, height and ground in [domain] {of}"
-    ground = np.zeros(0) if levels.ground is None else levels.ground
+    z, box = levels.height, f"levels, top_height and terrain_height in [domain] {of}"
+    ground = np.zeros(0) if levels.terrain_height is None else levels.terrain_height
     section, nothing = f"[atmosphere] {of}", np.zeros(z.shape)
     theta, density = (f"equations, {key} in {section}" for key in ("theta and frequencies", "theta and density"))
     found = {
         "heights": Basis("levels at heights", z, "m", box),
-        "ground": Basis("ground", ground, "m", box),
+        "terrain_height": Basis("terrain height", ground, "m", box),
         "air_density": Basis("reference density", air.density(z) + nothing, "kg/m3", density),
         "air_reference": Basis("reference potential temperature", air.reference(z) + nothing, "K", theta),
         "air_ambient": Basis("ambient potential temperature", air.ambient(z) + nothing, "K", theta),
         "air_gravity": Basis("gravity", air.gravity, "m/s2", f"equations and gravity in {section}"),
     }
-    for axis, kind in zip("zyx", setup.sides, strict=True):
-        found[f"sides_{axis}"] = Basis(f"sides_{axis}", KINDS.index(kind), "", f"sides_{axis} in [domain] {of}", KINDS)
+    for axis, kind in zip("zyx", setup.boundaries, strict=True):
+        name = f"boundaries_{axis}"
+        found[name] = Basis(name, KINDS.index(kind), "", f"{name} in [domain] {of}", KINDS)
     if open_axes(setup):
         for name, profile in zip("uv", air.wind, strict=True):
             what = f"ambient wind {name} at open sides"
@@ -64,13 +65,13 @@ class TakenUp:
         Whole: with what it lacked.
     begun : tuple of str
         Fields whose explicit tendency of the step before is not known.
-    remarks : tuple of str
+    notes : tuple of str
         What a user should know of it.
     """
 
     state: dict[str, Array]
     begun: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:

@@ -23,23 +23,23 @@ class Setup:
 
     grid: Grid  # its centres are the columns of points
     levels: Levels
-    sides: tuple[str, str, str]  # of z, y, x: "periodic", "wall", of y and x "open"
+    boundaries: tuple[str, str, str]  # of z, y, x: "periodic", "wall", of y and x "open"
     air: Atmosphere
     time_step: float  # s, the longest
     coriolis: float  # s-1
     viscosity: float  # m2/s
     diffusivity: float  # m2/s, of theta
-    absorber: np.ndarray  # (nz,), s-1
+    top_sponge: np.ndarray  # (nz,), s-1
     tolerance: float  # of dt max |div|
     scalars: tuple[str, ...] = ()
-    side_absorber: np.ndarray | None = None  # (ny, nx), s-1: layers at the ends of x and y
+    side_sponges: np.ndarray | None = None  # (ny, nx), s-1: layers at the ends of x and y
     forcing: Forcing = field(default_factory=Forcing)
     surface: Surface | None = None
     closure: Smagorinsky | None = None
     forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay in rows along x, besides mixing
     adaptive: bool = False  # whether steps follow the flow
     advection: Options = field(default_factory=Options)
-    averages: Asked | None = None  # what is gathered at points
+    time_statistics: Asked | None = None  # what is gathered at points
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -52,10 +52,10 @@ class Setup:
         return spacing_of(self.levels, self.grid)
 
     @property
-    def height(self) -> float:
-        """Of the domain, m: to the top wall, or the period along z."""
+    def top_height(self) -> float:
+        """Height of the domain, m: to the top wall, or the period along z."""
         count = self.levels.height.size
-        return self.spacing[0] * (count if self.sides[0] == "periodic" else max(count - 1, 1))
+        return self.spacing[0] * (count if self.boundaries[0] == "periodic" else max(count - 1, 1))
 
     @property
     def heat_varies(self) -> bool:
@@ -65,7 +65,7 @@ class Setup:
     @property
     def terrain(self) -> bool:
         """Whether levels follow a ground that is not flat."""
-        return self.levels.ground is not None
+        return self.levels.terrain_height is not None
 
     @property
     def viscous(self) -> bool:
@@ -81,7 +81,7 @@ class Setup:
 def metric_of(levels: Levels, grid: Grid, sides: tuple[str, str, str]) -> Metric:
     """The map from the computational box to heights."""
     shape, height = (levels.height.size, *grid.shape), levels.height if sides[0] != "periodic" else None
-    return Metric(shape, spacing_of(levels, grid), sides, levels=height, hill=levels.ground)
+    return Metric(shape, spacing_of(levels, grid), sides, levels=height, hill=levels.terrain_height)
 
 
 def spacing_of(levels: Levels, grid: Grid) -> tuple[float, float, float]:

@@ -49,7 +49,7 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
 
 def open_axes(setup: Setup) -> list[str]:
     """Which of x and y have open sides."""
-    return [axis for axis, place in ACROSS.items() if setup.sides[place] == "open" and setup.shape[place] > 1]
+    return [axis for axis, place in ACROSS.items() if setup.boundaries[place] == "open" and setup.shape[place] > 1]
 
 
 def ambient_inflow(setup: Setup, rest: RestState, names: Sequence[str]) -> dict[str, Array]:

@@ -101,7 +101,7 @@ def axes_of(
     for one, values in (("y", setup.grid.y), ("x", setup.grid.x)):
         found.append(Axis(one, (one,), np.array([position]) if one == across else values, named[one]))
     if across == "z":
-        about = level_attributes() | ({"standard_name": "altitude"} if levels.ground is not None else {})
+        about = level_attributes() | ({"standard_name": "altitude"} if levels.terrain_height is not None else {})
         if altitude is None:
             return [*found, Axis("z", (), np.array(position), _without_axis(about))]
         about = {"long_name": "height of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
@@ -110,7 +110,7 @@ def axes_of(
     height = levels.height[kept]
     if levels.share is None or (across and ground is None):
         return [*found, Axis("z", ("z",), height, level_attributes())]
-    plane = levels.ground if ground is None else ground[:, None] if across == "x" else ground[None]
+    plane = levels.terrain_height if ground is None else ground[:, None] if across == "x" else ground[None]
     share = {"long_name": "share of the ground in the height of the level", "units": "1"}
     hill = {"long_name": "height of the ground", "units": "m", "standard_name": "surface_altitude"}
     return [

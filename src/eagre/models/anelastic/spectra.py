@@ -79,7 +79,7 @@ class Spectra:
         levels = _checked_heights(setup, heights)
         self._planes = [Fetching(engine, plane_at_height(setup, float(z))) for z in levels]
         self._spacing = {"x": setup.grid.dx, "y": setup.grid.dy}
-        self._weights = plane_weights(setup.shape, setup.sides)
+        self._weights = plane_weights(setup.shape, setup.boundaries)
         declared = {f"{one.name}_spectrum_{axis}": (one, axis) for one in fields for axis in self._along}
         self.variables: Sequence[Variable] = [
             Variable(name, SQUARED[one.units], f"one-sided spectral density along {axis} of the {one.long_name}")
@@ -104,16 +104,16 @@ class Spectra:
 
 def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
     """Axes along which there are waves."""
-    ring = [axis for n, axis in ((2, "x"), (1, "y")) if setup.sides[n] == "periodic" and setup.shape[n] > 1]
+    ring = [axis for n, axis in ((2, "x"), (1, "y")) if setup.boundaries[n] == "periodic" and setup.shape[n] > 1]
     for axis in axes or ():
         if axis not in ("x", "y"):
             raise InputError(f"spectra along {axis!r}", allowed='"x", "y"', fix='axes = ["x"]')
         if axis not in ring:
-            side = "one point" if setup.shape["zyx".index(axis)] == 1 else setup.sides["zyx".index(axis)]
-            raise InputError(f"spectra along {axis}, which has sides {side!r}", allowed="periodic axes")
+            side = "one point" if setup.shape["zyx".index(axis)] == 1 else setup.boundaries["zyx".index(axis)]
+            raise InputError(f"spectra along {axis}, which has boundaries {side!r}", allowed="periodic axes")
     if not ring:
         raise InputError(
-            "spectra where neither x nor y is periodic", allowed="periodic axes", fix='sides_x = "periodic"'
+            "spectra where neither x nor y is periodic", allowed="periodic axes", fix='boundaries_x = "periodic"'
         )
     return list(dict.fromkeys(axes or ring))
 
@@ -123,7 +123,7 @@ def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
     found = own_array("heights", heights)
     if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
         raise InputError("these heights of spectra", allowed="heights that rise, m", fix="heights = [100.0, 500.0]")
-    ground = 0.0 if setup.levels.ground is None else float(setup.levels.ground.max())
+    ground = 0.0 if setup.levels.terrain_height is None else float(setup.levels.terrain_height.max())
     if found[0] < ground:
         raise InputError(f"spectra at z = {found[0]:g} m, which the ground cuts", allowed=f"from {ground:.6g} m upward")
     return found
@@ -131,7 +131,7 @@ def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
 
 def _declared_axes(setup: Setup, heights: Array, along: Sequence[str]) -> list[Axis]:
     """Heights and wave numbers, rad/m."""
-    standard = "height" if setup.levels.ground is None else "altitude"
+    standard = "height" if setup.levels.terrain_height is None else "altitude"
     about = {"long_name": "height over z = 0", "units": "m", "standard_name": standard, "axis": "Z", "positive": "up"}
     found = [Axis("z", ("z",), heights, about)]
     for axis in along:

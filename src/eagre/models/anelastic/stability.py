@@ -108,7 +108,7 @@ def forcing_rows(forcing: Forcing, sides: np.ndarray | None, levels: Levels, row
 
 
 def checked_steps(
-    time_step: float | None, courant: float | None, longest: float, shape: Sequence[int]
+    time_step: float | None, courant_number: float | None, longest: float, shape: Sequence[int]
 ) -> tuple[float, float | None]:
     """The longest time step, s, and the Courant number that steps aim at, or None where all are that long.
 
@@ -118,14 +118,15 @@ def checked_steps(
         If both are given, the time step is longer than explicit tendencies bear, or waves would grow.
     """
     if time_step is None:
-        aim = checked_number("courant", COURANT if courant is None else courant, 1e-6, 1.0)
+        aim = checked_number("courant_number", COURANT if courant_number is None else courant_number, 1e-6, 1.0)
         most = largest_courant(shape)
         if aim > most:
             allowed = f"up to {most:g} in {sum(n > 1 for n in shape)} dimensions: above it short waves grow"
-            raise InputError(f"courant = {aim:g}", allowed=allowed, fix=f"courant = {COURANT:g}")
+            raise InputError(f"courant_number = {aim:g}", allowed=allowed, fix=f"courant_number = {COURANT:g}")
         return longest, aim
-    if courant is not None:
-        raise InputError("both time_step and courant", allowed="one of them", fix=f"courant = {COURANT:g}")
+    if courant_number is not None:
+        fix = f"courant_number = {COURANT:g}"
+        raise InputError("both time_step and courant_number", allowed="one of them", fix=fix)
     dt = checked_number("time_step", time_step, 1e-9, LONGEST)
     if dt > longest:
         allowed = f"up to {longest:.3g} s with this viscosity, forcing and ground and these spacings"

@@ -138,11 +138,11 @@ class Stages:
         self.fields = fields = Fields.zeros(setup, device, self._real, driven)
         self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
         self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
-        self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.sides, setup.terrain, rows)
+        self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.boundaries, setup.terrain, rows)
         self.pace = Pace(device, precision, setup.spacing)
         self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
-        self.is_free = not (setup.stratified or setup.coriolis or setup.absorber.any())
-        self._advection = plan_of(device, precision, setup.shape, setup.sides, setup.advection)
+        self.is_free = not (setup.stratified or setup.coriolis or setup.top_sponge.any())
+        self._advection = plan_of(device, precision, setup.shape, setup.boundaries, setup.advection)
         self._masses = masses
         self._loops: dict[tuple[Any, ...], Any] = {}
         self._at_rest: AtRest | None = None

@@ -192,9 +192,9 @@ class Stepper:
     def _advice(self) -> str:
         """The line to write: steps that this wind bears."""
         if self.courant is not None:
-            return f"courant = {0.5 * self.courant:.2g}"
+            return f"courant_number = {0.5 * self.courant:.2g}"
         shorter = self.time_step * COURANT / max(LIMIT, self._fastest)
-        return f"time_step = {rounded_down(shorter):g}, or courant = {COURANT:g} in its place"
+        return f"time_step = {rounded_down(shorter):g}, or courant_number = {COURANT:g} in its place"
 
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""

@@ -45,7 +45,7 @@ def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
     """Names of the fields with explicit tendencies."""
     wind = ("u", "v", "w", "theta") if setup.stratified else ("u", "v", "w")
     found = set(pushes(setup, rest))
-    if setup.viscous or setup.side_absorber is not None:
+    if setup.viscous or setup.side_sponges is not None:
         found |= set(wind)
     if setup.diffusivity > 0.0 or setup.closure is not None:
         found |= set(setup.scalars)
@@ -113,7 +113,7 @@ class Tendencies:
         if setup.forcing.subsidence is not None:
             speed = self._profile(profile_of("subsidence", setup.forcing.subsidence)(z) + np.zeros(z.shape))
             over_dz = self._profile(1.0 / np.diff(z, axis=0))
-        sides = np.zeros((1, 1)) if setup.side_absorber is None else setup.side_absorber
+        sides = np.zeros((1, 1)) if setup.side_sponges is None else setup.side_sponges
         rate_sides = self._device.array(sides.astype(self._real))
         ambient = {"u": rest.wind[0], "v": rest.wind[1]}
         for name, out in self._out.items():
@@ -122,7 +122,7 @@ class Tendencies:
                 "DIFFUSED": self.diffusion.serves(name),
                 "RELAXED": name in given,
                 "SUBSIDING": sinks and name != "w",
-                "ABSORBED": setup.side_absorber is not None and name not in setup.scalars,
+                "ABSORBED": setup.side_sponges is not None and name not in setup.scalars,
             }
             is_new = name in at_ground(setup) and not switches["DIFFUSED"]  # and begins with 0
             if not is_new and not any(switches[key] for key in ("RELAXED", "SUBSIDING", "ABSORBED")):

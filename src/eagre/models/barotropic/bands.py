@@ -1,4 +1,4 @@
-"""Multi-device engine: row slabs, one per device (docs/decisions/0023-one-run-over-several-devices.md).
+"""Multi-device engine: row slabs, one per device (decision 0023).
 
 A slab is a box whose south and north boundary points are halo rows or walls. Each step has three stages with a
 barrier between them:
@@ -142,7 +142,7 @@ class Bands:
 
     def _step(self, at: int) -> list[Stage]:
         """Return the schedule of a step from buffers `at` to the others; no barrier is needed at the start."""
-        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.averages is not None else []
+        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.time_statistics is not None else []
         return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at), *last]
 
     def _inverted(self, then: int) -> list[Stage]:

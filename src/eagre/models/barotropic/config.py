@@ -288,7 +288,7 @@ class BarotropicCase(Case):
                 places_of(options["particles"], grid, (self.basin.kind != "box", self.basin.kind == "periodic"))
         if self.maps is not None:
             self.check_begin("maps")
-            options["averages"] = self.maps.averages()
+            options["time_statistics"] = self.maps.time_statistics()
         with self.naming("numerics", "physics", "layers", "initial", "basin", "run", "maps"):
             return BarotropicVorticity(
                 grid,
@@ -310,7 +310,7 @@ class BarotropicCase(Case):
             length_x *= (nx - 1) / nx
         if basin.kind == "periodic":
             length_y *= (ny - 1) / ny
-        return replace(Grid.of_points(nx, ny, length_x, length_y, basin.x0, basin.y0), crs=basin.crs)
+        return replace(Grid.from_points(nx, ny, length_x, length_y, basin.x0, basin.y0), crs=basin.crs)
 
     def _topography(self, section: TopographySection, grid: Grid) -> np.ndarray:
         """Return f0 b / D at the points, (ny, nx), 1/s."""

@@ -67,7 +67,7 @@ class KernelSet:
         return "fast; update: reference" if self.plain else "fast"
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Notes before a run."""
         return [f"kernels: {self.name} (unoptimised), because of {self.plain}"] if self.plain else []
 

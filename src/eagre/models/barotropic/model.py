@@ -32,13 +32,13 @@ from eagre.models.barotropic.inputs import (
 from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import (
-    facts_of,
     field_of,
     fields_of,
     left_behind,
+    notes_of,
     places_at_points,
-    remarks_of,
     settings_of,
+    summary_rows_of,
 )
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
@@ -47,7 +47,7 @@ from eagre.models.barotropic.wind import checked_curl, words_of_wind
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, asked_of, words_of
 from eagre.stepping.mapped import RunMaps
 
 BASINS = ("box", "channel", "periodic")
@@ -63,12 +63,12 @@ class BarotropicVorticity(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Cell centres are the points; walls pass through the outermost points (`Grid.of_points`). Along a periodic
+        Cell centres are the points; walls pass through the outermost points (`Grid.from_points`). Along a periodic
         axis each point is stored once: the period is nx dx.
     time_step : float, s
     beta : float, 1 / (m s)
         Northward gradient of the Coriolis parameter.
-    wind_forcing : float, (ny, nx) array or MovingField, 1 / s2
+    wind_forcing : float, (ny, nx) array or TimeVaryingField, 1 / s2
         Wind forcing of vorticity, curl(tau) / (rho D). A time-varying field (`wind.moving_curl`) is interpolated
         linearly between its records and evaluated at the start of each step.
     viscosity : float, m2 / s
@@ -105,7 +105,7 @@ class BarotropicVorticity(BaseModel):
         Lateral diffusivity of the tracer.
     particles : (n, 2) array, m
         Initial x, y of Lagrangian particles in the upper (or only) layer.
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         Time means, variances and extremes, accumulated at every step; see the attribute `maps`.
     kernels : {"fast", "reference"}
         Fastest kernels available for the device and the options, or slow reference kernels for comparison.
@@ -169,7 +169,7 @@ class BarotropicVorticity(BaseModel):
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
@@ -179,7 +179,7 @@ class BarotropicVorticity(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
         has = layers is not None, tracer is not None
-        asked = asked_of(averages, {one.name: one for one in fields_of(*has)}, possible(*has))
+        asked = asked_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
         check_memory(grid, self.device, precision, 1 + has[0], words_of(asked, precision) + words_of_wind(wind_forcing))
         self.setup = Setup(
             grid=grid,
@@ -201,7 +201,7 @@ class BarotropicVorticity(BaseModel):
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),
-            averages=asked,
+            time_statistics=asked,
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
@@ -241,7 +241,7 @@ class BarotropicVorticity(BaseModel):
         """
         if not reynolds > 0.0:
             raise InputError(f"reynolds = {reynolds!r}", allowed="a number > 0", fix="reynolds = 20.83")
-        grid = Grid.of_points(points, points, math.pi, math.pi)
+        grid = Grid.from_points(points, points, math.pi, math.pi)
         check_input_memory(grid)
         curl = np.repeat(-alpha * np.sin(2.0 * grid.y)[:, None], points, axis=1)
         return cls(
@@ -286,7 +286,7 @@ class BarotropicVorticity(BaseModel):
         series = () if moving is None else moving.instants.hats[:1]
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """Return a function that advances `count` steps without checks, for timing."""
 
         def make() -> None:
@@ -327,7 +327,7 @@ class BarotropicVorticity(BaseModel):
     @property
     def maps(self) -> RunMaps | None:
         """Time statistics up to the model time, read with `maps.sample()`; None if none are requested."""
-        asked = self.setup.averages
+        asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ class BarotropicVorticity(BaseModel):
         more = {"particles": (2, self.setup.particles)} if self.setup.particles else {}
         return {**dict.fromkeys(names, self.setup.shape), **more}
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Return energy and enstrophy of all layers; extremes, maximum velocities and transport of the upper layer.
@@ -385,14 +385,14 @@ class BarotropicVorticity(BaseModel):
         return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Notes before a run: points per Munk width, nondimensional numbers, limits of the time step."""
-        return [*remarks_of(self.setup), *self._engine.kernels.remarks, *self._left]
+        return [*notes_of(self.setup), *self._engine.kernels.notes, *self._left]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: energy, enstrophy, energy budget, streamfunction, velocities."""
-        return facts_of(self.diagnostics(), self.energy_budget())
+        return summary_rows_of(self.diagnostics(), self.energy_budget())
 
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved configuration, for the attributes of output files."""

@@ -12,9 +12,9 @@ import numpy as np
 from eagre.fields import Variable
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import velocity
-from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark, radius_remark
+from eagre.models.barotropic.scales import layer_note, munk_width, numbers_note, radius_note
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.stability import step_remark
+from eagre.models.barotropic.stability import step_note
 
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
@@ -70,15 +70,15 @@ def places_at_points(engine: Any) -> np.ndarray:
     return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in axes], axis=1)
 
 
-def remarks_of(setup: Setup) -> list[str]:
+def notes_of(setup: Setup) -> list[str]:
     """Return notes on boundary-layer resolution, nondimensional numbers (initial wind) and limits of the time step."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
-    numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+    numbers = numbers_note(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
     if setup.moving is not None:
         numbers = [f"time-varying wind forcing: {setup.moving.instants.name}", *numbers]
-    radius = radius_remark(setup.deformation_radius, max(grid.dx, grid.dy))
-    return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_remark(setup)]
+    radius = radius_note(setup.deformation_radius, max(grid.dx, grid.dy))
+    return [layer_note(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_note(setup)]
 
 
 def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...
     return tuple(f"{name} of the restart file dropped: the case defines no {name}" for name in left)
 
 
-def facts_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
+def summary_rows_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return the rows of the run summary from `diagnostics` and `energy_budget`, in the units of the model."""
     low, high = found["min_streamfunction"], found["max_streamfunction"]
     terms = ("wind", "viscosity", "biharmonic", "friction")

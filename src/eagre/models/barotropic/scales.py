@@ -83,7 +83,7 @@ def munk_width(viscosity: float, beta: float) -> float:
     return (viscosity / abs(beta)) ** (1.0 / 3.0) if beta != 0.0 else math.inf
 
 
-def layer_remark(viscosity: float, beta: float, dx: float) -> str:
+def layer_note(viscosity: float, beta: float, dx: float) -> str:
     """Return a note on the resolution of the western boundary layer; a warning below 2 points per Munk width."""
     if beta == 0.0 or viscosity == 0.0:
         return "western boundary layer: no Munk layer (beta or viscosity is 0)"
@@ -94,7 +94,7 @@ def layer_remark(viscosity: float, beta: float, dx: float) -> str:
     return f"{text} (Bleichrodt 2011 recommends 5)"
 
 
-def radius_remark(radius: float, spacing: float) -> list[str]:
+def radius_note(radius: float, spacing: float) -> list[str]:
     """Return a note if the deformation radius is below the grid spacing, m."""
     if radius >= spacing:
         return []
@@ -104,7 +104,7 @@ def radius_remark(radius: float, spacing: float) -> list[str]:
     ]
 
 
-def numbers_remark(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
+def numbers_note(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
     """Return a note with the nondimensional numbers of Bleichrodt (2011), for length scale `length`, m.
 
     The list is empty without wind or beta.

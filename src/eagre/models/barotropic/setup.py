@@ -9,7 +9,7 @@ import numpy as np
 from eagre.basis import Basis
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
-from eagre.moving import MovingField
+from eagre.moving import TimeVaryingField
 from eagre.stepping.averages import Asked
 
 
@@ -36,8 +36,8 @@ class Setup:
     diffusivity: float | None  # tracer diffusivity, m2/s; None without a tracer
     particles: int  # number
     kernels: str = "fast"  # or "reference": slow reference kernels
-    averages: Asked | None = None  # requested time statistics
-    moving: MovingField | None = None  # time-varying wind forcing at the points of the whole basin
+    time_statistics: Asked | None = None  # requested time statistics
+    moving: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
     rows: tuple[int, int | None] = (0, None)  # first and end row of `moving` on this device
 
     @property

@@ -115,7 +115,7 @@ def check_time_step(setup: Setup) -> None:
             )
 
 
-def step_remark(setup: Setup) -> str:
+def step_note(setup: Setup) -> str:
     """Return a note on the time step and its limits."""
     limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
     parts = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]

@@ -15,7 +15,7 @@ from eagre.grid import Grid
 from eagre.models.barotropic.inputs import curl_at_points, field_at_points
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
-from eagre.moving import Instants, MovingField, Nodes
+from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.series import Series
 from eagre.terms.weather_wind import check_air_density, law_of
 
@@ -95,43 +95,47 @@ class Wind:
 
 
 def between_points(grid: Grid) -> Grid:
-    """Return the grid of cells whose corners are the points; a `MovingField` on this grid has a node at each point."""
+    """Return the grid of cells whose corners are the points; a `TimeVaryingField` on this grid has a node at each point."""
     return Grid(grid.nx - 1, grid.ny - 1, grid.dx, grid.dy, float(grid.x[0]), float(grid.y[0]), grid.crs)
 
 
 def words_of_wind(value: Any) -> int:
     """Return the number of device arrays that a time-varying `wind_forcing` adds: two records."""
-    return 2 if isinstance(value, MovingField) else 0
+    return 2 if isinstance(value, TimeVaryingField) else 0
 
 
 def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
     """Return the `Setup` entries of a `wind_forcing`: values at the points at `time`, s, and the field itself."""
-    if not isinstance(value, MovingField):
+    if not isinstance(value, TimeVaryingField):
         return {"curl": field_at_points("wind_forcing", value, grid)}
     if value.nodes.shape != grid.shape:
         raise InputError(
             f"wind_forcing on {value.nodes.shape} nodes", allowed=f"a node at each of the {grid.shape} points",
-            fix="nodes = Nodes(grid.ny - 1, grid.nx - 1)",
+            fix="nodes = NodeGrid(grid.ny - 1, grid.nx - 1)",
         )  # fmt: skip
     value.instants.hats[0].covers(time, time)
     return {"curl": value.at(time), "moving": value}
 
 
-def varying_curl(curl: np.ndarray, factor: Series) -> MovingField:
+def varying_curl(curl: np.ndarray, factor: Series) -> TimeVaryingField:
     """Return a curl at the points, (ny, nx), times a time-dependent factor of two or more samples."""
-    nodes = Nodes(curl.shape[0] - 1, curl.shape[1] - 1)
-    instants = Instants(factor.times, factor.name)
-    return MovingField(instants, nodes, lambda k: factor.values[k] * curl, "curl of the wind", np.inf, "s-2")
+    nodes = NodeGrid(curl.shape[0] - 1, curl.shape[1] - 1)
+    instants = RecordTimeAxis(factor.times, factor.name)
+    return TimeVaryingField(instants, nodes, lambda k: factor.values[k] * curl, "curl of the wind", np.inf, "s-2")
 
 
 def moving_curl(
-    stress_x: MovingField, stress_y: MovingField, grid: Grid, over: float, periodic: tuple[bool, bool] = (False, False)
-) -> MovingField:
+    stress_x: TimeVaryingField,
+    stress_y: TimeVaryingField,
+    grid: Grid,
+    over: float,
+    periodic: tuple[bool, bool] = (False, False),
+) -> TimeVaryingField:
     """Return the wind forcing of a time-varying stress, record by record.
 
     Parameters
     ----------
-    stress_x, stress_y : MovingField, N m-2
+    stress_x, stress_y : TimeVaryingField, N m-2
         Eastward and northward stress at common times, on the nodes of the grid of `between_points`.
     grid : Grid
         Grid of the model.
@@ -142,7 +146,7 @@ def moving_curl(
 
     Returns
     -------
-    MovingField
+    TimeVaryingField
         Wind forcing at the points, 1 / s2: the argument `wind_forcing` of the model.
 
     Raises
@@ -162,12 +166,12 @@ def moving_curl(
         x, y = (at_points(one, one.checked(one.read(k), k), grid) for one in (stress_x, stress_y))
         return curl_at_points(x, y, grid, periodic) / over
 
-    return MovingField(stress_x.instants, Nodes(*cells), read, "curl of the stress", np.inf, "s-2")
+    return TimeVaryingField(stress_x.instants, NodeGrid(*cells), read, "curl of the stress", np.inf, "s-2")
 
 
 def stress_of_wind(
-    wind_x: MovingField, wind_y: MovingField, drag: str | float, largest_drag: float, air_density: float
-) -> tuple[MovingField, MovingField]:
+    wind_x: TimeVaryingField, wind_y: TimeVaryingField, drag: str | float, largest_drag: float, air_density: float
+) -> tuple[TimeVaryingField, TimeVaryingField]:
     """Return the stress along x and y, N m-2, of a wind U at 10 m, m s-1: rho_a C_d |U| U of each record.
 
     drag, largest_drag, air_density : see `eagre.terms.weather_wind.WeatherWind`. The stress is interpolated linearly
@@ -183,14 +187,14 @@ def stress_of_wind(
         drag = np.minimum(most, np.maximum(least, intercept + slope * speed))
         return air_density * drag * speed * (u, v)[along]
 
-    def component(along: int) -> MovingField:
+    def component(along: int) -> TimeVaryingField:
         name = f"stress along {'xy'[along]}"
-        return MovingField(wind_x.instants, wind_x.nodes, partial(read, along=along), name, np.inf, "N/m2")
+        return TimeVaryingField(wind_x.instants, wind_x.nodes, partial(read, along=along), name, np.inf, "N/m2")
 
     return component(0), component(1)
 
 
-def at_points(field: MovingField, record: np.ndarray, grid: Grid) -> np.ndarray:
+def at_points(field: TimeVaryingField, record: np.ndarray, grid: Grid) -> np.ndarray:
     """Return a record on nodes interpolated bilinearly to the points, (ny, nx)."""
     m, b = field.nodes.place(0, 0.0, grid.ny)
     n, a = field.nodes.place(1, 0.0, grid.nx)

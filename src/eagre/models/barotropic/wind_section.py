@@ -22,7 +22,7 @@ from eagre.series import Series
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
 
 if TYPE_CHECKING:
-    from eagre.moving import MovingField
+    from eagre.moving import TimeVaryingField
 
 At = Callable[..., Any]
 """Context manager that adds the path of a key, such as "wind", "curl", to errors."""
@@ -57,7 +57,7 @@ class WindWeatherSection(Section):
     largest_drag: LargestDrag = LARGEST_DRAG
     air_density: AirDensity = AIR_DENSITY
 
-    def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[MovingField, MovingField]:
+    def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[TimeVaryingField, TimeVaryingField]:
         """Return the stress along x and y, N m-2, on the nodes of the cells between the points of a basin."""
         from eagre.models.barotropic.wind import between_points, stress_of_wind
 

@@ -14,7 +14,7 @@ from eagre.checks import checked_number
 from eagre.fields import Variable
 from eagre.kernels.averages import Quantities
 from eagre.models.potential_waves.reference import NONLINEAR, along_x, along_y
-from eagre.stepping.averages import Asked, Averages, asked_of
+from eagre.stepping.averages import Asked, TimeStatistics, asked_of
 from eagre.stepping.averaging import MomentAverages
 
 
@@ -79,15 +79,15 @@ ANY = (-1e12, 1e12)  # s
 
 
 def asked_of_waves(
-    variables: Sequence[Variable], averages: Averages | None, statistics_from: float | None
+    variables: Sequence[Variable], time_statistics: TimeStatistics | None, statistics_from: float | None
 ) -> dict[str, Asked | None]:
     """What a run gathers of its variables: its averages, and its statistics from a time, s, on."""
     known, possible = {one.name: one for one in variables}, QUANTITIES.cells
     own, eta = None, ["surface_elevation"]
     if statistics_from is not None:
         checked_number("statistics_from", statistics_from, *ANY)
-        own = Averages(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
-    return {"averages": asked_of(averages, known, possible), "statistics": asked_of(own, known, possible)}
+        own = TimeStatistics(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
+    return {"time_statistics": asked_of(time_statistics, known, possible), "statistics": asked_of(own, known, possible)}
 
 
 class SurfaceAverages(MomentAverages):

@@ -34,9 +34,10 @@ from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
 from eagre.models.potential_waves.stencils import centred
 
-LIMIT = 0.855
-STEEPEST = math.tan(math.radians(30.0))
+MAX_CREST_SPEED_RATIO = 0.855
+MAX_FRONT_SLOPE = math.tan(math.radians(30.0))
 STRENGTH = 0.02
+DEFAULTS = {"max_crest_speed_ratio": MAX_CREST_SPEED_RATIO, "max_front_slope": MAX_FRONT_SLOPE, "strength": STRENGTH}
 SLOWEST = 0.8
 LONGEST = 10.0  # depths: the region of a crest that is faster than any linear wave
 SAME = 0.25  # length: a crest as near to one that breaks is that one, and further away has less than half of its nu
@@ -178,9 +179,9 @@ class Breaking:
     periodic : (y, x)
     gravity : float
         m/s2.
-    limit : float
+    max_crest_speed_ratio : float
         u_c / c from which a crest breaks.
-    steepest : float
+    max_front_slope : float
         Slope of a front from which a crest breaks.
     strength : float
         nu T_br / (H_br L_br).
@@ -204,13 +205,15 @@ class Breaking:
 
     def __init__(
         self, laplace: Laplace, h: np.ndarray, spacing: tuple[float, float], periodic: tuple[bool, bool],
-        gravity: float, limit: float = LIMIT, steepest: float = STEEPEST, strength: float = STRENGTH,
+        gravity: float, max_crest_speed_ratio: float = MAX_CREST_SPEED_RATIO, max_front_slope: float = MAX_FRONT_SLOPE,
+        strength: float = STRENGTH,
     ) -> None:  # fmt: skip
-        for name, value in (("limit", limit), ("steepest", steepest), ("strength", strength)):
+        for name, value in zip(DEFAULTS, (max_crest_speed_ratio, max_front_slope, strength), strict=True):
             if not (math.isfinite(value) and value > 0.0):
-                raise InputError(f"{name} = {value:g} of breaking waves", allowed="above 0", fix=f"{name} = {LIMIT:g}")
+                fix = f"{name} = {DEFAULTS[name]:.3g}"
+                raise InputError(f"{name} = {value:g} of breaking waves", allowed="above 0", fix=fix)
         self._laplace, self._h, self._gravity = laplace, np.asarray(h, np.float64), float(gravity)
-        self._limit, self._steepest, self._strength = limit, steepest, strength
+        self._max_ratio, self._max_slope, self._strength = max_crest_speed_ratio, max_front_slope, strength
         self.log: list[Breaker] = []
         self.active: list[Breaker] = []
         self.found: dict[Breaker, None] = {}  # a set in order: steps that are repeated find the same crests
@@ -262,7 +265,7 @@ class Breaking:
         found = device.host(self._found)
         self.active = [breaker for breaker in self.active if time < breaker.time + breaker.period]
         crests = np.argwhere(found[RATIO] > 0.0)
-        for j, i in np.argwhere((found[RATIO] > self._limit) | (found[SLOPE] > self._steepest)):
+        for j, i in np.argwhere((found[RATIO] > self._max_ratio) | (found[SLOPE] > self._max_slope)):
             if crests.size:
                 at = self._nearest(j, i, crests)
                 self._begin(time, at, found[:, *at], max(float(found[SLOPE, j, i]), 0.0))

@@ -8,7 +8,7 @@ sigma, so both are taken of Psi itself and combined once a layer::
     Lap sigma and |grad sigma|^2 + 1 / d^2 are polynomials of sigma, whose coefficients belong to a column
 
 A piece lies in rows of the scratch at constant distances, with the points beyond its ends: see
-docs/decisions/0002-cells.md for what lets the compiler use vectors.
+docs/development/decisions/0002-cells.md for what lets the compiler use vectors.
 """
 
 from __future__ import annotations

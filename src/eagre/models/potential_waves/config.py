@@ -20,17 +20,17 @@ from eagre.config.values import Metres, PositiveMetres, PositiveSeconds, Seconds
 from eagre.config.waves import Wave
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.breaking import MAX_CREST_SPEED_RATIO, MAX_FRONT_SLOPE, STRENGTH
 from eagre.models.potential_waves.numerics_section import NumericsSection
 from eagre.models.potential_waves.outputs import BREAKING_COLUMNS, breaking_row
 from eagre.models.potential_waves.probe_sections import ProbesSection
-from eagre.models.potential_waves.sides import Paddle, SpongeLayer
+from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
 from eagre.models.potential_waves.wave_notes import wave_notes
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
-    from eagre.models.potential_waves.zones import Zone
+    from eagre.models.potential_waves.zones import RelaxationZone
     from eagre.waves import LinearWaves, RegularWave
 
 SpeedSignal = Annotated[Signal, signal("speed")]
@@ -77,7 +77,7 @@ class BasinSection(Section):
     def grid(self) -> Grid:
         """The grid whose centres are the points."""
         wraps = self.periodic in ("x", "both"), self.periodic in ("y", "both")
-        grid = Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        grid = Grid.from_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
         return replace(grid, crs=self.crs)
 
 
@@ -106,7 +106,7 @@ class InitialSection(Section):
         return self
 
 
-class ZoneSection(Section):
+class RelaxationZoneSection(Section):
     """A strip along a side in which waves are made, or absorbed."""
 
     side: Side = Field(description="west, east, south or north", examples=["west"])
@@ -128,7 +128,7 @@ class ZoneSection(Section):
     exponent: float = Field(default=3.5, description="of the profile of absorption", gt=0, examples=[3.5])
 
 
-class PaddleSection(Section):
+class WavemakerSection(Section):
     """A side that is a piston wavemaker, or through which water flows; velocity or position says how."""
 
     side: Side = Field(description="west, east, south or north", examples=["west"])
@@ -142,7 +142,7 @@ class PaddleSection(Section):
         description="instead of velocity: position of the paddle, metres, within one depth of its first value",
         examples=[{"file": "paddle.csv"}],
     )
-    absorbs: bool = Field(default=False, description="whether long waves that come to it are let out")
+    active_absorption: bool = Field(default=False, description="whether long waves that come to it are let out")
     target: LengthSignal = Field(
         default=Signal(0.0, "length"), description="elevation beside which waves are let out, metres", examples=[0.0]
     )
@@ -160,8 +160,10 @@ class SpongeSection(Section):
 class BreakingSection(Section):
     """Crests that break are found and dissipated."""
 
-    limit: float = Field(default=LIMIT, description="speed of the water over that of the crest", gt=0, examples=[0.855])
-    steepest: float = Field(default=STEEPEST, description="slope of a front", gt=0, examples=[0.577])
+    max_crest_speed_ratio: float = Field(
+        default=MAX_CREST_SPEED_RATIO, description="speed of the water over that of the crest", gt=0, examples=[0.855]
+    )
+    max_front_slope: float = Field(default=MAX_FRONT_SLOPE, description="slope of a front", gt=0, examples=[0.577])
     strength: float = Field(default=STRENGTH, description="of the eddy viscosity, over H L / T", gt=0, examples=[0.02])
 
 
@@ -183,8 +185,10 @@ class PotentialWavesCase(Case):
         description="the section [basin]", examples=[{"nx": 257, "length_x": 20.0, "depth": 0.4}]
     )
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
-    zones: list[ZoneSection] = Field(default_factory=list, description="the sections [[zones]]")
-    paddles: list[PaddleSection] = Field(default_factory=list, description="the sections [[paddles]]")
+    relaxation_zones: list[RelaxationZoneSection] = Field(
+        default_factory=list, description="the sections [[relaxation_zones]]"
+    )
+    wavemakers: list[WavemakerSection] = Field(default_factory=list, description="the sections [[wavemakers]]")
     sponges: list[SpongeSection] = Field(default_factory=list, description="the sections [[sponges]]")
     breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
     statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
@@ -205,12 +209,12 @@ class PotentialWavesCase(Case):
         """The reflection coefficient, where gauges and their time suffice for it."""
         from eagre.models.potential_waves.reflecting import Made, goes_straight, reflection_of
 
-        makers = [section for section in self.zones if section.wave is not None]
-        if self.gauges is None or len(makers) != 1 or self.paddles:
+        makers = [section for section in self.relaxation_zones if section.wave is not None]
+        if self.gauges is None or len(makers) != 1 or self.wavemakers:
             return []
         name, (section,) = "surface_elevation", makers
         kind = section.wave.kind if section.wave else ""
-        waves = [zone.waves for zone in model.setup.zones if zone.waves is not None]
+        waves = [zone.waves for zone in model.setup.relaxation_zones if zone.waves is not None]
         period = period_of(section.wave, waves[0])
         if name not in (self.gauges.variables or self.gauge_variables) or period is None:
             return []
@@ -238,9 +242,9 @@ class PotentialWavesCase(Case):
         check_input_memory(grid)
         depth = self._depth(grid)
         wave = self._initial_wave(grid, depth)
-        options: dict[str, Any] = {**self._surface(grid, wave), "zones": self._zones(grid, depth)}
-        options["paddles"] = self._paddles()
-        self._check_zones(options["zones"], options["paddles"], grid, depth)
+        options: dict[str, Any] = {**self._surface(grid, wave), "relaxation_zones": self._zones(grid, depth)}
+        options["wavemakers"] = self._wavemakers()
+        self._check_zones(options["relaxation_zones"], options["wavemakers"], grid, depth)
         options |= {"sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
@@ -249,7 +253,7 @@ class PotentialWavesCase(Case):
             options["statistics_from"] = self.statistics.from_
         if self.maps is not None:
             self.check_begin("maps")
-            options["averages"] = self.maps.averages()
+            options["time_statistics"] = self.maps.time_statistics()
         with self.naming("basin", "initial", "numerics", "run", "maps"):
             model = PotentialWaves(
                 grid,
@@ -297,30 +301,30 @@ class PotentialWavesCase(Case):
         fields = {"surface_elevation": wave.elevation(*points), "surface_potential": wave.surface_potential(*points)}
         return {name: np.broadcast_to(values, grid.shape) for name, values in fields.items()}
 
-    def _paddles(self) -> list[Paddle]:
-        """The paddles, with signals that cover the run."""
+    def _wavemakers(self) -> list[Wavemaker]:
+        """The wavemakers, with signals that cover the run."""
         made = []
-        for number, section in enumerate(self.paddles):
+        for number, section in enumerate(self.wavemakers):
             signals = {}
             for name in ("velocity", "position", "target"):
                 given = getattr(section, name)
-                with self.at("paddles", number, name):
+                with self.at("wavemakers", number, name):
                     signals[name] = given and given.resolve(0.0, self.run.end_time, self.run.start_date)
-            with self.at("paddles", number):
-                made.append(Paddle(section.side, absorbs=section.absorbs, **signals))
+            with self.at("wavemakers", number):
+                made.append(Wavemaker(section.side, active_absorption=section.active_absorption, **signals))
         return made
 
-    def _zones(self, grid: Grid, depth: np.ndarray) -> list[Zone]:
+    def _zones(self, grid: Grid, depth: np.ndarray) -> list[RelaxationZone]:
         """The zones, each with its wave and a period."""
         from eagre.models.potential_waves.inputs import PERIODIC, check_place, checked_zones
         from eagre.models.potential_waves.wave_checks import depth_under
-        from eagre.models.potential_waves.zones import Zone
+        from eagre.models.potential_waves.zones import RelaxationZone
 
         made = []
-        for number, section in enumerate(self.zones):
-            with self.at("zones", number):
+        for number, section in enumerate(self.relaxation_zones):
+            with self.at("relaxation_zones", number):
                 check_place(section.side, section.width, grid, PERIODIC[self.basin.periodic])
-            with self.at("zones", number, "wave"):
+            with self.at("relaxation_zones", number, "wave"):
                 waves = None
                 if section.wave is not None:
                     h = _depth_for(section.depth, depth_under(section, grid, depth), "this zone")
@@ -328,26 +332,28 @@ class PotentialWavesCase(Case):
             made.append((section, waves))
         periods = (section.period or period_of(section.wave, waves) for section, waves in made)
         known = [period for period in periods if period]
-        zones: list[Zone] = []
+        zones: list[RelaxationZone] = []
         for number, (section, waves) in enumerate(made):
-            with self.at("zones", number):
+            with self.at("relaxation_zones", number):
                 period = section.period or period_of(section.wave, waves) or (known[0] if known else None)
                 if period is None:
                     allowed, fix = "that of the waves to absorb", 'period = "2 s"'
                     raise InputError("a zone without a period", allowed=allowed, fix=fix)
-                zone = Zone(section.side, section.width, period, waves, section.exponent, section.ramp)
+                zone = RelaxationZone(section.side, section.width, period, waves, section.exponent, section.ramp)
                 zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
         return zones
 
-    def _check_zones(self, zones: list[Zone], paddles: list[Paddle], grid: Grid, depth: np.ndarray) -> None:
+    def _check_zones(
+        self, zones: list[RelaxationZone], wavemakers: list[Wavemaker], grid: Grid, depth: np.ndarray
+    ) -> None:
         """Reject sides that are used twice and waves that contradict the basin."""
         from eagre.models.potential_waves.inputs import PERIODIC, check_sides
         from eagre.models.potential_waves.wave_checks import check_zone
 
-        with self.at("zones" if self.zones else "paddles"):
-            check_sides(zones, paddles)
+        with self.at("relaxation_zones" if self.relaxation_zones else "wavemakers"):
+            check_sides(zones, wavemakers)
         for number, zone in enumerate(zones):
-            with self.at("zones", number):
+            with self.at("relaxation_zones", number):
                 check_zone(zone, zones, depth, grid, PERIODIC[self.basin.periodic])
 
 

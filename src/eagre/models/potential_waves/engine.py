@@ -55,15 +55,15 @@ class Engine:
         if setup.breaking is not None:
             known = (self.laplace, setup.depth, setup.spacing, setup.periodic, setup.gravity)
             self.breaking = Breaking(*known, *setup.breaking)
-        inlets = [paddle.inlet(self.laplace, setup) for paddle in setup.paddles]
+        inlets = [wavemaker.inlet(self.laplace, setup) for wavemaker in setup.wavemakers]
         sponges = [layer.sponge(self.laplace, setup) for layer in setup.sponges]
         self._sides: list[Any] = [*inlets, *sponges]
         self.paddle_velocity = self.laplace.surface_zeros(3) if inlets else None
-        self.averages = SurfaceAverages(self, setup.averages)
+        self.averages = SurfaceAverages(self, setup.time_statistics)
         self.statistics = None if setup.statistics is None else SurfaceAverages(self, setup.statistics)
         breaking = [] if self.breaking is None else [self.breaking]
         forcing = [*inlets, *breaking, *sponges]  # sponges last: they take the whole of eta_t
-        self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones, forcing)
+        self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.relaxation_zones, forcing)
         self._steps.taken = self._take_up
         self._rates: Any = self.laplace.surface_zeros(2) if inlets else None
         self._set_rates: list[Any] = list(self.laplace.rates(self._rates, setup.gravity)) if inlets else []
@@ -178,7 +178,7 @@ class Engine:
         """Elevation, m, and the potential on it, m2/s, (2, ny, nx), float64."""
         return self.device.host(self.laplace.fields)
 
-    def velocity_of_paddles(self) -> np.ndarray:
+    def velocity_of_wavemakers(self) -> np.ndarray:
         """Return what paddles add to the velocity at the surface, (3, ny, nx), m/s; NaN where unknown."""
         if self.paddle_velocity is None:
             return np.zeros((3, *self.setup.grid.shape))

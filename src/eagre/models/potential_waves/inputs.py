@@ -17,11 +17,11 @@ from eagre.decomposition import check_memory_of_each, check_thickness, equal_par
 from eagre.errors import InputError
 from eagre.given import all_of_type
 from eagre.grid import Grid
-from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.breaking import DEFAULTS
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.sides import Paddle, SpongeLayer
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.plausible import check_plausible
 from eagre.solvers.multigrid.grids import Axis, near
 from eagre.solvers.multigrid.plan import TOO_WEAK
@@ -87,12 +87,14 @@ def better_points(grid: Grid, periodic: tuple[bool, bool]) -> str:
     return ", ".join(f"{name} = {count}" for name, count in better.items())
 
 
-def check_kinds(zones: Any, paddles: Any, sponges: Any) -> None:
-    """Refuse what is no list of zones, paddles or sponges, and zones of what makes no waves."""
-    for zone in all_of_type("zones", zones, Zone, 'zones=[Zone("west", width=4.0, period=2.0)]'):
+def check_kinds(zones: Any, wavemakers: Any, sponges: Any) -> None:
+    """Refuse what is no list of zones, wavemakers or sponges, and zones of what makes no waves."""
+    for zone in all_of_type(
+        "relaxation_zones", zones, RelaxationZone, 'relaxation_zones=[RelaxationZone("west", width=4.0, period=2.0)]'
+    ):
         if zone.waves is not None and not hasattr(zone.waves, "surface_potential"):
             raise InputError(f"waves = {zone.waves!r} of a zone", allowed="a wave or sea of eagre.waves, or None")
-    all_of_type("paddles", paddles, Paddle, 'paddles=[Paddle("west", velocity=series)]')
+    all_of_type("wavemakers", wavemakers, Wavemaker, 'wavemakers=[Wavemaker("west", velocity=series)]')
     all_of_type("sponges", sponges, SpongeLayer, 'sponges=[SpongeLayer("east", width=4.0, period=2.0)]')
 
 
@@ -128,10 +130,10 @@ def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Gri
 
 
 def checked_zones(
-    zones: Sequence[Zone], grid: Grid, periodic: tuple[bool, bool], paddles: Sequence[Paddle] = ()
-) -> tuple[Zone, ...]:
-    """Refuse zones along periodic axes, wider than the basin, or along a side that another zone or a paddle has."""
-    check_sides(zones, paddles)
+    zones: Sequence[RelaxationZone], grid: Grid, periodic: tuple[bool, bool], wavemakers: Sequence[Wavemaker] = ()
+) -> tuple[RelaxationZone, ...]:
+    """Refuse zones along periodic axes, wider than the basin, or along a side that another zone or a wavemaker has."""
+    check_sides(zones, wavemakers)
     for zone in zones:
         check_place(zone.side, zone.width, grid, periodic)
     return tuple(zones)
@@ -157,11 +159,11 @@ def wall_of(grid: Grid, periodic: tuple[bool, bool]) -> str:
     return next((f'side = "{side}"' for side, count, wraps in walls if count > 1 and not wraps), "")
 
 
-def check_sides(zones: Sequence[Zone], paddles: Sequence[Paddle]) -> None:
-    """Refuse two zones, two paddles or one of each along a side: the last would undo what the others make."""
+def check_sides(zones: Sequence[RelaxationZone], wavemakers: Sequence[Wavemaker]) -> None:
+    """Refuse two zones, two wavemakers or one of each along a side: the last would undo what the others make."""
     used: dict[str, str] = {}
-    for one in (*zones, *paddles):
-        name = "zone" if isinstance(one, Zone) else "paddle"
+    for one in (*zones, *wavemakers):
+        name = "zone" if isinstance(one, RelaxationZone) else "wavemaker"
         if one.side in used:
             both = f"two {name}s" if used[one.side] == name else f"a {used[one.side]} and a {name}"
             fix = "" if OPPOSITE[one.side] in used else f'side = "{OPPOSITE[one.side]}"'
@@ -170,19 +172,19 @@ def check_sides(zones: Sequence[Zone], paddles: Sequence[Paddle]) -> None:
 
 
 def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float, float] | None:
-    """Limit, steepest and strength of `Breaking`, or None."""
+    """Limits and strength of `Breaking`, or None."""
     if breaking is False:
         return None
     given, known = (
         ({} if breaking is True else dict(breaking)),
-        {"limit": LIMIT, "steepest": STEEPEST, "strength": STRENGTH},
+        DEFAULTS,
     )
     for name in given:
         one_of("breaking", name, tuple(known))
-    limit, steepest, strength = (
+    ratio, slope, strength = (
         checked_number(name, given.get(name, default), 1e-6, 1e6) for name, default in known.items()
     )
-    return limit, steepest, strength
+    return ratio, slope, strength
 
 
 PRECONDITIONERS = ("modes", "lines")
@@ -211,7 +213,12 @@ def correction_of(correction: str, precision: str) -> str:
 
 
 def smallest_psi(
-    surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], paddles: Sequence[Paddle], grid: Grid, gravity: float
+    surface: np.ndarray,
+    depth: np.ndarray,
+    zones: Sequence[RelaxationZone],
+    wavemakers: Sequence[Wavemaker],
+    grid: Grid,
+    gravity: float,
 ) -> float:
     """What Psi is at least worth, m2/s: that of waves 64 points long, as high as those at the start and those made."""
     step = min(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
@@ -219,8 +226,8 @@ def smallest_psi(
     k = 2.0 * math.pi / (RESOLVED_POINTS * step)
     rate = math.sqrt(gravity * k * math.tanh(k * h))
     potential = max(float(surface[1].std()), gravity / rate * float(surface[0].std()))
-    for paddle in paddles:
-        potential = max(potential, paddle.speed * math.sqrt(gravity * h) / rate)
+    for wavemaker in wavemakers:
+        potential = max(potential, wavemaker.speed * math.sqrt(gravity * h) / rate)
     share = min(1.0, 0.5 * (k * h) ** 2)
     for zone in zones:
         if zone.waves is not None:

@@ -36,28 +36,28 @@ from eagre.models.potential_waves.inputs import (
     smallest_psi,
 )
 from eagre.models.potential_waves.kinematics import Kinematics
-from eagre.models.potential_waves.measuring import Measuring
 from eagre.models.potential_waves.outputs import (
     VARIABLES,
-    facts_of,
     field_of,
-    remarks_of,
+    notes_of,
     settings_of,
+    summary_rows_of,
     variables_of,
 )
 from eagre.models.potential_waves.predicted_errors import mean_wave_number
+from eagre.models.potential_waves.probe_group import ProbeGroup
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.sides import Paddle, SpongeLayer
+from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stability import SPARE, check_time_step, courant_step, longest_step
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.surface_filter import checked_interval
 from eagre.models.potential_waves.wave_checks import check_zones
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, words_of
+from eagre.stepping.averages import TimeStatistics, words_of
 from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # an unknown and iteration, with the modes and a V(1,1) cycle
@@ -74,42 +74,43 @@ class PotentialWaves(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the points; walls stand on the outermost ones (`Grid.of_points`). A periodic axis of n
+        Its cell centres are the points; walls stand on the outermost ones (`Grid.from_points`). A periodic axis of n
         points has the period n dx, and n is even. One row of points (ny = 1) is a flume dy wide.
     depth : float or (ny, nx) array, m
         Of still water, > 0 everywhere.
     surface_elevation, surface_potential : float or (ny, nx) array, m and m2/s
         At the start, over still water.
     periodic : {"none", "x", "y", "both"}
-    zones : sequence of Zone
+    relaxation_zones : sequence of RelaxationZone
         Strips along sides in which waves are made or absorbed.
-    paddles : sequence of Paddle
+    wavemakers : sequence of Wavemaker
         Sides that are pistons, or through which water flows.
     sponges : sequence of SpongeLayer
         Strips along sides that take the energy of waves.
     order : {2, 4, 6, 8}
         Of the differences.
-    layers : int
+    vertical_points : int
         Points from the surface to the bed, more than `order`.
-    clustered : bool
+    vertical_clustering : bool
         Whether they are denser towards the surface.
     linear : bool
         Waves of small height.
     time_step : float, s
-        Without it by `courant`.
-    courant : float
+        Without it by `courant_number`.
+    courant_number : float
         Spacings that a wave of 20 points runs in a time step.
     tolerance : float
         Of the Laplace problems: the last correction relative to the potential below the surface, by root mean square.
     gravity : float, m s-2
     breaking : bool or dict
-        Whether crests that break are dissipated; a dict of `limit`, `steepest` and `strength` of `Breaking`.
+        Whether crests that break are dissipated; a dict of `max_crest_speed_ratio`, `max_front_slope` and `strength`
+        of `Breaking`.
     surface_filter : int
         Number of steps between two applications of the filter of the surface (`surface_filter.SurfaceFilter`), which
         removes sawtooth waves of the grid in steep waves; 0 for none. 10 suits waves of 20 points and more.
     statistics_from : float, s
         From here on the highest, lowest and mean surface and the significant height are gathered at every point.
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         Means, variances and extremes of the surface and its velocity, gathered at every step; see the attribute `maps`.
     multigrid : dict, optional
         Other choices of `eagre.solvers.multigrid.Multigrid` than its defaults, as they are given there: cycle, pre,
@@ -157,21 +158,21 @@ class PotentialWaves(BaseModel):
         surface_elevation: Any = 0.0,
         surface_potential: Any = 0.0,
         periodic: str = "none",
-        zones: Sequence[Zone] = (),
-        paddles: Sequence[Paddle] = (),
+        relaxation_zones: Sequence[RelaxationZone] = (),
+        wavemakers: Sequence[Wavemaker] = (),
         sponges: Sequence[SpongeLayer] = (),
         order: int = 6,
-        layers: int = 9,
-        clustered: bool = True,
+        vertical_points: int = 9,
+        vertical_clustering: bool = True,
         linear: bool = False,
         time_step: float | None = None,
-        courant: float = 0.5,
+        courant_number: float = 0.5,
         tolerance: float = 1e-5,
         gravity: float = GRAVITY,
         breaking: bool | Mapping[str, float] = False,
         surface_filter: int = 0,
         statistics_from: float | None = None,
-        averages: Averages | None = None,
+        time_statistics: TimeStatistics | None = None,
         multigrid: Mapping[str, Any] | None = None,
         preconditioner: str = "modes",
         correction_precision: str = "single",
@@ -181,17 +182,17 @@ class PotentialWaves(BaseModel):
     ) -> None:
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
-        vertical = Vertical(layers, order, bool(clustered))
-        check_kinds(zones, paddles, sponges)
-        asked = asked_of_waves(VARIABLES, averages, statistics_from)
-        check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
+        vertical = Vertical(vertical_points, order, bool(vertical_clustering))
+        check_kinds(relaxation_zones, wavemakers, sponges)
+        asked = asked_of_waves(VARIABLES, time_statistics, statistics_from)
+        check_memory(grid, self.device, precision, vertical_points, words_of(asked["time_statistics"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
-        check_zones(zones, h, grid, wraps)
+        check_zones(relaxation_zones, h, grid, wraps)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
         longest = longest_step(h, grid, vertical, g, sponges)
         if time_step is None:
-            time_step = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
+            time_step = courant_step(checked_number("courant_number", courant_number, 1e-6, 10.0), h, grid, g)
             time_step = min(time_step, SPARE * longest) if sponges else time_step
         check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), longest, sponges)
         self.setup = Setup(
@@ -203,14 +204,14 @@ class PotentialWaves(BaseModel):
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
-            smallest=smallest_psi(surface, h, zones, paddles, grid, g),
+            smallest=smallest_psi(surface, h, relaxation_zones, wavemakers, grid, g),
             gravity=g,
-            zones=checked_zones(zones, grid, wraps, paddles),
+            relaxation_zones=checked_zones(relaxation_zones, grid, wraps, wavemakers),
             breaking=checked_breaking(breaking),
             multigrid=checked_multigrid(multigrid),
             preconditioner=checked_preconditioner(preconditioner, self.device),
             correction=correction_of(correction_precision, precision),
-            paddles=tuple(paddles),
+            wavemakers=tuple(wavemakers),
             sponges=tuple(sponges),
             surface_filter=checked_interval(surface_filter),
             **asked,
@@ -259,7 +260,7 @@ class PotentialWaves(BaseModel):
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series)
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
 
         def make() -> None:
@@ -315,17 +316,17 @@ class PotentialWaves(BaseModel):
         places = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
         return self._engine.flow().at(places)
 
-    def measuring(self, probes: Mapping[str, Mapping[str, Any]]) -> Measuring:
+    def probe_group(self, probes: Mapping[str, Mapping[str, Any]]) -> ProbeGroup:
         """Probes with names, {"pile": {"x": 12.0, "z": [-0.2, -0.1]}}, that follow this model through a run.
 
         Of each name x, y (default 0), m, and one of z, below and sigma as of `kinematics`, a number or several.
         """
-        return Measuring(self.setup, lambda: self._engine.flow(), probes)
+        return ProbeGroup(self.setup, lambda: self._engine.flow(), probes)
 
     @property
     def maps(self) -> RunMaps | None:
         """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
-        asked = self.setup.averages
+        asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
@@ -347,7 +348,7 @@ class PotentialWaves(BaseModel):
             self._engine.breaking.found = dict.fromkeys(self.breakers)
         self._stepper.keeper.forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Volume, m3, energies, J, lowest and highest surface, m, and its largest slope.
@@ -390,14 +391,14 @@ class PotentialWaves(BaseModel):
         return round(4.0 * iterations * size * (self.setup.vertical.nz - 1))
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a user should know before the run: the time step and its limit, zones, points a wave, walls."""
-        return [*remarks_of(self.setup), *self.initial_notes]
+        return [*notes_of(self.setup), *self.initial_notes]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """What the summary of a run tells of its end: iterations, and the steepest place of the surface."""
-        return facts_of(self._engine)
+        return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

@@ -45,15 +45,15 @@ class NumericsSection(Section):
     """Order, layers, the time step and choices of the scheme."""
 
     order: Annotated[int, AfterValidator(_whole_order)] = Field(default=6, description="2, 4, 6 or 8", examples=[6])
-    layers: int = Field(
+    vertical_points: int = Field(
         default=9, description="points from the surface to the bed, more than order", ge=3, examples=[9]
     )
-    clustered: bool = Field(default=True, description="whether layers are denser towards the surface")
+    vertical_clustering: bool = Field(default=True, description="whether they are denser towards the surface")
     linear: bool = Field(default=False, description="whether waves count as small", examples=[True])
     time_step: PositiveSeconds | None = Field(
-        default=None, description="the time step; without it by courant", examples=["0.05 s"]
+        default=None, description="the time step; without it by courant_number", examples=["0.05 s"]
     )
-    courant: float = Field(
+    courant_number: float = Field(
         default=0.5, description="spacings that a wave of 20 points runs in a step", gt=0, le=10, examples=[0.5]
     )
     tolerance: float = Field(
@@ -74,9 +74,11 @@ class NumericsSection(Section):
 
     @model_validator(mode="after")
     def _one_step(self) -> NumericsSection:
-        if self.time_step is not None and "courant" in self.model_fields_set:
-            raise InputError("both time_step and courant", allowed="one of them", fix="courant = 0.5")
-        if self.layers <= self.order:
+        if self.time_step is not None and "courant_number" in self.model_fields_set:
+            raise InputError("both time_step and courant_number", allowed="one of them", fix="courant_number = 0.5")
+        if self.vertical_points <= self.order:
             allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(f"layers = {self.layers}", allowed=allowed, fix=f"layers = {self.order + 3}")
+            raise InputError(
+                f"vertical_points = {self.vertical_points}", allowed=allowed, fix=f"vertical_points = {self.order + 3}"
+            )
         return self

@@ -1,4 +1,4 @@
-"""What a potential-flow model gives to files and people: fields, settings, remarks, rows of the summary."""
+"""What a potential-flow model gives to files and people: fields, settings, notes, rows of the summary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagre.models.potential_waves.predicted_errors import (
     MAX_REFLECTION,
     better_layers,
     celerity_error,
-    paddle_reflection,
+    wavemaker_reflection,
 )
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import depth_along
@@ -24,8 +24,8 @@ from eagre.models.potential_waves.stability import longest_step
 from eagre.models.potential_waves.wave_notes import MIN_POINTS, wave_notes
 
 if TYPE_CHECKING:
-    from eagre.models.potential_waves.sides import Paddle, SpongeLayer
-    from eagre.models.potential_waves.zones import Zone
+    from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
+    from eagre.models.potential_waves.zones import RelaxationZone
 
 VARIABLES = (
     Variable("surface_elevation", "m", "surface elevation over still water", "sea_surface_height_above_mean_sea_level"),
@@ -36,9 +36,9 @@ VARIABLES = (
     Variable("still_water_depth", "m", "depth of still water", "sea_floor_depth_below_mean_sea_level", static=True),
 )
 STATISTICS = (
-    Variable("highest_surface", "m", "highest surface elevation so far"),
-    Variable("lowest_surface", "m", "lowest surface elevation so far"),
-    Variable("mean_surface", "m", "mean surface elevation so far"),
+    Variable("max_surface_elevation", "m", "highest surface elevation so far"),
+    Variable("min_surface_elevation", "m", "lowest surface elevation so far"),
+    Variable("mean_surface_elevation", "m", "mean surface elevation so far"),
     Variable(
         "significant_height",
         "m",
@@ -46,12 +46,6 @@ STATISTICS = (
         "sea_surface_wave_significant_height",
     ),
 )
-GATHERED = {
-    "highest_surface": "max_surface_elevation", "lowest_surface": "min_surface_elevation",
-    "mean_surface": "mean_surface_elevation", "significant_height": "significant_height",
-}  # fmt: skip
-"""What the statistics are among averages; 0 before they begin."""
-
 BREAKING_COLUMNS = (
     "time (s)", "x (m)", "y (m)", "ratio (1)", "slope (1)", "speed (m s-1)", "crest (m)", "length (m)", "steepness (1)",
 )  # fmt: skip
@@ -71,16 +65,16 @@ def field_of(engine: Engine, name: str) -> np.ndarray:
     """Host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`."""
     if name == "still_water_depth":
         return engine.setup.depth
-    if name in GATHERED:
-        return np.nan_to_num(engine.statistics_now()[GATHERED[name]])
+    if name in (variable.name for variable in STATISTICS):
+        return np.nan_to_num(engine.statistics_now()[name])  # 0 before they begin
     if name == "velocity_z":
-        return engine.vertical_velocity() + engine.velocity_of_paddles()[2]
+        return engine.vertical_velocity() + engine.velocity_of_wavemakers()[2]
     surface = engine.surface()
     if name in ("surface_elevation", "surface_potential"):
         return surface[int(name == "surface_potential")]
     w = engine.vertical_velocity()
     component = int(name == "velocity_y")
-    return surface_velocity(surface, w, engine.setup)[component] + engine.velocity_of_paddles()[component]
+    return surface_velocity(surface, w, engine.setup)[component] + engine.velocity_of_wavemakers()[component]
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
@@ -90,8 +84,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
             setup.periodic
         ],
         "order": setup.vertical.order,
-        "layers": setup.vertical.nz,
-        "clustered": int(setup.vertical.clustered),
+        "vertical_points": setup.vertical.nz,
+        "vertical_clustering": int(setup.vertical.clustered),
         "linear": int(setup.linear),
         "time_step": setup.time_step,
         "tolerance": setup.tolerance,
@@ -103,35 +97,41 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
     if setup.surface_filter:
         found["surface_filter"] = setup.surface_filter
     if setup.breaking is not None:
-        found |= dict(zip(("breaking_limit", "breaking_steepest", "breaking_strength"), setup.breaking, strict=True))
+        found |= dict(
+            zip(
+                ("breaking_max_crest_speed_ratio", "breaking_max_front_slope", "breaking_strength"),
+                setup.breaking,
+                strict=True,
+            )
+        )
     if setup.statistics is not None:
         found["statistics_from"] = setup.statistics.start
-    for number, zone in enumerate(setup.zones, 1):
-        found[f"zone_{number}"] = _zone_text(zone)
+    for number, zone in enumerate(setup.relaxation_zones, 1):
+        found[f"relaxation_zone_{number}"] = _zone_text(zone)
         seeds = getattr(zone.waves, "seeds", None)
         if seeds:
-            found[f"zone_{number}_seeds"] = " ".join(map(str, seeds))
-    for number, paddle in enumerate(setup.paddles, 1):
-        found[f"paddle_{number}"] = _paddle_text(paddle)
+            found[f"relaxation_zone_{number}_seeds"] = " ".join(map(str, seeds))
+    for number, wavemaker in enumerate(setup.wavemakers, 1):
+        found[f"wavemaker_{number}"] = _wavemaker_text(wavemaker)
     for number, layer in enumerate(setup.sponges, 1):
         found[f"sponge_{number}"] = _sponge_text(layer)
     return found
 
 
-def _zone_text(zone: Zone) -> str:
+def _zone_text(zone: RelaxationZone) -> str:
     does = "absorbs" if zone.waves is None else f"makes {zone.waves}"
     return f"{zone.side}, {zone.width:g} m, {does}"
 
 
-def _paddle_text(paddle: Paddle) -> str:
-    return f"{paddle.side}{', absorbs' if paddle.absorbs else ''}"
+def _wavemaker_text(wavemaker: Wavemaker) -> str:
+    return f"{wavemaker.side}{', active absorption' if wavemaker.active_absorption else ''}"
 
 
-def _movement(paddle: Paddle, setup: Setup) -> str:
-    """Describe how a paddle moves."""
-    if not paddle.is_piston(depth_along(paddle.side, setup.depth)):
+def _movement(wavemaker: Wavemaker, setup: Setup) -> str:
+    """Describe how a wavemaker moves."""
+    if not wavemaker.is_piston(depth_along(wavemaker.side, setup.depth)):
         return "flux inlet"
-    low, high = paddle.excursion()
+    low, high = wavemaker.excursion()
     return f"piston, displacement {low:.3g} to {high:.3g} m"
 
 
@@ -139,17 +139,17 @@ def _sponge_text(layer: SpongeLayer) -> str:
     return f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
 
 
-def remarks_of(setup: Setup) -> list[str]:
+def notes_of(setup: Setup) -> list[str]:
     """The time step beside its limit, relative depths, and what costs accuracy."""
     grid = setup.grid
     longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
     notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
-    for zone in setup.zones:
-        notes += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+    for zone in setup.relaxation_zones:
+        notes += [f"zone in the {_zone_text(zone)}", *_zone_wave_notes(zone, setup)]
     notes += _overlaps(setup)
-    notes += [f"paddle in the {_paddle_text(one)}: {_movement(one, setup)}" for one in setup.paddles]
+    notes += [f"wavemaker in the {_wavemaker_text(one)}: {_movement(one, setup)}" for one in setup.wavemakers]
     notes += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
-    return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_remarks(setup)
+    return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_notes(setup)
 
 
 def _waves_of(setup: Setup) -> list[tuple[str, float]]:
@@ -157,9 +157,9 @@ def _waves_of(setup: Setup) -> list[tuple[str, float]]:
     from eagre.waves import wave_number
 
     depth, gravity = float(setup.depth.max()), setup.gravity
-    frequencies = [(f"zone in the {zone.side}", 2.0 * math.pi / zone.period) for zone in setup.zones]
-    pistons = [one for one in setup.paddles if one.is_piston(depth_along(one.side, setup.depth))]
-    frequencies += [(f"paddle in the {one.side}", one.mean_frequency()) for one in pistons]
+    frequencies = [(f"zone in the {zone.side}", 2.0 * math.pi / zone.period) for zone in setup.relaxation_zones]
+    pistons = [one for one in setup.wavemakers if one.is_piston(depth_along(one.side, setup.depth))]
+    frequencies += [(f"wavemaker in the {one.side}", one.mean_frequency()) for one in pistons]
     waves = [(name, float(wave_number(omega, depth, gravity))) for name, omega in frequencies if omega > 0.0]
     return waves + [("initial waves", setup.initial_wave_number)] * (setup.initial_wave_number > 0.0)
 
@@ -174,7 +174,9 @@ def _celerity_notes(setup: Setup) -> list[str]:
         better = better_layers(vertical, k * depth)
         advice = f"depth = {2.0 * math.pi / k:.3g} has the same waves"
         if better is not None:
-            advice = f"write layers = {better.nz}" + ("" if vertical.clustered else " and clustered = true")
+            advice = f"write vertical_points = {better.nz}" + (
+                "" if vertical.clustered else " and vertical_clustering = true"
+            )
         notes.append(
             f"{name}: the celerity is {abs(error):.2%} too {'low' if error < 0.0 else 'high'} "
             f"with {vertical.nz} layers in {depth:g} m, kh {k * depth:.3g}; {advice}"
@@ -183,19 +185,19 @@ def _celerity_notes(setup: Setup) -> list[str]:
 
 
 def _reflection_notes(setup: Setup) -> list[str]:
-    """Absorbing paddles that reflect a good part of known waves."""
+    """Absorbing wavemakers that reflect a good part of known waves."""
     from eagre.waves import angular_frequency, wave_number
 
     notes, gravity, deepest = [], setup.gravity, float(setup.depth.max())
-    for paddle in setup.paddles:
-        depth = depth_along(paddle.side, setup.depth)
-        for name, k in _waves_of(setup) if paddle.absorbs else []:
+    for wavemaker in setup.wavemakers:
+        depth = depth_along(wavemaker.side, setup.depth)
+        for name, k in _waves_of(setup) if wavemaker.active_absorption else []:
             omega = float(angular_frequency(k, deepest, gravity))
             kh = float(wave_number(omega, depth, gravity)) * depth
-            reflection = paddle_reflection(kh)
+            reflection = wavemaker_reflection(kh)
             if reflection > MAX_REFLECTION:
                 notes.append(
-                    f"paddle in the {paddle.side}: reflects about {reflection:.0%} of waves of "
+                    f"wavemaker in the {wavemaker.side}: reflects about {reflection:.0%} of waves of "
                     f"{2.0 * math.pi / omega:.3g} s ({name}, kh {kh:.2g}); a sponge or a relaxation zone reflects less"
                 )
     return list(dict.fromkeys(notes))
@@ -204,7 +206,7 @@ def _reflection_notes(setup: Setup) -> list[str]:
 def _overlaps(setup: Setup) -> list[str]:
     """Zones of opposite sides that leave no free water between them: what one makes the other takes away."""
     grid, found = setup.grid, []
-    widths = {zone.side: zone.width for zone in setup.zones}
+    widths = {zone.side: zone.width for zone in setup.relaxation_zones}
     rooms = ("west", "east", (grid.nx - 1) * grid.dx), ("south", "north", (grid.ny - 1) * grid.dy)
     for low, high, room in rooms:
         if low in widths and high in widths and widths[low] + widths[high] >= room:
@@ -212,7 +214,7 @@ def _overlaps(setup: Setup) -> list[str]:
     return found
 
 
-def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
+def _zone_wave_notes(zone: RelaxationZone, setup: Setup) -> list[str]:
     """Notes on the points per wave length, the time step and the width of a zone."""
     from eagre.waves import LinearWaves, RegularWave, wave_number
 
@@ -235,7 +237,7 @@ def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
     return notes
 
 
-def _steep_sea(zone: Zone, length: float, depth: float) -> list[str]:
+def _steep_sea(zone: RelaxationZone, length: float, depth: float) -> list[str]:
     """A sea whose highest wave of a thousand cannot stand.
 
     1.86 Hs, where heights are those of Rayleigh: M. S. Longuet-Higgins, J. Mar. Res. 11, 245-266 (1952).
@@ -252,7 +254,7 @@ def _steep_sea(zone: Zone, length: float, depth: float) -> list[str]:
     ]
 
 
-def _wall_remarks(setup: Setup) -> list[str]:
+def _wall_notes(setup: Setup) -> list[str]:
     """Walls into which the bed slopes: mirrors there cost the order."""
     found = []
     for axis, sides in ((1, ("west", "east")), (0, ("south", "north"))):
@@ -261,13 +263,13 @@ def _wall_remarks(setup: Setup) -> list[str]:
         for side, near in ((sides[0], (0, 1, 2)), (sides[1], (-1, -2, -3))):
             first, second, third = (np.take(setup.depth, k, axis) for k in near)
             worst = float(np.abs(3.0 * first - 4.0 * second + third).max()) / (2.0 * setup.spacing[axis])
-            if worst > STEEP_INTO_WALL and side not in [zone.side for zone in setup.zones]:
+            if worst > STEEP_INTO_WALL and side not in [zone.side for zone in setup.relaxation_zones]:
                 level = f"level the last {setup.vertical.order // 2} spacings"
                 found.append(f"the bed slopes into the wall in the {side} by {worst:.2g}: order 2 there; {level}")
     return found
 
 
-def facts_of(engine: Engine) -> list[tuple[str, str]]:
+def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run."""
     setup, eta = engine.setup, engine.surface()[0]
     slope, (j, i) = steepest(eta, setup)
@@ -276,8 +278,8 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
     return [
         ("iterations", f"{engine.iterations_a_solve:.1f} a Laplace problem, four of them a step"),
         ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, steepest {slope:.3g} at {where}"),
-        *_breaking_facts(engine),
-        *_statistics_facts(engine),
+        *_breaking_rows(engine),
+        *_statistics_rows(engine),
     ]
 
 
@@ -286,7 +288,7 @@ def breaking_row(one: Breaker) -> tuple[float, ...]:
     return one.time, one.x, one.y, one.ratio, one.slope, one.speed, one.crest, one.length, one.steepness
 
 
-def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
+def _breaking_rows(engine: Engine) -> list[tuple[str, str]]:
     """How many crests broke, and the first ones."""
     if engine.breaking is None:
         return []
@@ -298,7 +300,7 @@ def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
     return rows if len(log) <= MOST_TOLD else [*rows, ("", f"and {len(log) - MOST_TOLD} more")]
 
 
-def _statistics_facts(engine: Engine) -> list[tuple[str, str]]:
+def _statistics_rows(engine: Engine) -> list[tuple[str, str]]:
     """Largest significant height and highest surface, with their places."""
     found = engine.statistics_now()
     if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0:

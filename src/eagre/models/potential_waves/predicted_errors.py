@@ -1,4 +1,4 @@
-"""Errors that linear theory predicts before a run: celerity with these layers, reflection of absorbing paddles.
+"""Errors that linear theory predicts before a run: celerity with these layers, reflection of absorbing wavemakers.
 
 **Celerity.** A wave of small height and wave number k over a flat bed satisfies on the layers of a `Vertical`, with
 the difference weights D and D2 along sigma::
@@ -30,7 +30,7 @@ import numpy as np
 from eagre.models.potential_waves.stencils import Vertical
 
 MAX_CELERITY_ERROR = 0.01  # of the celerity, above which it is noted
-MAX_REFLECTION = 0.03  # of an absorbing paddle, above which it is noted
+MAX_REFLECTION = 0.03  # of an absorbing wavemaker, above which it is noted
 MAX_LAYERS = 65  # that are suggested
 GROWTH = 1.15  # ratio of the numbers of layers that are tried
 EVANESCENT = 200  # modes in the sum for E
@@ -58,8 +58,8 @@ def better_layers(vertical: Vertical, kh: float) -> Vertical | None:
     return None
 
 
-def paddle_reflection(kh: float) -> float:
-    """Return the reflection coefficient of an absorbing paddle for waves of this relative depth k h."""
+def wavemaker_reflection(kh: float) -> float:
+    """Return the reflection coefficient of an absorbing wavemaker for waves of this relative depth k h."""
     q = kh * math.tanh(kh)  # omega^2 h / g
     gain = 1.0 / math.sqrt(q)
     wave = 4.0 * math.tanh(kh) ** 2 / (2.0 * math.tanh(kh) + 2.0 * kh / math.cosh(min(kh, 300.0)) ** 2)

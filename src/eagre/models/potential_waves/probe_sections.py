@@ -13,7 +13,7 @@ from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
 from eagre.config.values import Metres, PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
-from eagre.models.potential_waves.measuring import LEVELS
+from eagre.models.potential_waves.probe_group import LEVELS
 
 if TYPE_CHECKING:
     from eagre.io import ProbeWriter
@@ -81,5 +81,5 @@ class ProbesSection(MeasuredSection):
         """The writer of a model's probes."""
         from eagre.io import ProbeWriter
 
-        measuring = model.measuring({one.name: one.model_dump(exclude={"name"}) for one in self.points})
-        return ProbeWriter(path, model, measuring, **options)
+        group = model.probe_group({one.name: one.model_dump(exclude={"name"}) for one in self.points})
+        return ProbeWriter(path, model, group, **options)

@@ -163,7 +163,7 @@ def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> 
 
 def _inside_a_strip(setup: Setup, along_x: bool, at: int) -> bool:
     """Whether a zone or sponge across the way reaches to a point of it."""
-    for strip in (*setup.zones, *setup.sponges):
+    for strip in (*setup.relaxation_zones, *setup.sponges):
         if across_x(strip.side) != along_x:
             return True  # beside the way: waves do not keep their height along it
         if from_side(strip.side, setup.grid.x, setup.grid.y)[at] < strip.width:

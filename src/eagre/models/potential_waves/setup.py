@@ -10,9 +10,9 @@ import numpy as np
 
 from eagre.basis import Basis
 from eagre.grid import Grid
-from eagre.models.potential_waves.sides import Paddle, SpongeLayer
+from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.series import Series
 from eagre.stepping.averages import Asked
 
@@ -30,22 +30,24 @@ class Setup:
     tolerance: float
     smallest: float  # m2/s: Psi at the bottom is taken to be at least as large where solutions are called good
     gravity: float  # m s-2
-    zones: tuple[Zone, ...]
-    breaking: tuple[float, float, float] | None = None  # limit, steepest and strength of `Breaking`
+    relaxation_zones: tuple[RelaxationZone, ...]
+    breaking: tuple[float, float, float] | None = (
+        None  # max_crest_speed_ratio, max_front_slope and strength of `Breaking`
+    )
     correction: str = "double"  # precision of corrections
     preconditioner: str = "modes"  # of `LaplaceProblem`
-    paddles: tuple[Paddle, ...] = ()
+    wavemakers: tuple[Wavemaker, ...] = ()
     sponges: tuple[SpongeLayer, ...] = ()
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`
     surface_filter: int = 0  # steps from one application of the filter to the next; 0: none
     initial_wave_number: float = 0.0  # of the waves at the start, 1/m; 0 at rest
-    averages: Asked | None = None  # what is gathered
+    time_statistics: Asked | None = None  # what is gathered
     statistics: Asked | None = None
 
     @property
     def closed(self) -> bool:
         """Whether no water comes or goes."""
-        return not self.zones and not self.paddles
+        return not self.relaxation_zones and not self.wavemakers
 
     @property
     def stood_on(self) -> dict[str, Basis]:
@@ -55,7 +57,7 @@ class Setup:
     @property
     def series(self) -> list[Series]:
         """What has to cover a run."""
-        return [series for paddle in self.paddles for series in paddle.series]
+        return [series for wavemaker in self.wavemakers for series in wavemaker.series]
 
     @property
     def spacing(self) -> tuple[float, float]:

@@ -39,8 +39,8 @@ FEWEST_ROWS = 4  # of a series that a cubic spline runs through
 
 
 @dataclass(frozen=True)
-class Paddle:
-    """Paddle along a side: a piston wavemaker or a flux inlet.
+class Wavemaker:
+    """Wavemaker along a side: a piston wavemaker or a flux inlet.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Paddle:
         or a series that adds up to more, is a flow through the side.
     position : Series, m
         Instead of velocity: position of the paddle, positive into the water, at most one depth from its first value.
-    absorbs : bool
+    active_absorption : bool
         Whether waves that come to the side are let out (long ones are).
     target : Series or float, m
         Elevation at the side beside which waves are let out.
@@ -65,15 +65,15 @@ class Paddle:
     side: str
     velocity: Series | float | None = None
     position: Series | None = None
-    absorbs: bool = False
+    active_absorption: bool = False
     target: Series | float = 0.0
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
-            raise InputError(f"a paddle along the {self.side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
+            raise InputError(f"a wavemaker along the {self.side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
         if (self.velocity is None) == (self.position is None):
             got = "neither velocity nor position" if self.position is None else "both velocity and position"
-            raise InputError(f"{got} of a paddle", allowed="one of them", fix='velocity = {file = "paddle.csv"}')
+            raise InputError(f"{got} of a wavemaker", allowed="one of them", fix='velocity = {file = "paddle.csv"}')
         for series in self.series:
             if not series.is_constant and series.times.size < FEWEST_ROWS:
                 raise InputError(f"{series.name} of {series.times.size} rows", allowed=f"{FEWEST_ROWS} rows or more")
@@ -124,7 +124,7 @@ class Paddle:
         moves, target = self.series
         order = 0 if self.position is None else 1
         options: dict[str, Any] = {}
-        if self.absorbs:
+        if self.active_absorption:
             options = {"target": smooth(target, 0), "target_rate": smooth(target, 1)}
         depth = depth_along(self.side, setup.depth)
         self._check_excursion(depth)

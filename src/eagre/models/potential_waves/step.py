@@ -23,7 +23,7 @@ from eagre.backend.cells import cell
 from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import keep
-from eagre.models.potential_waves.zones import Zone
+from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.stepping.until import Lead
 
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
@@ -53,7 +53,7 @@ class Steps:
         m/s2.
     small : float
         As in `Laplace.solve`, m2/s; may be changed between steps.
-    zones : sequence of Zone
+    zones : sequence of RelaxationZone
         Applied one after the other.
     forcing : sequence of Forcing
         What adds to the rates in every stage.
@@ -73,7 +73,7 @@ class Steps:
     """
 
     def __init__(
-        self, laplace: Laplace, gravity: float, small: float, zones: Sequence[Zone] = (),
+        self, laplace: Laplace, gravity: float, small: float, zones: Sequence[RelaxationZone] = (),
         forcing: Sequence[Forcing] = (),
     ) -> None:  # fmt: skip
         self.laplace, self.small, self._zones, self.time = laplace, small, zones, 0.0
@@ -162,7 +162,7 @@ class Steps:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
         return self.laplace.volume("next_stage", 2, *arrays, self._stages, stage)
 
-    def _strip(self, zone: Zone) -> tuple[Any, ...]:
+    def _strip(self, zone: RelaxationZone) -> tuple[Any, ...]:
         """Rows and columns of a zone, what makes its target there, and the strip of the fields."""
         x, y = self.laplace.points
         rows, columns = zone.strip(x, y)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.potential_waves.zones import Zone, across_x, from_side
+from eagre.models.potential_waves.zones import RelaxationZone, across_x, from_side
 from eagre.waves import LinearWaves, RegularWave
 
 MAX_ACROSS = 0.02  # sine of the angle to the axis of a flume
@@ -23,7 +23,9 @@ MAX_JUMP = 0.05  # of the largest elevation, across a periodic axis
 INWARD = {"west": (1.0, 0.0), "east": (-1.0, 0.0), "south": (0.0, 1.0), "north": (0.0, -1.0)}
 
 
-def check_zone(zone: Zone, zones: Sequence[Zone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> None:
+def check_zone(
+    zone: RelaxationZone, zones: Sequence[RelaxationZone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]
+) -> None:
     """Reject a zone whose waves contradict the basin; `zones` are all zones, `depth` that of still water, (ny, nx)."""
     waves = zone.waves
     if not isinstance(waves, (LinearWaves, RegularWave)):
@@ -43,7 +45,7 @@ def check_zone(zone: Zone, zones: Sequence[Zone], depth: np.ndarray, grid: Grid,
         _check_lengths(waves, grid, along)
 
 
-def check_zones(zones: Sequence[Zone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> None:
+def check_zones(zones: Sequence[RelaxationZone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> None:
     """Reject zones whose waves contradict the basin."""
     for zone in zones:
         check_zone(zone, zones, depth, grid, periodic)

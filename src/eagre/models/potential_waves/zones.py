@@ -99,7 +99,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Zone:
+class RelaxationZone:
     """A strip along a side in which waves are made, or absorbed.
 
     Parameters

@@ -21,7 +21,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real, serial_entry
 from eagre.backend.device import Device, Launch
-from eagre.boundaries.sides import SIDES, Segment
+from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid
 from eagre.stepping.clock import STEPS, open_gate
 from eagre.terms.collect import Part, Terms
@@ -175,14 +175,14 @@ class Chooser:
 
     Parameters
     ----------
-    early_exit : {"auto", "on", "off"}
+    active_tiles : {"auto", "on", "off"}
     tiles : ActiveTiles or None
         None if there is no list.
     """
 
-    def __init__(self, early_exit: str, tiles: ActiveTiles | None) -> None:
-        self._auto, self._tiles = early_exit == "auto", tiles
-        self.listed, self._looks = tiles is not None and early_exit == "on", 0
+    def __init__(self, active_tiles: str, tiles: ActiveTiles | None) -> None:
+        self._auto, self._tiles = active_tiles == "auto", tiles
+        self.listed, self._looks = tiles is not None and active_tiles == "on", 0
 
     def begin(self, step: int, wet_share: Callable[[], float]) -> None:
         """A run begins with a state, before step `step`; wet_share : gives the part of all cells that is wet."""
@@ -235,7 +235,7 @@ def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return place[::size], low < REACH, high < REACH
 
 
-def always_live(grid: Grid, terms: Terms, faced: Sequence[Segment]) -> np.ndarray:
+def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndarray:
     """Cells that something may bring water or momentum to, whatever is in them, (ny, nx); faced : of the own rows."""
     found = np.zeros(grid.shape, bool)
     for part in terms.water:
@@ -253,7 +253,7 @@ def always_live(grid: Grid, terms: Terms, faced: Sequence[Segment]) -> np.ndarra
     return found
 
 
-def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[Segment]) -> float:
+def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> float:
     """Part of the cells that are live at the start of a run: with water, or always."""
     return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
 

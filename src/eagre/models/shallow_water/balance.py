@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries import Segment, lines
+from eagre.boundaries import FaceRange, lines
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
@@ -106,10 +106,10 @@ def booking(
     return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
-class LineBook(lines.LineBook):
+class CrossSectionBook(lines.CrossSectionBook):
     """The book of what goes through the lines of a run; a row is that of `Balance`."""
 
-    def __init__(self, given: lines.FluxLines | None, device: Device) -> None:
+    def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
         if given is not None:
             table = given.faces.copy()
@@ -131,7 +131,7 @@ class LineBook(lines.LineBook):
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Go on with the book of a state at `time`, s, or with a new one where it has other lines."""
         if self.goes_on(state):
-            self.device.fill(self.book, state["lines"])
+            self.device.fill(self.book, state["cross_sections"])
         else:
             self.begin(time)
 
@@ -148,7 +148,7 @@ class Balance:
 
     Parameters
     ----------
-    segments : sequence of Segment
+    segments : sequence of FaceRange
     table : (segments, COLUMNS) array
         Of all segments, as `segment_table` makes it.
     grid : Grid
@@ -162,7 +162,7 @@ class Balance:
     """
 
     def __init__(
-        self, segments: Sequence[Segment], table: np.ndarray, grid: Grid, terms: Terms, device: Device
+        self, segments: Sequence[FaceRange], table: np.ndarray, grid: Grid, terms: Terms, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
         self._rain, self._places = [one.series for one in terms.sources], terms.places

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.boundaries import Segment
+from eagre.boundaries import FaceRange
 from eagre.boundaries.ghosts import LAYERS
 from eagre.boundaries.subdomain import cut_book, cut_segments
 from eagre.models.shallow_water.active_tiles import ActiveTiles
@@ -26,7 +26,7 @@ from eagre.stepping.maps import cut_maps
 class BandSetup(Setup):
     """The set-up of a band: `segments` reach over its halo, `faced` are those of its own rows."""
 
-    faced: Sequence[Segment] = ()
+    faced: Sequence[FaceRange] = ()
     corners: np.ndarray | None = None  # bed over the datum with two more all round, where bands meet the neighbour's
     uniform_manning: bool = True  # on the whole domain
 
@@ -50,7 +50,7 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
         "manning": setup.manning[first:last],
         "terms": setup.terms.rows(first, last, grid),
         "first_row": first,
-        "lines": None if setup.lines is None else setup.lines.part(first, last, first),
+        "cross_sections": None if setup.cross_sections is None else setup.cross_sections.part(first, last, first),
     }
     return BandSetup(
         **own,
@@ -110,7 +110,7 @@ class BandMarch(March):
 
     def _active_tiles(self) -> ActiveTiles | None:
         """All bands make the same launches in every leg: a list only where it was asked for."""
-        return super()._active_tiles() if self.engine.setup.early_exit == "on" else None
+        return super()._active_tiles() if self.engine.setup.active_tiles == "on" else None
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
         """As of one device, with a place for its rates that the next stage does not use."""

@@ -1,4 +1,4 @@
-"""One run over several devices: a band of rows on each (docs/decisions/0037-explicit-rows-over-several-devices.md).
+"""One run over several devices: a band of rows on each (decision 0037).
 
 A stage of a step is, on every device: its rows | two rows of each neighbour and the largest rates of all, then the
 boundary pass over its own sides, whose tail judges the clock. At the bar all devices wait for one another, once a
@@ -25,7 +25,7 @@ from eagre.decomposition import bands, check_memory_of_each, check_thickness, eq
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_tiles
-from eagre.models.shallow_water.balance import Balance, LineBook
+from eagre.models.shallow_water.balance import Balance, CrossSectionBook
 from eagre.models.shallow_water.band import Band, BandMarch, Rates, band_setup
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.legs import Legs
@@ -69,7 +69,7 @@ class Bands(Legs):
             self.bands.append(Band(own, member, precision, first, self.rates[rank]))
             self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
         self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
-        self._lines = LineBook(setup.lines, group.members[0])
+        self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
         self.arrange()
         self.prepare_legs()
@@ -215,7 +215,7 @@ class Bands(Legs):
         return self._book
 
     @property
-    def lines(self) -> LineBook:
+    def lines(self) -> CrossSectionBook:
         """The book of the lines of the whole domain, as it stands."""
         self.device.synchronize()
         self._lines.join([band.lines for band in self.bands])

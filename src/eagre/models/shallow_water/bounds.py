@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.boundaries import Segment
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries import FaceRange
+from eagre.boundaries.lines import CrossSections
 from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -21,7 +21,7 @@ from eagre.terms.collect import ROLES, Terms
 UNBOUNDED = 1e12  # s
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 TO_EVERY_CELL = ("srk2", *STAGES)  # of which no step works on a list of tiles
-EARLY_EXITS = ("auto", "on", "off")
+ACTIVE_TILES = ("auto", "on", "off")
 LEAST_KAPPA = 1e-9  # m: its fourth power is a normal number in single precision
 
 
@@ -31,7 +31,7 @@ def longest_step_asked(name: str, step: float | None) -> float:
 
 
 def longest_step_with_water_to_come(
-    terms: Terms, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float
+    terms: Terms, segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float
 ) -> float:
     """Bound for rain and for water that boundary series bring, s."""
     arrivals = longest_step_with_arrivals(segments, grid, bed, gravity)
@@ -49,13 +49,13 @@ class Steps(NamedTuple):
 def steps_of(longest: float | None, fixed: float | None, coming: float, first: Callable[[], float]) -> Steps:
     """Bounds of the time step, s: as a user asked, for water to come, and for what falls at first if it varies."""
     if fixed is not None:
-        step = longest_step_asked("fixed_time_step", fixed)
+        step = longest_step_asked("time_step", fixed)
         return Steps(step, step, True)
     step = min(longest_step_asked("max_time_step", longest), coming)
     return Steps(step, min(step, first()), False)
 
 
-def longest_step_with_arrivals(segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float) -> float:
+def longest_step_with_arrivals(segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float) -> float:
     """Bound for water that a boundary series brings to dry ground: dx / (4 sqrt(g h)) at its deepest, s."""
     deepest = max(segment.deepest_arrival(bed, gravity) for segment in segments)
     return 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity * deepest) if deepest > 0.0 else UNBOUNDED
@@ -71,10 +71,10 @@ def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * terms.wettest) ** (1.0 / 3.0)
 
 
-def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, cfl: float, gravity: float) -> float:
+def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_number: float, gravity: float) -> float:
     """Bound of the first step, s: water at rest, which no speed bounds yet, falls no further than a part of a cell.
 
-    Down a drop d from cell to cell it has the speed g d dt / dx after dt, and cfl dx / dt is allowed.
+    Down a drop d from cell to cell it has the speed g d dt / dx after dt, and courant_number dx / dt is allowed.
     """
     steepest = 0.0
     for axis, size in ((0, grid.dy), (1, grid.dx)):
@@ -82,7 +82,7 @@ def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, cfl: float, g
         low, high = (np.moveaxis(wet, axis, 0)[part] for part in (slice(None, -1), slice(1, None)))
         falls = np.where(np.moveaxis(drop, axis, 0) > 0.0, high, low)
         steepest = max(steepest, float((np.abs(np.moveaxis(drop, axis, 0)) * falls).max(initial=0.0)) / size**2)
-    return math.sqrt(cfl / (gravity * steepest)) if steepest > 0.0 else UNBOUNDED
+    return math.sqrt(courant_number / (gravity * steepest)) if steepest > 0.0 else UNBOUNDED
 
 
 def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
@@ -95,61 +95,67 @@ def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry:
     return max(LEAST_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
-def scheme_of(scheme: str, time_step: str, predicted_part: float) -> dict[str, Any]:
+def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) -> dict[str, Any]:
     """Scheme and rule of the time step of a run, for its set-up."""
     found = {
         "scheme": one_of("scheme", scheme, SCHEMES),
-        "time_step": one_of("time_step", time_step, ("predicted", "exact")),
+        "time_step_control": one_of("time_step_control", time_step_control, ("predicted", "exact")),
     }
-    part = checked_number("predicted_part", predicted_part, 0.5, 1.0)
+    part = checked_number("predicted_fraction", predicted_fraction, 0.5, 1.0)
     if scheme not in STAGES:
         return found
-    if time_step == "exact":
+    if time_step_control == "exact":
         raise InputError(
-            f'time_step = "exact" with scheme = "{scheme}", whose second sweep is not known when a step begins',
-            allowed='time_step = "predicted" with "ds1" and "ds2"',
-            fix='time_step = "predicted"',
+            f'time_step_control = "exact" with scheme = "{scheme}", whose second sweep is not known when a step begins',
+            allowed='time_step_control = "predicted" with "ds1" and "ds2"',
+            fix='time_step_control = "predicted"',
         )
-    return found | {"predicted_part": part}
+    return found | {"predicted_fraction": part}
 
 
-def early_exit(given: str | bool, wet_dry: str, plain: bool, scheme: str) -> str:
+def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarray | None, scheme: str) -> str:
     """Which cells are left out, "auto", "on" or "off": as given, or none where that would not be exact.
 
-    plain : whether steps are made by plain cells, which go to every place.
+    The reference kernels, and those of a domain with walls inside, go to every cell.
     """
-    asked = ("on" if given else "off") if isinstance(given, bool) else one_of("early_exit", given, EARLY_EXITS)
-    exact = wet_dry == "hydrostatic"
+    asked = ("on" if given else "off") if isinstance(given, bool) else one_of("active_tiles", given, ACTIVE_TILES)
+    exact, plain = wet_dry == "hydrostatic", kernels == "reference" or walls is not None
     if asked == "on" and not exact:
         raise InputError(
-            f'early_exit = "on" with wet_dry = "{wet_dry}", whose dry cells have fluxes',
-            allowed='early_exit = "on" with wet_dry = "hydrostatic"',
-            fix='early_exit = "auto"',
+            f'active_tiles = "on" with wet_dry = "{wet_dry}", whose dry cells have fluxes',
+            allowed='active_tiles = "on" with wet_dry = "hydrostatic"',
+            fix='active_tiles = "auto"',
         )
     if asked == "on" and plain:
         raise InputError(
-            'early_exit = "on" with walls inside the domain or kernels = "reference", whose steps go to every cell',
-            allowed='early_exit = "auto" or "off" there',
-            fix='early_exit = "auto"',
+            'active_tiles = "on" with walls inside the domain or kernels = "reference", whose steps go to every cell',
+            allowed='active_tiles = "auto" or "off" there',
+            fix='active_tiles = "auto"',
         )
     if asked == "on" and scheme in TO_EVERY_CELL:
         raise InputError(
-            f'early_exit = "on" with scheme = "{scheme}", which goes to every cell',
-            allowed='early_exit = "on" with scheme = "rk2" or "euler"',
-            fix='early_exit = "auto"',
+            f'active_tiles = "on" with scheme = "{scheme}", which goes to every cell',
+            allowed='active_tiles = "on" with scheme = "rk2" or "euler"',
+            fix='active_tiles = "auto"',
         )
     return asked if exact and not plain else "off"
 
 
 def check_room(
-    grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, averages: Asked | None, terms: Terms
+    grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
 ) -> None:
     """Refuse what does not fit the device, or the devices, or whose input the host has no room for."""
     forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
-    words = planes_of(maps) + words_of(averages, precision) + 3 * (scheme in ("srk2", "ds2"))
+    words = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
     check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
 
 
-def gathered(maps: Maps | None, averages: Asked | None, lines: Mapping[str, Any] | None, grid: Grid) -> dict[str, Any]:
+def gathered(
+    maps: Maps | None, time_statistics: Asked | None, lines: Mapping[str, Any] | None, grid: Grid
+) -> dict[str, Any]:
     """Maps, averages and lines of a set-up."""
-    return {"maps": maps, "averages": averages, "lines": FluxLines(lines, grid) if lines else None}
+    return {
+        "maps": maps,
+        "time_statistics": time_statistics,
+        "cross_sections": CrossSections(lines, grid) if lines else None,
+    }

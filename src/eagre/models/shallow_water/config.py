@@ -21,7 +21,7 @@ def _on_or_off(value: Any) -> Any:
     return ("on" if value else "off") if isinstance(value, bool) else value
 
 
-EarlyExit = Annotated[str, one_of("auto", "on", "off"), BeforeValidator(_on_or_off)]
+ActiveTiles = Annotated[str, one_of("auto", "on", "off"), BeforeValidator(_on_or_off)]
 
 
 class FrictionSection(Section):
@@ -40,24 +40,26 @@ class NumericsSection(Section):
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"
     )
-    early_exit: EarlyExit | None = Field(
+    active_tiles: ActiveTiles | None = Field(
         default=None, description="auto, on or off: work on tiles with water only", examples=["auto"]
     )
-    theta: float | None = Field(
+    minmod_theta: float | None = Field(
         default=None, description="the limiter: 1 (smooth) to 2 (steep)", ge=1, le=2, examples=[1.3]
     )
-    cfl: float | None = Field(default=None, description="Courant number, above 0 to 0.5", gt=0, le=0.5, examples=[0.25])
+    courant_number: float | None = Field(
+        default=None, description="Courant number, above 0 to 0.5", gt=0, le=0.5, examples=[0.25]
+    )
     desingularisation_depth: PositiveMetres | None = Field(
         default=None, description="depth below which velocities are damped, metres", examples=[0.001]
     )
-    time_step: Annotated[str, one_of("predicted", "exact")] | None = Field(
+    time_step_control: Annotated[str, one_of("predicted", "exact")] | None = Field(
         default=None, description="predicted or exact"
     )
-    predicted_part: float | None = Field(
+    predicted_fraction: float | None = Field(
         default=None, description="ds1, ds2: part of what the last step allowed that a step takes", ge=0.5, le=1
     )
     max_time_step: PositiveSeconds | None = Field(default=None, description="the longest step", examples=["1 s"])
-    fixed_time_step: PositiveSeconds | None = Field(
+    time_step: PositiveSeconds | None = Field(
         default=None, description="the step, without adaption", examples=["0.1 s"]
     )
     gravity: Acceleration | None = Field(default=None, description="acceleration of gravity, m/s2", examples=[9.81])
@@ -101,8 +103,8 @@ class ShallowWaterCase(WaterCase):
         self._why = ""
         if self.numerics.scheme != "auto":
             return self.numerics.scheme or USUAL_SCHEME
-        if self.numerics.time_step == "exact":
-            self._why = f'scheme {USUAL_SCHEME}: time_step = "exact"'
+        if self.numerics.time_step_control == "exact":
+            self._why = f'scheme {USUAL_SCHEME}: time_step_control = "exact"'
             return USUAL_SCHEME
         from eagre.backend.tuned import scheme_for
 

@@ -14,7 +14,7 @@ from eagre.kernels.water_sums import BLOCK, WET, named_sums
 from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
 from eagre.models.shallow_water.averaging import PresentAverages
-from eagre.models.shallow_water.balance import Balance, LineBook
+from eagre.models.shallow_water.balance import Balance, CrossSectionBook
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
@@ -42,7 +42,7 @@ class Engine(Legs):
         self.switches: dict[str, Any] = {
             **TREATMENTS[setup.wet_dry],
             **ghosts,
-            "SKIP_DRY": setup.early_exit != "off",
+            "SKIP_DRY": setup.active_tiles != "off",
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
         }
@@ -61,11 +61,11 @@ class Engine(Legs):
         self.schedule = made_by(self)
         self._prepare_looks()
         self.prepare_legs()
-        self.chooser = Chooser(self.setup.early_exit, self.schedule.active)
+        self.chooser = Chooser(self.setup.active_tiles, self.schedule.active)
         later = self.schedule.launches if self.schedule.first else []
         self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
 
-    def take_layouts(self, device: Device) -> None:
+    def use_tuning(self, device: Device) -> None:
         """Go on with the layouts of `device`, the same one with another table; arrays and the state stay."""
         time, self.device = float(self.seen[ck.T]), device
         self._arrange()
@@ -91,7 +91,7 @@ class Engine(Legs):
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
-        self.lines = LineBook(setup.lines, device)
+        self.lines = CrossSectionBook(setup.cross_sections, device)
         levels = [segment.condition.level_over(setup.datum.level) for segment in setup.segments]
         self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
@@ -120,11 +120,11 @@ class Engine(Legs):
     def _first_clock(self) -> np.ndarray:
         setup = self.setup
         clock = np.zeros(ck.SIZE)
-        clock[ck.CFL] = 1e30 if setup.fixed else setup.cfl * setup.predicted_part
+        clock[ck.CFL] = 1e30 if setup.fixed else setup.courant_number * setup.predicted_fraction
         clock[ck.LIMIT], clock[ck.FREE] = setup.longest_step, setup.first_step
-        clock[ck.TOLERANCE] = PREDICTED_TOLERANCE if setup.time_step == "predicted" else -1.0
+        clock[ck.TOLERANCE] = PREDICTED_TOLERANCE if setup.time_step_control == "predicted" else -1.0
         if setup.split:
-            clock[ck.TOLERANCE] = 1.0 / setup.predicted_part - 1.0
+            clock[ck.TOLERANCE] = 1.0 / setup.predicted_fraction - 1.0
         clock[ck.DT_MIN] = 1e300
         return clock
 

@@ -77,7 +77,7 @@ class Legs:
         self._warmed: set[tuple[str, int]] = set()
         self._taking = self._takings = 0  # number of the rings, 0: none; of rings so far
 
-    def record(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
+    def start_sampling(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
         """Take values in interior cells (j, i) from now on, or None: no more; recorder : makes one of `rings`.
 
         Rings, and graphs that fill them, are kept for the same cells.
@@ -161,7 +161,7 @@ class Legs:
     @property
     def _attempts(self) -> float:
         """Tries a step; an exact time step is found by a first one."""
-        return 2.0 if self.setup.time_step == "exact" else 1.0
+        return 2.0 if self.setup.time_step_control == "exact" else 1.0
 
     def _rounds(self, steps: float) -> int:
         """Rounds for so many steps."""

@@ -12,8 +12,8 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
-from eagre.boundaries.inside import placed_inside, walls_in_words
-from eagre.boundaries.lines import LineSeries
+from eagre.boundaries.internal import placed_inside, walls_in_words
+from eagre.boundaries.lines import CrossSectionSeries
 from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
     check_sample,
@@ -29,7 +29,7 @@ from eagre.contract import Recording
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.given import of_type
 from eagre.grid import Grid
-from eagre.kernels.water_sums import water_balance, water_facts
+from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.active_tiles import live_share
@@ -41,7 +41,7 @@ from eagre.models.shallow_water.stepper import Stepper
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, asked_of
+from eagre.stepping.averages import TimeStatistics, asked_of
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
 from eagre.stepping.recording import Recorder
@@ -73,22 +73,22 @@ class ShallowWater(BaseModel):
     wet_dry : {"hydrostatic", "kurganov-petrova"}
         Treatment of shores. The first keeps a lake at rest exactly, wherever its shore lies; the
         second is the document's, with small waves at partly wet cells.
-    early_exit : {"auto", "on", "off"}
+    active_tiles : {"auto", "on", "off"}
         Work only on tiles of cells that hold water or soon may: the same bits, faster where much is dry. "on": always;
         "auto": while it pays (see Notes); "off": every cell in every step. Other tiles' dry rows are passed over
         unless "off". Only "hydrostatic" has it.
-    theta : float
+    minmod_theta : float
         Limiter, 1 (minmod) to 2 (sharpest).
-    cfl : float
+    courant_number : float
         Courant number, at most 0.5; depth stays non-negative up to 0.25.
     desingularisation_depth : float, m
         Below it the velocity is damped. Default 1e-4 min(1 m, largest depth) for "hydrostatic" and
         min(0.01 m, a hundredth of the largest depth) for "kurganov-petrova".
-    time_step : {"predicted", "exact"}
+    time_step_control : {"predicted", "exact"}
         See `eagre.stepping.clock`.
-    predicted_part : float
+    predicted_fraction : float
         Of what the step before allowed, what a step of "ds1" and "ds2" takes, 0.5 to 1; above 0.95 more are discarded.
-    max_time_step, fixed_time_step : float, s
+    max_time_step, time_step : float, s
         Upper bound of the time step; or a time step that the Courant number does not change.
     gravity : float, m s-2
     device : str
@@ -98,10 +98,10 @@ class ShallowWater(BaseModel):
     kernels : {"fast", "reference"}
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     maps : Maps, optional
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         What is gathered at every step; see the attribute `maps`.
-    lines : mapping of str to sequence of (x, y), m, optional
-        Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
+    cross_sections : mapping of str to sequence of (x, y), m, optional
+        Lines through which the discharge is summed, positive to their right; see the attribute `cross_sections`.
 
     Raises
     ------
@@ -112,10 +112,10 @@ class ShallowWater(BaseModel):
 
     Notes
     -----
-    Good values: theta = 1.3, cfl = 0.25, n = 0.02 to 0.035 for natural channels. Limits: depth-averaged,
-    hydrostatic flow; no turbulence closure. Single precision keeps 7 digits of the depth, or of the elevation
-    of the surface over the lowest one at the start where the bed is lower, and water to some 1e-6 in a day.
-    `early_exit` = "auto" lists tiles where less than half of the cells are wet at the start, until a look finds more
+    Good values: minmod_theta = 1.3, courant_number = 0.25, n = 0.02 to 0.035 for natural channels. Limits:
+    depth-averaged, hydrostatic flow; no turbulence closure. Single precision keeps 7 digits of the depth, or of the
+    elevation of the surface over the lowest one at the start where the bed is lower, and water to some 1e-6 in a day.
+    `active_tiles` = "auto" lists tiles where less than half of the cells are wet at the start, until a look finds more
     than three quarters of the tiles listed, and asks again every 32 looks. Grids that a GPU steps in two launches and
     runs over several devices do not list.
 
@@ -140,38 +140,39 @@ class ShallowWater(BaseModel):
         sources: Sequence[Term] = (),
         scheme: str = "rk2",
         wet_dry: str = "hydrostatic",
-        early_exit: str | bool = "auto",
-        theta: float = 1.3,
-        cfl: float = 0.25,
+        active_tiles: str | bool = "auto",
+        minmod_theta: float = 1.3,
+        courant_number: float = 0.25,
         desingularisation_depth: float | None = None,
-        time_step: str = "predicted",
-        predicted_part: float = 0.95,
+        time_step_control: str = "predicted",
+        predicted_fraction: float = 0.95,
         max_time_step: float | None = None,
-        fixed_time_step: float | None = None,
+        time_step: float | None = None,
         gravity: float = GRAVITY,
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
         kernels: str = "fast",
         maps: Maps | None = None,
-        averages: Averages | None = None,
-        lines: Mapping[str, Any] | None = None,
+        time_statistics: TimeStatistics | None = None,
+        cross_sections: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
-        self.boundaries = checked_boundaries(boundaries)
-        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)
+        self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
+        asked = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
-        gravity, cfl = checked_number("gravity", gravity, 1e-6, 1e3), checked_number("cfl", cfl, 1e-6, 0.5)
+        gravity = checked_number("gravity", gravity, 1e-6, 1e3)
+        courant_number = checked_number("courant_number", courant_number, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
         segments = self.boundaries.checked_segments(grid, gravity)
         segments, self._initial_notes = with_initial_water(segments, grid, surface, thickness, bed, start_time)
-        terms, walls = placed_inside(self.boundaries.inside, segments, terms)
+        terms, walls = placed_inside(self.boundaries.internal, segments, terms)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
-        falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)
-        steps = bounds.steps_of(max_time_step, fixed_time_step, coming, falling)
+        falling = partial(bounds.first_step, surface, thickness, grid, courant_number, gravity)
+        steps = bounds.steps_of(max_time_step, time_step, coming, falling)
         self.setup = Setup(
             grid=grid,
             bed=bed,
@@ -179,23 +180,22 @@ class ShallowWater(BaseModel):
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", "manning"),
             terms=terms,
-            **bounds.scheme_of(scheme, time_step, predicted_part),
+            **bounds.scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            early_exit=bounds.early_exit(early_exit, wet_dry, kernels == "reference" or walls is not None, scheme),
-            theta=checked_number("theta", theta, 1.0, 2.0),
+            active_tiles=bounds.active_tiles(active_tiles, wet_dry, kernels, walls, scheme),
+            minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
             kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
-            cfl=cfl,
+            courant_number=courant_number,
             **steps._asdict(),
             live=live_share(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **bounds.gathered(maps, asked, lines, grid),
+            **bounds.gathered(maps, asked, cross_sections, grid),
         )
         u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
-        eta = stored(self.setup.centre_bed, surface, thickness)
-        self._begin((eta, thickness * u, thickness * v), start_time)
+        self._begin((stored(self.setup.centre_bed, surface, thickness), thickness * u, thickness * v), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
@@ -204,8 +204,8 @@ class ShallowWater(BaseModel):
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
-        lines = self.setup.lines
-        self.lines = None if lines is None else LineSeries(lines, self._through_lines)
+        lines = self.setup.cross_sections
+        self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
 
     def _through_lines(self) -> tuple[float, np.ndarray]:
         return self.time, self._engine.lines.volumes(self.time)
@@ -250,7 +250,7 @@ class ShallowWater(BaseModel):
         finally:
             self._cache = None
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes rounds for `count` steps and reads nothing: for timing."""
         return self._engine.unchecked(self.time + 1e9, count)
 
@@ -292,28 +292,28 @@ class ShallowWater(BaseModel):
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
-    def record(self, recording: Recording | None) -> bool:
+    def start_sampling(self, recording: Recording | None) -> bool:
         """Take values on the way from now on, or None: no more."""
         if recording is None:
-            self._engine.record(None)
+            self._engine.start_sampling(None)
             return True
         names, points = recording.names, recording.points
         j, i = check_sample(names, points, self.variables, self.grid)
         bed = self._engine.at(j, i)[6].astype(np.float64)
         values_of = partial(self._fields_of, bed=bed, names=names)
-        self._engine.record(partial(Recorder, recording, values_of, self.time), j, i)
+        self._engine.start_sampling(partial(Recorder, recording, values_of, self.time), j, i)
         return True
 
     @property
     def maps(self) -> RunMaps | None:
         """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
         setup = self.setup
-        if setup.maps is None and setup.averages is None:
+        if setup.maps is None and setup.time_statistics is None:
             return None
         water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) - setup.dry_eta)
         level, bed = {"surface_elevation": setup.datum.level}, setup.datum.level + setup.centre_bed
         state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.averages, level, maps=setup.maps, bed=bed, water=water)
+        return RunMaps(self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water)
 
     @property
     def bed_elevation(self) -> np.ndarray:
@@ -324,7 +324,10 @@ class ShallowWater(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        own = {"first_volume": np.array(self._first_volume), **(self.lines.state() if self.lines else {})}
+        own = {
+            "first_volume": np.array(self._first_volume),
+            **(self.cross_sections.state() if self.cross_sections else {}),
+        }
         return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -333,14 +336,14 @@ class ShallowWater(BaseModel):
         check_state(state, fields, self.grid, numbers, self.setup.stood_on)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
-        if self.lines:
-            self.lines.restore(state)
+        if self.cross_sections:
+            self.cross_sections.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
         self._cache = None
         self._stepper.keeper.forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
@@ -354,17 +357,17 @@ class ShallowWater(BaseModel):
         return self._engine.balance.amounts(self.time)[0]
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
         """Notes for the user before the run."""
         return self._initial_notes
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and what its sides say of that, for the summary of a run."""
         asked = self._engine.balance.asked(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
-        said = sides.remarks(self.sample, self.setup.gravity)
-        return [*water_facts(self.diagnostics(), self.inflow, asked), *said]
+        said = sides.notes(self.sample, self.setup.gravity)
+        return [*water_rows(self.diagnostics(), self.inflow, asked), *said]
 
     @property
     def bytes_per_step(self) -> int:
@@ -391,11 +394,11 @@ class ShallowWater(BaseModel):
         return {
             "scheme": setup.scheme,
             "wet_dry": setup.wet_dry,
-            "early_exit": setup.early_exit,
-            "theta": setup.theta,
-            "cfl": setup.cfl,
+            "active_tiles": setup.active_tiles,
+            "minmod_theta": setup.minmod_theta,
+            "courant_number": setup.courant_number,
             "desingularisation_depth": setup.kappa,
-            "time_step": setup.time_step,
+            "time_step_control": setup.time_step_control,
             "gravity": setup.gravity,
             "manning": float(manning.flat[0]) if same else f"map, {manning.min():g} to {manning.max():g}",
             "kernels": self._engine.schedule.name,

@@ -87,7 +87,7 @@ def low_flux(q, bed, j, i, across, p):
 
 @cell
 def is_closed(walls, j, i, across):
-    """Whether the low face of cell (j, i) in the direction `across` is closed; see `eagre.boundaries.inside`."""
+    """Whether the low face of cell (j, i) in the direction `across` is closed; see `eagre.boundaries.internal`."""
     return (walls[j, i] & across) != 0
 
 

@@ -109,7 +109,7 @@ class March:
     def _active_tiles(self) -> ActiveTiles | None:
         """The list of tiles that a step can change, if it may come to be used."""
         setup, device = self.engine.setup, self.engine.device
-        if setup.early_exit == "off":
+        if setup.active_tiles == "off":
             return None
         if device.kind == "cpu":
             return ActiveTiles(setup, device, *self._tile)
@@ -229,7 +229,7 @@ class Tiles:
         """Whether tiles are the faster way on this device: where each multiprocessor has few, on an H200 one."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
-        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.averages is not None:
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.time_statistics:
             return False
         return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
 

@@ -11,10 +11,10 @@ from zlib import crc32
 import numpy as np
 
 from eagre.basis import Basis, bed_basis
-from eagre.boundaries import SIDES, Segment
+from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.ghosts import padded_bed
-from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
+from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
@@ -49,28 +49,28 @@ class Setup:
     grid: Grid
     bed: np.ndarray  # (ny + 1, nx + 1) corners, m
     datum: Datum
-    segments: Sequence[Segment]
+    segments: Sequence[FaceRange]
     manning: np.ndarray  # (ny, nx), s m-1/3
     terms: Terms
     scheme: str
     wet_dry: str
-    early_exit: str  # "auto", "on" or "off"
-    theta: float
+    active_tiles: str  # "auto", "on" or "off"
+    minmod_theta: float
     kappa: float
     gravity: float
-    cfl: float
-    time_step: str
+    courant_number: float
+    time_step_control: str
     longest_step: float
     first_step: float
     fixed: bool
     kernels: str = "fast"  # or "reference"
-    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
+    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.internal`
     maps: Maps | None = None  # what is gathered
-    averages: Asked | None = None
-    lines: FluxLines | None = None  # through which the discharge is summed
+    time_statistics: Asked | None = None
+    cross_sections: CrossSections | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
     live: float = 1.0  # part of the cells that the first step can change: by it a GPU has shorter marches
-    predicted_part: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split
+    predicted_fraction: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split
 
     @property
     def split(self) -> int:
@@ -98,7 +98,7 @@ class Setup:
         return bool((self.manning == self.manning.flat[0]).all())
 
     @property
-    def faced(self) -> Sequence[Segment]:
+    def faced(self) -> Sequence[FaceRange]:
         """Segments by the faces that they have here; `segments` may have ghosts beside rows of other subdomains."""
         return self.segments
 
@@ -181,7 +181,7 @@ class Setup:
         """Numbers of a run in its precision."""
         uniform = float(self.gravity * self.manning.flat[0] ** 2) if self.uniform_manning else 0.0
         numbers = (
-            0.5 * self.theta, 0.5 / self.theta, self.kappa, self.kappa**4, 1e-3 * self.kappa, self.gravity,
-            1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform, self.first_row,
+            0.5 * self.minmod_theta, 0.5 / self.minmod_theta, self.kappa, self.kappa**4, 1e-3 * self.kappa,
+            self.gravity, 1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform, self.first_row,
         )  # fmt: skip
         return cells.Parameters._make(map(real, numbers))

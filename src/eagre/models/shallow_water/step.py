@@ -3,7 +3,7 @@
     Q* (1 + dt a*)   = Q + dt R(Q)                    2.9, first stage of SSP-RK2, or the whole of forward Euler
     Q' (1 + dt a'/2) = (Q + Q* + dt R(Q*)) / 2        2.9, second stage
     R   = S - dF/dx - dG/dy                           2.4: fluxes 2.6 of reconstructed faces 2.7 and 2.8, and terms
-    dt  = cfl / max(speed / cell size)                2.10, judged after the first stage, chosen after the last
+    dt  = courant_number / max(speed / cell size)     2.10, judged after the first stage, chosen after the last
 
 Ghost cells of a state are filled after the stage that makes it (2.11). What a stage is on a device: `schedules`.
 

@@ -174,5 +174,5 @@ def schedule_for(setup: Setup, device: Device) -> type[March] | type[Tiles]:
         return PlainSweeps if plain else Sweeps
     if plain:
         return Reference
-    small = setup.lines is None and setup.early_exit != "on" and Tiles.serve(setup, device)
+    small = setup.cross_sections is None and setup.active_tiles != "on" and Tiles.serve(setup, device)
     return Tiles if small else March

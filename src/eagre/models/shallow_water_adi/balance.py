@@ -13,7 +13,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, serial_entry, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries import Segment, lines
+from eagre.boundaries import FaceRange, lines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
@@ -64,10 +64,10 @@ def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int)
     return [Launch(device.program(book_cuda, "double", switches), arguments, (-(-rows // threads),), (threads,))]
 
 
-class LineBook(lines.LineBook):
+class CrossSectionBook(lines.CrossSectionBook):
     """The book of what goes through the lines of a run; a row is a sum over time, m2."""
 
-    def __init__(self, given: lines.FluxLines | None, device: Device) -> None:
+    def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
         if given is not None:
             j, i, across, sign = given.faces.T
@@ -82,7 +82,7 @@ class LineBook(lines.LineBook):
 
     def resume(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on with the book of a state, or with a new one where it has other lines."""
-        self.device.fill(self.book, state["lines"] if self.goes_on(state) else np.zeros(self.book.shape))
+        self.device.fill(self.book, state["cross_sections"] if self.goes_on(state) else np.zeros(self.book.shape))
 
     def volumes(self) -> np.ndarray:
         """What went to the right of each line since the start, m3."""
@@ -100,7 +100,9 @@ class Balance:
         0, where nothing brings water.
     """
 
-    def __init__(self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, terms: Terms, device: Device) -> None:
+    def __init__(
+        self, segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, terms: Terms, device: Device
+    ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
         self._sources, self._places = len(terms.sources), terms.places
         self._grid, self._wet = grid, bed < LAND
@@ -164,7 +166,7 @@ class Balance:
         return self._open.by_name(came, self._places)
 
 
-def _faces_of(segment: Segment, grid: Grid) -> list[tuple[int, int, int, int]]:
+def _faces_of(segment: FaceRange, grid: Grid) -> list[tuple[int, int, int, int]]:
     """Rows of the table for the faces of a segment."""
     low = segment.side in ("west", "south")
     if segment.side in ("west", "east"):

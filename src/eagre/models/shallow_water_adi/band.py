@@ -74,8 +74,8 @@ class Band:
     def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
         ny = setup.grid.ny
         (self.first, self.last), (self.low, self.high) = decomposition.own(rank)[0], decomposition.held(rank)[0]
-        lines = None if setup.lines is None else setup.lines.part(self.first, self.last, self.low)
-        self.setup, self.device = replace(band_setup(setup, self.low, self.high), lines=lines), device
+        lines = None if setup.cross_sections is None else setup.cross_sections.part(self.first, self.last, self.low)
+        self.setup, self.device = replace(band_setup(setup, self.low, self.high), cross_sections=lines), device
         self.engine = Engine(self.setup, device, precision)
         own = cut_segments(setup.segments, ny, self.first, self.last, self.low)
         self.engine.balance = Balance(own, self.setup.grid, self.setup.bed, self.setup.terms, device)

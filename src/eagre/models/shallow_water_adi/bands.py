@@ -1,4 +1,4 @@
-"""One run over several devices: a band of rows on each (docs/decisions/0028-implicit-rows-over-several-devices.md).
+"""One run over several devices: a band of rows on each (decision 0028).
 
 A step is, on every device, the sweep along x | the sweep along y | rows of the neighbours, and of these the
 next step's sweep along x goes on at once. At the bars every device waits for all: a sweep along y overwrites
@@ -17,7 +17,7 @@ from eagre.backend.group import BARRIER, Group, Stage
 from eagre.boundaries.subdomain import cut_book, join_book
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water_adi.balance import Balance, LineBook
+from eagre.models.shallow_water_adi.balance import Balance, CrossSectionBook
 from eagre.models.shallow_water_adi.band import Band, rows_beside
 from eagre.models.shallow_water_adi.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.engine import Engine
@@ -43,7 +43,7 @@ class Bands:
         check_bands(setup, group, beside)
         self.transport = LocalTransport(group)
         self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
-        self._lines = LineBook(setup.lines, group.members[0])
+        self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
         self._deepest = 0.0
         self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.members), strict=True))
         self.rounds = rounds_of(self)
@@ -150,7 +150,7 @@ class Bands:
         return self._book
 
     @property
-    def lines(self) -> LineBook:
+    def lines(self) -> CrossSectionBook:
         """The book of the lines of the whole domain, as it stands."""
         self.device.synchronize()
         self._lines.join([engine.lines for engine in self.engines])

@@ -68,7 +68,7 @@ class Brake:
         where = f"at t = {time:.6g} s in cell (j, i) = ({j}, {i})"
         return [("depth", f"down to {self.lowest:.2g} m, {where}: more left it than it held; a shorter time_step")]
 
-    def facts(self, dt: float, drying: bool, grows: bool) -> list[tuple[str, str]]:
+    def summary_rows(self, dt: float, drying: bool, grows: bool) -> list[tuple[str, str]]:
         """Rows of a run's summary; dt : the time step that the user chose, s; grows : whether eddies of cells can."""
         if self.place is None:
             told = f"up to {self.largest:.2g}"

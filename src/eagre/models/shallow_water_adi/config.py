@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
 
-class LandSection(Section):
+class LandMaskSection(Section):
     """Cells that are never wet."""
 
     where: NumberField = Field(description="not 0 on land", examples=["bed > 5"])
@@ -45,7 +45,7 @@ class ImplicitSection(Section):
     dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
         default=None, description="froude (upwinding in fast flow, limiter across lines) or none"
     )
-    convection: Annotated[str, one_of("on", "off")] | None = Field(default=None, description="on or off")
+    momentum_advection: Annotated[str, one_of("on", "off")] | None = Field(default=None, description="on or off")
     drying: Annotated[str, one_of("on", "off")] | None = Field(
         default=None, description="on, or off where all cells but land stay wet"
     )
@@ -65,7 +65,7 @@ class ShallowWaterADICase(WaterCase):
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
 
-    land: LandSection | None = Field(default=None, description="the section [land]")
+    land_mask: LandMaskSection | None = Field(default=None, description="the section [land_mask]")
     friction: BedFrictionSection | None = Field(default=None, description="the section [friction]")
     numerics: ImplicitSection = Field(description="the section [numerics]", examples=[{"time_step": "20 s"}])
 
@@ -87,7 +87,8 @@ class ShallowWaterADICase(WaterCase):
         options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
         if precision is None and "precision" not in self.run.model_fields_set:
             options["precision"] = None  # the model chooses
-        if self.land is not None:
-            options["land"] = np.broadcast_to(self._values("land", self.land, "where", grid, bed), grid.shape) != 0
+        if self.land_mask is not None:
+            mask = self._values("land_mask", self.land_mask, "where", grid, bed)
+            options["land_mask"] = np.broadcast_to(mask, grid.shape) != 0
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
             return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))

@@ -13,7 +13,7 @@ from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.averaging import BeginningAverages
-from eagre.models.shallow_water_adi.balance import Balance, LineBook
+from eagre.models.shallow_water_adi.balance import Balance, CrossSectionBook
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
 from eagre.models.shallow_water_adi.gathering import Gathering
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
@@ -63,7 +63,7 @@ class Engine:
         self._now = device.zeros((1, 1), np.float64)
         self.gathered, self.averages = Gathering(self), BeginningAverages(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
-        self.lines = LineBook(setup.lines, device)
+        self.lines = CrossSectionBook(setup.cross_sections, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
         self._terms = [with_walls(one, setup, device) for one in bound]
@@ -89,7 +89,7 @@ class Engine:
         uniform = self.uniform_friction
         law = {"manning": 1, "chezy": 3}[setup.law]
         self.switches: dict[str, Any] = {
-            "CONVECTION": setup.convection,
+            "CONVECTION": setup.momentum_advection,
             "DISSIPATION": setup.dissipation,
             "DRYING": setup.drying,
             "MAY_DRY": setup.may_dry,
@@ -296,7 +296,7 @@ class Engine:
     def look_up_series(self, start: float, made: int, count: int) -> None:
         """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
-        timeless = self.setup.maps is None and self.setup.averages is None
+        timeless = self.setup.maps is None and self.setup.time_statistics is None
         constant = timeless and all(one.is_constant for one in series)
         if constant and self._looked_up:
             return

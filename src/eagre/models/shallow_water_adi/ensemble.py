@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from eagre.boundaries import Boundaries, Part
+from eagre.boundaries import Boundaries, BoundarySegment
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
 from eagre.terms.base import Term
 
-FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land")
+FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land_mask")
 
 
 class ShallowWaterADIEnsemble:
@@ -37,8 +37,8 @@ class ShallowWaterADIEnsemble:
     sources : sequence of terms
         For all members alike.
     options
-        As of `eagre.ShallowWaterADI`. Fields (surface_elevation, depth, velocity_x, velocity_y, manning, chezy, land)
-        may have a first axis of members; of numbers there is one for all.
+        As of `eagre.ShallowWaterADI`. Fields (surface_elevation, depth, velocity_x, velocity_y, manning, chezy,
+        land_mask) may have a first axis of members; of numbers there is one for all.
 
     Raises
     ------
@@ -74,12 +74,12 @@ class ShallowWaterADIEnsemble:
         stacked = replace(grid, ny=members * (grid.ny + 1) - 1)
         bed = _each("bed_elevation", bed_elevation, members, grid.shape_of("corner")).reshape(-1, grid.nx + 1)
         for name in FIELDS:
-            if options.get(name) is not None and (name == "land" or np.ndim(options[name])):
+            if options.get(name) is not None and (name == "land_mask" or np.ndim(options[name])):
                 options[name] = self._stack(name, options[name])
-        land = options.pop("land", None)
-        between = self._stack("land", np.zeros(grid.shape, bool), gap=True)
+        land = options.pop("land_mask", None)
+        between = self._stack("land_mask", np.zeros(grid.shape, bool), gap=True)
         self.model = ShallowWaterADI(
-            stacked, bed, time_step, land=between if land is None else land | between,
+            stacked, bed, time_step, land_mask=between if land is None else land | between,
             boundaries=_side_by_side(boundaries, grid, members),
             sources=[term.for_members(partial(self._stack, "a map of a term")) for term in sources], **options,
         )  # fmt: skip
@@ -120,7 +120,7 @@ def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, m
     each = [given or Boundaries()] * members if given is None or isinstance(given, Boundaries) else list(given)
     if len(each) != members:
         raise InputError(f"{len(each)} Boundaries for {members} members", allowed="one for all, or one a member")
-    if any(own.inside for own in each):
+    if any(own.internal for own in each):
         raise InputError("lines inside the domain of an ensemble", allowed="none", fix="one ShallowWaterADI a member")
     sides: dict[str, Any] = {"west": [], "east": []}
     for m, own in enumerate(each):
@@ -128,7 +128,7 @@ def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, m
             if segment.side in sides:
                 start = grid.y0 + (m * (grid.ny + 1) + segment.first) * grid.dy
                 stop = grid.y0 + (m * (grid.ny + 1) + segment.last) * grid.dy
-                sides[segment.side].append(Part(start, stop, segment.condition))
+                sides[segment.side].append(BoundarySegment(start, stop, segment.condition))
             elif not segment.condition.closed:
                 raise InputError(
                     f"{type(segment.condition).__name__} on the {segment.side} side of an ensemble",

@@ -24,9 +24,9 @@ def checked_land(land: Any, grid: Grid) -> np.ndarray:
     mask = np.zeros(grid.shape, bool) if land is None else np.asarray(land)
     if mask.shape != grid.shape or mask.dtype != bool:
         raise InputError(
-            f"land of shape {mask.shape} and type {mask.dtype}",
+            f"land_mask of shape {mask.shape} and type {mask.dtype}",
             allowed=f"an array of bool of shape {grid.shape}",
-            fix="land = bed > 5.0",
+            fix="land_mask = bed > 5.0",
         )
     return mask
 
@@ -80,7 +80,7 @@ def chosen_precision(
 
 
 def fine_rain(setup: Setup) -> list[str]:
-    """A remark on rain so weak that elevations in single precision cannot count it; for runs in that."""
+    """A note on rain so weak that elevations in single precision cannot count it; for runs in that."""
     bed = setup.bed[setup.bed < LAND]
     rain = 0.5 * setup.time_step * setup.terms.wettest
     if not bed.size or rain == 0.0:
@@ -110,5 +110,5 @@ def check_wet(thickness: np.ndarray, land: np.ndarray, drying: bool) -> None:
         raise InputError(
             f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
             allowed="water in every cell that is not land",
-            fix='drying = "on", or land = depth <= 0',
+            fix='drying = "on", or land_mask = depth <= 0',
         )

@@ -12,8 +12,8 @@ from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
-from eagre.boundaries.inside import placed_inside, walls_in_words
-from eagre.boundaries.lines import FluxLines, LineSeries
+from eagre.boundaries.internal import placed_inside, walls_in_words
+from eagre.boundaries.lines import CrossSections, CrossSectionSeries
 from eagre.boundaries.open_sides import with_initial_water
 from eagre.checks import (
     check_memory,
@@ -28,7 +28,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.given import of_type
 from eagre.grid import Grid, centre_bed
-from eagre.kernels.water_sums import rounding_facts, water_balance, water_facts
+from eagre.kernels.water_sums import rounding_rows, water_balance, water_rows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.averaging import QUANTITIES
 from eagre.models.shallow_water_adi.bands import engine_for
@@ -48,7 +48,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, asked_of, words_of
 from eagre.stepping.maps import Maps, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -68,7 +68,7 @@ class ShallowWaterADI(Fields, BaseModel):
         Initial water, one of the two; a surface below the bed means dry.
     velocity_x, velocity_y : float or (ny, nx) array, m s-1
         Initial velocity.
-    land : (ny, nx) array of bool, optional
+    land_mask : (ny, nx) array of bool, optional
         Cells that are never wet: islands, and what lies outside an irregular coast.
     boundaries : Boundaries
         Of Wall, Stage, Discharge, NormalDepth and Absorbing; walls all round if not given.
@@ -82,7 +82,7 @@ class ShallowWaterADI(Fields, BaseModel):
     dissipation : {"froude", "none"}
         "froude": upwinding of the momentum where the Froude number is above 1/4, with a Lax-Wendroff flux and
         a limiter across the lines. "none": central differences, as in the MIKE 21 thesis.
-    convection : {"on", "off"}
+    momentum_advection : {"on", "off"}
         "off" leaves out the convective terms.
     drying : {"on", "off"}
         Whether cells may flood and dry; without it all cells but land must stay wet.
@@ -101,10 +101,10 @@ class ShallowWaterADI(Fields, BaseModel):
         Default "single", or "double" where single precision can lose more than 0.1 % of the rain on relief.
     start_time : float, s
     maps : Maps, optional
-    averages : Averages, optional
+    time_statistics : TimeStatistics, optional
         What is gathered at every step; see the attribute `maps`.
-    lines : mapping of str to sequence of (x, y), m, optional
-        Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
+    cross_sections : mapping of str to sequence of (x, y), m, optional
+        Lines through which the discharge is summed, positive to their right; see the attribute `cross_sections`.
 
     Raises
     ------
@@ -139,14 +139,14 @@ class ShallowWaterADI(Fields, BaseModel):
         depth: Any = None,
         velocity_x: Any = 0.0,
         velocity_y: Any = 0.0,
-        land: Any = None,
+        land_mask: Any = None,
         boundaries: Boundaries | None = None,
         manning: Any = 0.0,
         chezy: Any = None,
         viscosity: float = 0.0,
         sources: Sequence[Term] = (),
         dissipation: str = "froude",
-        convection: str = "on",
+        momentum_advection: str = "on",
         drying: str = "on",
         dry_depth: float | None = None,
         start: str = "half-step",
@@ -156,24 +156,24 @@ class ShallowWaterADI(Fields, BaseModel):
         precision: str | None = None,
         start_time: float = 0.0,
         maps: Maps | None = None,
-        averages: Averages | None = None,
-        lines: Mapping[str, Any] | None = None,
+        time_statistics: TimeStatistics | None = None,
+        cross_sections: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
         _check_fields_fit(grid, device, precision or "single")
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
-        dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
+        dry_land, step = checked_land(land_mask, grid), checked_number("time_step", time_step, 1e-9, 1e9)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
         precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, step)
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
-        averaged = asked_of(averages, self.variables, QUANTITIES.cells, maps)
+        averaged = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         size = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(averaged, precision)
         check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
         segments, self._initial_notes = with_initial_water(segments, grid, surface, water, corners, time)
-        terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
+        terms, walls = placed_inside(self.boundaries.internal, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
             grid=grid,
@@ -185,14 +185,14 @@ class ShallowWaterADI(Fields, BaseModel):
             gravity=checked_number("gravity", gravity, 1e-6, 1e3),
             viscosity=_viscosity(viscosity, step, grid),
             dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
-            convection=one_of("convection", convection, ("on", "off")) == "on",
+            momentum_advection=one_of("momentum_advection", momentum_advection, ("on", "off")) == "on",
             drying=one_of("drying", drying, ("on", "off")) == "on",
             dry_depth=depth_of_dry_faces(dry_depth, water),
-            time_step=step,
-            deepest=float(water.max()),
+            time_step=step, deepest=float(water.max()),
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
-            maps=maps, averages=averaged, lines=FluxLines(lines, grid) if lines else None,
+            maps=maps, time_statistics=averaged,
+            cross_sections=CrossSections(cross_sections, grid) if cross_sections else None,
         )  # fmt: skip
         check_wet(thickness, dry_land, self.setup.drying)
         self._start = one_of("start", start, ("half-step", "zero"))
@@ -221,8 +221,8 @@ class ShallowWaterADI(Fields, BaseModel):
         pair = with_given_fluxes(self.setup, sides, surface, pair, "y", start)
         self._engine.set_state(surface, p, *pair)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
-        lines = self.setup.lines
-        self.lines = None if lines is None else LineSeries(lines, self._through_lines)
+        lines = self.setup.cross_sections
+        self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
         self._forget()
 
     def _through_lines(self) -> tuple[float, np.ndarray]:
@@ -267,7 +267,7 @@ class ShallowWaterADI(Fields, BaseModel):
         finally:
             self._forget()
 
-    def unchecked_steps(self, count: int) -> Callable[[], None]:
+    def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and reads nothing: for timing."""
 
         def make() -> None:
@@ -280,7 +280,7 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        own = {**(self.lines.state() if self.lines else {}), "level": np.array(self.setup.level)}
+        own = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
         return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -294,14 +294,14 @@ class ShallowWaterADI(Fields, BaseModel):
             self.setup.stood_on,
         )
         self._stepper.go_on_from(over_level(state, self.setup.level))
-        if self.lines:
-            self.lines.restore(state)
+        if self.cross_sections:
+            self.cross_sections.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time = self.time
         self._stepper.keeper.forget()
         self._forget()
 
-    # -- facts --------------------------------------------------------------------------------------
+    # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
         """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
@@ -316,18 +316,18 @@ class ShallowWaterADI(Fields, BaseModel):
         return self._engine.balance.amounts()[0]
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def summary_rows(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and how fast it crossed cells or emptied them, for the summary of a run."""
-        grows = self.setup.convection and self.setup.viscosity == 0.0
-        braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying, grows)
+        grows = self.setup.momentum_advection and self.setup.viscosity == 0.0
+        braked = self._stepper.brake.summary_rows(self.setup.time_step, self.setup.drying, grows)
         asked = self._engine.balance.asked(self._first_time, self.time)
         found = self.diagnostics()
-        rounded = rounding_facts(found) if self.precision == "single" else []
+        rounded = rounding_rows(found) if self.precision == "single" else []
         overdrawn = self._stepper.brake.overdrawn(self.setup.dry_depth)
-        return [*water_facts(found, self.inflow, asked), *rounded, *overdrawn, *braked]
+        return [*water_rows(found, self.inflow, asked), *rounded, *overdrawn, *braked]
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
         """What a user should know before the run."""
         if self._why_precision:
             return [*self._initial_notes, self._why_precision]
@@ -364,7 +364,7 @@ class ShallowWaterADI(Fields, BaseModel):
             setup.law: float(values.flat[0]) if same else f"map, {values.min():g} to {values.max():g}",
             "viscosity": setup.viscosity,
             "dissipation": "froude" if setup.dissipation else "none",
-            "convection": on[setup.convection],
+            "momentum_advection": on[setup.momentum_advection],
             "drying": on[setup.drying],
             "dry_depth": setup.dry_depth,
             "start": self._start,

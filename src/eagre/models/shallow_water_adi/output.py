@@ -71,7 +71,7 @@ class Fields:
         found = self._fields_of(z, fluxes, velocities, self.setup.bed[j, i], self.bed[j, i])
         return {name: np.broadcast_to(found[name], z.shape) for name in names}
 
-    def record(self, recording: Recording | None) -> bool:
+    def start_sampling(self, recording: Recording | None) -> bool:
         """Take values on the way from now on, or None: no more. Several devices do not."""
         self._stepper.taking = None
         if isinstance(self.device, Group):
@@ -86,13 +86,13 @@ class Fields:
     def maps(self) -> RunMaps | None:
         """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
         setup = self.setup
-        if setup.maps is None and setup.averages is None:
+        if setup.maps is None and setup.time_statistics is None:
             return None
         level = setup.level
         water = Water(lambda z: _lifted(z, level), lambda z: z - (self.bed - level).astype(z.dtype))
         ground = {"surface_elevation": np.where(setup.bed < LAND, level, self.bed)}
         state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.averages, ground, maps=setup.maps, bed=self.bed, water=water)
+        return RunMaps(self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water)
 
     def _fields_of(
         self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray

@@ -18,7 +18,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.grid import Grid
 from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select

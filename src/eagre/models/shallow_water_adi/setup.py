@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.basis import Basis, bed_basis
-from eagre.boundaries import Segment
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries import FaceRange
+from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
@@ -25,14 +25,14 @@ class Setup:
 
     grid: Grid
     bed: np.ndarray  # (ny, nx) at centres, m over `level`; OUTSIDE on land
-    segments: Sequence[Segment]
+    segments: Sequence[FaceRange]
     friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
     law: str  # "manning" or "chezy"
     terms: Terms
     gravity: float
     viscosity: float
     dissipation: bool
-    convection: bool
+    momentum_advection: bool
     drying: bool
     dry_depth: float
     time_step: float
@@ -40,10 +40,10 @@ class Setup:
     dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
     kernels: str = "fast"  # or "reference"
     level: float = 0.0  # from which elevations are counted, m: see `level_of`
-    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
+    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.internal`
     maps: Maps | None = None  # what is gathered
-    averages: Asked | None = None
-    lines: FluxLines | None = None  # through which the discharge is summed
+    time_statistics: Asked | None = None
+    cross_sections: CrossSections | None = None  # through which the discharge is summed
 
     @property
     def may_dry(self) -> bool:

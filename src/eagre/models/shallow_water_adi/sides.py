@@ -12,7 +12,7 @@ import numpy as np
 
 from eagre import boundaries
 from eagre.backend.cells import Cell
-from eagre.boundaries import NAMES, Segment
+from eagre.boundaries import NAMES, FaceRange
 from eagre.errors import InputError
 from eagre.models.shallow_water_adi.kernels import MOST_KINDS, WALL
 from eagre.series import Series
@@ -25,7 +25,7 @@ class Side:
     kind_in_corner : of its faces at cells with another open end.
     """
 
-    segment: Segment
+    segment: FaceRange
     kind: int
     kind_in_corner: int
     series: Series
@@ -122,7 +122,7 @@ def continued(series: Series, dt: float) -> Series:
     return Series(times, values, series.name)
 
 
-def sides_of(segments: Sequence[Segment], level: float) -> list[Side]:
+def sides_of(segments: Sequence[FaceRange], level: float) -> list[Side]:
     """Kinds and series of all segments; elevations are over `level`, m.
 
     Raises
@@ -155,18 +155,18 @@ def ends_on(sides: Sequence[Side], name: str, shape: tuple[int, int]) -> tuple[n
     return kinds, slots
 
 
-def _series(segment: Segment, level: float) -> Series:
+def _series(segment: FaceRange, level: float) -> Series:
     """What a segment's end gets, elevations over `level`, m."""
     given = segment.condition.line_series(segment.width)
     return Series(given.times, given.values - level, given.name) if segment.condition.line_gives_level else given
 
 
-def end_switches(segments: Sequence[Segment]) -> dict[str, Any]:
+def end_switches(segments: Sequence[FaceRange]) -> dict[str, Any]:
     """The switches that bind the kinds of condition of a run."""
     return {f"END_{kind}": end for kind, end in enumerate(_cells_of(segments), 1)}
 
 
-def _cells_of(segments: Sequence[Segment]) -> list[Cell]:
+def _cells_of(segments: Sequence[FaceRange]) -> list[Cell]:
     """The cells of all open ends, in the order of their conditions' names: kind 1 is the first."""
     kinds = sorted({type(s.condition) for s in segments}, key=lambda kind: kind.__name__)
     cells = [one for kind in kinds for one in (kind.line_end, kind.line_end_in_corner)]
@@ -176,12 +176,12 @@ def _cells_of(segments: Sequence[Segment]) -> list[Cell]:
     return found
 
 
-def _kind_in_corner(segment: Segment, found: Sequence[Cell]) -> int:
+def _kind_in_corner(segment: FaceRange, found: Sequence[Cell]) -> int:
     own = segment.condition.line_end_in_corner
     return _kind(segment, found) if own is None else found.index(own) + 1
 
 
-def _kind(segment: Segment, found: Sequence[Cell]) -> int:
+def _kind(segment: FaceRange, found: Sequence[Cell]) -> int:
     condition = segment.condition
     if condition.line_end is not None:
         return found.index(condition.line_end) + 1

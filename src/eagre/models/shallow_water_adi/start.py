@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
 from eagre.models.shallow_water_adi.sides import Side, open_ends

@@ -29,7 +29,7 @@ LEVELS = {"z": "m", "below": "m", "sigma": "1"}
 """How the level of a probe is given, with its unit."""
 
 
-class Measuring:
+class ProbeGroup:
     """Probes with names, as stations of a file.
 
     Parameters

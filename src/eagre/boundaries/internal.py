@@ -31,7 +31,7 @@ def poured(rate):
 
 
 @dataclass(frozen=True)
-class Line:
+class InternalLine:
     """A condition along a line inside the domain, or at a point.
 
     Parameters
@@ -42,7 +42,7 @@ class Line:
         A wall closes the faces that the line separates, for water of any height. A discharge, 0 or more, is poured into
         the cells that the line crosses, evenly along its length.
     name : str, optional
-        Its name in the water balance; without one "inside 1", "inside 2" ...
+        Its name in the water balance; without one "internal 1", "internal 2" ...
     """
 
     points: Sequence[Sequence[float]]
@@ -51,14 +51,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Area(Line):
+class InternalArea(InternalLine):
     """A condition in a polygon inside the domain: a wall round it, or a discharge into all cells with centres inside.
 
-    The parameters are those of `Line`, with three points or more.
+    The parameters are those of `InternalLine`, with three points or more.
     """
 
 
-def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Line]]:
+def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, InternalLine]]:
     """Name and points, (n, 2), of all lines.
 
     Raises
@@ -66,13 +66,14 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Line]]:
     InputError
         For what is no line, conditions that cannot be inside, and points outside the domain.
     """
-    if isinstance(given, Line) or not all(isinstance(one, Line) for one in given):
+    if isinstance(given, InternalLine) or not all(isinstance(one, InternalLine) for one in given):
         raise InputError(
-            f"inside = {given!r}", allowed="a list of Line(points, condition) and Area(points, condition)",
-            fix="inside = [Line([(100.0, 0.0), (100.0, 250.0)], Wall())]",
+            f"internal = {given!r}",
+            allowed="a list of InternalLine(points, condition) and InternalArea(points, condition)",
+            fix="internal = [InternalLine([(100.0, 0.0), (100.0, 250.0)], Wall())]",
         )  # fmt: skip
     found = [
-        (one.name or f"inside {k}", _points(one, one.name or f"inside {k}", grid), one)
+        (one.name or f"internal {k}", _points(one, one.name or f"internal {k}", grid), one)
         for k, one in enumerate(given, 1)
     ]
     names = [name for name, _, _ in found]
@@ -87,14 +88,14 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Line]]:
     return found
 
 
-def is_wall(line: Line) -> bool:
+def is_wall(line: InternalLine) -> bool:
     """Whether a line closes faces."""
     return line.condition.closed and not line.condition.periodic
 
 
-def _points(line: Line, name: str, grid: Grid) -> np.ndarray:
+def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
     """The points of a line; the first again at the end of an area."""
-    least = 3 if isinstance(line, Area) else 2 if is_wall(line) else 1
+    least = 3 if isinstance(line, InternalArea) else 2 if is_wall(line) else 1
     try:
         points = np.asarray(line.points, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -111,7 +112,7 @@ def _points(line: Line, name: str, grid: Grid) -> np.ndarray:
                 f"the point ({x:.10g}, {y:.10g}) of {name}",
                 allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain)",
             )
-    return np.concatenate([points, points[:1]]) if isinstance(line, Area) else points
+    return np.concatenate([points, points[:1]]) if isinstance(line, InternalArea) else points
 
 
 # -- walls ------------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ def _near(a: float, b: float, origin: float, size: float, cells: int) -> slice:
     return slice(max(low, 0), min(math.floor((max(a, b) - origin) / size) + 2, cells))
 
 
-def walls_inside(given: Sequence[Line], grid: Grid) -> np.ndarray | None:
+def walls_inside(given: Sequence[InternalLine], grid: Grid) -> np.ndarray | None:
     """Faces that all walls inside the domain close, (ny, nx) bits, or None where there are none.
 
     Raises
@@ -235,7 +236,7 @@ def cells_in_area(points: np.ndarray, grid: Grid) -> np.ndarray:
 
 
 def placed_inside(
-    given: Sequence[Line], segments: Sequence[Any], terms: Terms, land: np.ndarray | None = None
+    given: Sequence[InternalLine], segments: Sequence[Any], terms: Terms, land: np.ndarray | None = None
 ) -> tuple[Terms, np.ndarray | None]:
     """The terms of a run with the water of all lines, and the faces that they close (`with_poured`, `walls_inside`)."""
     walls = walls_inside(given, terms.grid)
@@ -244,7 +245,7 @@ def placed_inside(
     return with_poured(terms, given, land), walls
 
 
-def with_poured(terms: Terms, given: Sequence[Line], land: np.ndarray | None = None) -> Terms:
+def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | None = None) -> Terms:
     """The terms of a run and the discharges inside its domain; land : (ny, nx), cells that take no water.
 
     Raises
@@ -262,7 +263,7 @@ def with_poured(terms: Terms, given: Sequence[Line], land: np.ndarray | None = N
                 f"a discharge of {series.values.min():g} m3/s on {name}",
                 allowed="0 or more inside the domain: a dry cell gives nothing",
             )
-        share = cells_in_area(points, grid) if isinstance(line, Area) else share_of_cells(points, grid)
+        share = cells_in_area(points, grid) if isinstance(line, InternalArea) else share_of_cells(points, grid)
         share = share if land is None else np.where(land, 0.0, share)
         if share.sum() == 0.0:
             what = "land only" if land is not None else "no centre of a cell"

@@ -1,0 +1,128 @@
+"""Write the gallery: a page for each folder of examples/, from its case file or script and its stored picture.
+
+The first comment of an example is its description, up to the first labelled line. The first ``Plot:`` command draws the
+picture of the gallery (``make gallery``); ``Run time: 20 s`` is the time on two CPU cores. The title is the key
+``title`` of the case, or the first line of the docstring of the script.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+LABEL = re.compile("(Run|Plot|Run time|Model):")
+PAGES = ROOT / "docs" / "gallery"
+GROUPS = {
+    "shallow-water": "Shallow water: explicit model",
+    "shallow-water-adi": "Shallow water: implicit model",
+    "barotropic": "Ocean gyres",
+    "potential-waves": "Potential-flow waves",
+    "anelastic": "Atmosphere",
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example: its folder, source, model, title, description, run time and the command of its picture."""
+
+    name: str
+    source: Path
+    model: str
+    title: str
+    description: str
+    run_time: str
+    picture: str
+
+    @property
+    def image(self) -> Path:
+        """The stored picture."""
+        return PAGES / "images" / f"{self.name}.png"
+
+
+def _labelled(lines: list[str], label: str) -> str:
+    """Return the text after a label such as ``Picture:``, or an empty string."""
+    return next((line.removeprefix(label).strip() for line in lines if line.startswith(label)), "")
+
+
+def read_example(source: Path) -> Example:
+    """Read the header of a case file or a script."""
+    text = source.read_text(encoding="utf-8")
+    if source.suffix == ".toml":
+        case = tomllib.loads(text)
+        title, model = case.get("title", source.parent.name), case["model"]
+        comment = [line.removeprefix("#").strip() for line in text.split("\n\n")[0].splitlines()]
+    else:
+        docstring = (ast.get_docstring(ast.parse(text)) or source.stem).splitlines()
+        title, comment = docstring[0].rstrip("."), [line.strip() for line in docstring[1:]]
+        model = _labelled(comment, "Model:") or "shallow-water"
+    prose = itertools.takewhile(lambda line: not LABEL.match(line), comment)
+    description = " ".join(prose).strip()
+    return Example(
+        source.parent.name, source, model, title, description,
+        _labelled(comment, "Run time:"), _labelled(comment, "Plot:"),
+    )  # fmt: skip
+
+
+def all_examples() -> list[Example]:
+    """Return the examples, sorted by model and name."""
+    sources = [*EXAMPLES.glob("*/case.toml")]
+    sources += [path for path in EXAMPLES.glob("*/*.py") if path.stem == path.parent.name]
+    examples = [read_example(path) for path in sources]
+    return sorted(examples, key=lambda one: (list(GROUPS).index(one.model), one.name))
+
+
+def page_of(example: Example) -> str:
+    """Return the page of an example."""
+    source = f"../../{example.source.relative_to(ROOT)}"
+    language = "toml" if example.source.suffix == ".toml" else "python"
+    lines = [f"# {example.title}", "", example.description, ""]
+    if example.image.exists():
+        lines += [f"![{example.title}](images/{example.name}.png)", ""]
+    if example.run_time:
+        lines += [f"Run time: {example.run_time} on two CPU cores.", ""]
+    start = "eagre run" if language == "toml" else "python"
+    lines += ["```console", f"{start} {example.source.relative_to(ROOT)}", *[example.picture] * bool(example.picture)]
+    lines += ["```", "", f"{{download}}`Download {example.source.name} <{source}>`", ""]
+    lines += [f"```{{literalinclude}} {source}", f":language: {language}", "```", ""]
+    return "\n".join(lines)
+
+
+def index_of(examples: list[Example]) -> str:
+    """Return the index with a card for each example."""
+    lines = ["# Gallery", "", "Each picture is the result of one short case file or script.", ""]
+    for model, heading in GROUPS.items():
+        lines += [f"## {heading}", "", "::::{grid} 1 2 3 3", ":gutter: 3", ""]
+        for one in (example for example in examples if example.model == model):
+            lines += [f":::{{grid-item-card}} {one.title}", f":link: {one.name}", ":link-type: doc"]
+            lines += [f":img-top: images/{one.name}.png"] if one.image.exists() else []
+            lines += ["", ":::", ""]
+        lines += ["::::", ""]
+    names = [f"{one.title} <{one.name}>" for one in examples]
+    return "\n".join([*lines, "```{toctree}", ":hidden:", "", *names, "```", ""])
+
+
+def write_pages(_app: Any = None) -> None:
+    """Write the pages that have changed, and remove those of examples that no longer exist."""
+    examples = all_examples()
+    pages = {f"{one.name}.md": page_of(one) for one in examples} | {"index.md": index_of(examples)}
+    PAGES.mkdir(exist_ok=True)
+    for path in PAGES.glob("*.md"):
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = PAGES / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write the pages before Sphinx looks for documents."""
+    app.connect("config-inited", lambda app, _config: write_pages(app))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
