@@ -95,7 +95,7 @@ class Wind:
 
 
 def between_points(grid: Grid) -> Grid:
-    """Return the grid of cells whose corners are the points; a `TimeVaryingField` on this grid has a node at each point."""
+    """Return the cells whose corners are the points; a `TimeVaryingField` on these cells has a node at each point."""
     return Grid(grid.nx - 1, grid.ny - 1, grid.dx, grid.dy, float(grid.x[0]), float(grid.y[0]), grid.crs)
 
 
