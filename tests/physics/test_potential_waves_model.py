@@ -228,7 +228,7 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         model.advance(5.0)
     said = str(broken.value)
     for words in (
-        "largest slope of",
+        "largest slope of the surface",
         "at x = ",
         "0.5 m deep",
         "last valid state",
@@ -363,7 +363,7 @@ def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
         / GRAVITY
     )
     assert limit < free.time_step and limit == pytest.approx(2.785 / fastest, rel=0.05)
-    with pytest.raises(InputError, match="and for these sponges"):
+    with pytest.raises(InputError, match="on this grid and these sponges"):
         made(sponges=[layer], time_step=1.1 * limit)
     monkeypatch.setattr("eagre.models.potential_waves.model.check_time_step", lambda *_: None)
     heights = []

@@ -75,7 +75,7 @@ def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
             length = max((setup.grid.nx - 1) * setup.grid.dx, (setup.grid.ny - 1) * setup.grid.dy)
             raise InputError(
                 f"depth up to {setup.depth.max():g} m in a basin of {length:g} m",
-                allowed=f"up to about {4.0 * length:.3g} m; waves in this basin do not feel a deeper bed than {length:.3g} m",
+                allowed=f"up to about {4.0 * length:.3g} m; no wave in it feels a bed deeper than {length:.3g} m",
                 fix=f"depth = {2.0 * length:.3g}",
             ) from None
         left = f"nx = {setup.grid.nx} and ny = {setup.grid.ny}, of {error.what.partition(', of ')[2]}"

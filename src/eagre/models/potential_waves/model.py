@@ -69,7 +69,7 @@ class PotentialWaves(BaseModel):
     """Fully nonlinear potential-flow waves for any relative depth, over a bed with slopes up to 1.5.
 
     The surface elevation and the surface potential are advanced by the classical Runge-Kutta method of order 4. Each of
-    its four stages solves a Laplace problem for the potential below the surface.
+    its four stages requires the solution of a Laplace problem for the potential below the surface.
 
     Parameters
     ----------
