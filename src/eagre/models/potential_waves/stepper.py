@@ -79,7 +79,7 @@ class Stepper:
             f"{failure.what}; the largest slope of the surface is {slope:.3g} at {where}, "
             f"{setup.depth[j, i]:.4g} m deep; the surface is between {height}; "
             f"the last valid state is at t = {self.time:.6g} s",
-            advice=f"{breaking}lower waves (a slope above 0.4 is close to breaking), a shorter time_step or more points",
+            advice=f"{breaking}lower waves (slopes above 0.4 almost break), a shorter time_step or more points",
         )
 
     def state(self) -> State:
