@@ -249,7 +249,7 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         ({"time_step": 1.0}, "time_step = 1 s"),
         ({"tolerance": 1e-8, "precision": "single"}, "tolerance"),
         ({"order": 3}, "order = 3"),
-        ({"vertical_points": 4}, "nz = 4"),
+        ({"vertical_points": 4}, "vertical_points = 4"),
         ({"periodic": "x", "nx": 13}, "nx = 13 along a periodic axis"),
         ({"periodic": "z"}, "periodic = 'z'"),
         ({"ny": 2}, "ny = 2"),
