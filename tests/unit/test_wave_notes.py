@@ -60,7 +60,7 @@ def test_note_on_a_band_without_much_of_the_variance():
     [
         (
             '[[relaxation_zones]]\nside = "west"\nwidth = 6\nwave = {WAVE}\n',
-            "zone in the west",
+            "relaxation zone in the west",
             ('"0.32 Hz"', '"320 mHz"', "0.32"),
         ),
         ("[initial]\nwave = {WAVE}\n", "initial wave", ('"0.32 1/s"', '"2.010619298297468 rad/s"')),
