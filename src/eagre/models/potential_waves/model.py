@@ -74,7 +74,7 @@ class PotentialWaves(BaseModel):
     Parameters
     ----------
     grid : Grid
-        Grid whose cell centres are the points of the model; walls pass through the outermost points (`Grid.from_points`).
+        Grid whose cell centres are the points (`Grid.from_points`); walls pass through the outermost points.
         A periodic axis of n points has the period n dx, and n must be even. One row (ny = 1) is a flume of width dy.
     depth : float or (ny, nx) array, m
         Still-water depth, positive everywhere.
