@@ -113,7 +113,7 @@ def test_what_is_refused():
         (Forcing(nudging=Nudging(0.0, u=1.0)), {}, "time_scale = 0 s"),
         (Forcing(nudging=Nudging(10.0, u=1.0)), {"time_step": 11.0}, "time_step"),
         (Forcing(nudging=Nudging(10.0, scalars={"dust": 1.0})), {}, "'dust'"),
-        (Forcing(geostrophic=(1.0, 0.0)), {}, "where nothing turns"),
+        (Forcing(geostrophic=(1.0, 0.0)), {}, "without a Coriolis parameter"),
     ):
         with pytest.raises(InputError, match=words):
             AnelasticFlow(COLUMN, 5, top_height=400.0, forcing=forcing, **more, **ON)

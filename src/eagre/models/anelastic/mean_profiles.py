@@ -1,6 +1,6 @@
-"""Horizontally averaged profiles of a run, gathered on its device: means, fluxes, third moments, turbulent energy.
+"""Horizontally averaged profiles, accumulated on the device: means, fluxes, third moments, TKE budget.
 
-Turbulence is what departs from the horizontal average of the moment. With e = (u'^2 + v'^2 + w'^2) / 2, pi = p'/rho_b:
+Fluctuations are deviations from the instantaneous horizontal average. With e = (u'^2 + v'^2 + w'^2) / 2, pi = p'/rho_b:
 
     d<e>/dt = -<u'w'> dU/dz - <v'w'> dV/dz - <w'w'> dW/dz      shear
               + (g / theta_b) <w'theta'>                       buoyancy
@@ -8,8 +8,8 @@ Turbulence is what departs from the horizontal average of the moment. With e = (
               - (1/rho_b) d(rho_b <w'pi'>)/dz                  pressure
               + residual,
 
-where the residual is what the advection scheme, viscosity, a closure and absorbers take: the dissipation, negative.
-With a closure there are its own fluxes beside the resolved ones (`subgrid`): the total is the sum of both.
+where the residual is the (negative) dissipation by the advection scheme, viscosity, closure and sponge layers.
+With a closure, profiles of the subgrid fluxes are added (`subgrid`); the total flux is resolved plus subgrid flux.
 """
 
 from __future__ import annotations
@@ -35,51 +35,53 @@ from eagre.several import Banded, SeveralDevices
 
 Array = np.ndarray
 EVERY = 10
-PRESSURE = 3  # its row among the means
+PRESSURE = 3  # row of the pressure in the means
 
 
 class Rows(NamedTuple):
-    """Which row of the sums a quantity has."""
+    """Rows of the sums, by quantity."""
 
     means: tuple[str, ...]
     moments: tuple[str, ...]
 
     def of(self, name: str) -> int:
-        """The row of a quantity."""
+        """Return the row of a quantity."""
         return (*self.means, *self.moments, "shear").index(name)
 
     @property
     def count(self) -> int:
-        """Of all rows."""
+        """Number of rows."""
         return len(self.means) + len(self.moments) + 1
 
 
 class MeanProfiles:
-    """Profiles of a run between two records.
+    """Accumulated profile statistics between two output records.
 
     Parameters
     ----------
     engine : Engine
     time : float, s
-        The present.
+        Current model time.
     every : int
-        Steps between two samples. Each counts by the time since the one before, and there is one at each record.
+        Number of steps between two samples. A sample has the weight of the time since the previous sample. Each record
+        adds a sample.
     heights : (n,), m, optional
-        Where; without them the levels, over a hill those of flat ground from the lowest ground on.
+        Heights above z = 0. The default is the levels; over terrain, the levels of flat terrain from its lowest point
+        upwards.
 
     Attributes
     ----------
     heights : (n,) array, m
-        Over z = 0.
+        Heights above z = 0.
     share : (n,) array
-        Of the plane that is in the air.
+        Fraction of each horizontal plane above the terrain.
     variables : tuple of Variable
-        What `take` gives.
+        Variables that `take` returns.
 
     Raises
     ------
     InputError
-        For heights under the ground or above the top.
+        For heights below the terrain or above the top.
     """
 
     def __init__(self, engine: Engine, time: float, every: int = EVERY, heights: Any = None) -> None:
@@ -107,7 +109,7 @@ class MeanProfiles:
 
     @property
     def _weight(self) -> float:
-        """Points of a plane, those on sides by their halves."""
+        """Number of points of a plane; points on walls have weight 1/2."""
         return float(np.multiply.outer(*plane_weights(self._engine.setup.shape, self._engine.setup.boundaries)).sum())
 
     def _declared(self) -> tuple[Variable, ...]:
@@ -121,31 +123,31 @@ class MeanProfiles:
 
     @property
     def left(self) -> int:
-        """Steps up to the next sample."""
+        """Number of steps until the next sample."""
         return self.every - self._since
 
     def begin(self, time: float) -> None:
-        """Forget what was gathered: an interval begins at the present time, s."""
+        """Reset the sums and start an averaging interval at the current time, s."""
         self._sample(time, 0.0)
         self._engine.device.fill(self._gathered, np.zeros((self._rows.count, self.heights.size)))
         self._first = self._energy(self._engine.device.host(self._found))
         self.start, self._last, self._since = time, time, 0
 
     def stepped(self, time: float) -> None:
-        """Note that a step has led to a time, s; sample if it is time to."""
+        """Register a completed step that ends at a time, s; sample if due."""
         self._since += 1
         if self._since >= self.every:
             self._add(time)
 
     def _add(self, time: float) -> None:
-        """Sample the present for the time since the last sample."""
+        """Add a sample, weighted by the time since the last sample."""
         self._sample(time, time - self._last)
         self._last, self._since = time, 0
 
     def take(self, time: float) -> dict[str, Array]:
-        """Averages, (n,) each, from `start` to the present time, s, where the next interval begins.
+        """Return averages, (n,) each, from `start` to the current time, s, and start the next interval.
 
-        What is under the ground is not a number; so is the budget at and next to heights that the ground cuts.
+        Values below the terrain are NaN, and the budget is NaN at heights that intersect the terrain and next to them.
         """
         if time > self._last:
             self._add(time)
@@ -164,7 +166,7 @@ class MeanProfiles:
     # -- sums on the device -------------------------------------------------------------------------
 
     def _sample(self, time: float, lasted: float) -> None:
-        """Averages of the present time, s, in `_found`, and added to `_gathered` for a time, s."""
+        """Compute the averages at a time, s, in `_found` and add them to `_gathered` with a weight, s."""
         device, dt = self._engine.device, self._engine.steps.before
         for subgrid in self._subgrids:
             subgrid.set_time(time)
@@ -335,13 +337,13 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
         raise InputError("these heights of profiles", allowed="heights that rise, m", fix="heights = [10.0, 50.0]")
     wrong = found[(found < lowest) | (found > top)]
     if wrong.size:
-        raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"from the ground, {lowest:g} m, to {top:g} m")
+        raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"lowest terrain, {lowest:g} m, to {top:g} m")
     same = levels.terrain_height is None and np.array_equal(found, levels.height)
     return found, not same
 
 
 def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
-    """The columns on the device, and the share of the plane at each height that is in the air."""
+    """Return the columns on the device, and the fraction of each horizontal plane above the terrain."""
     levels, device = engine.setup.levels, engine.device
     ground = np.zeros(engine.setup.shape[1:]) if levels.terrain_height is None else levels.terrain_height
     y, x = plane_weights(engine.setup.shape, engine.setup.boundaries)

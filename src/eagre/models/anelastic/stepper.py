@@ -24,26 +24,26 @@ SLOW = 1.2  # steps that could be so many times longer grow at once
 
 
 class Stepper:
-    """Steps of an engine from `start`, s; see `eagre.stepping.advance.Stepper`.
+    """Time stepping of an engine from `start`; see `eagre.stepping.advance.Stepper`.
 
     Parameters
     ----------
     engine : Engine
     start : float, s
     courant : float or None
-        The Courant number that no step goes above; None: all steps are the set-up's.
+        Maximum Courant number of a step; None for a constant time step.
     first : float
-        The first time step, s.
+        First time step.
     """
 
     def __init__(self, engine: Engine, start: float, courant: float | None, first: float) -> None:
         self.engine, self.setup, self.courant = engine, engine.setup, courant
         self.time_step = first
-        self._landed, self._since = start, 0.0  # the time that was met last, and what was made since then
+        self._landed, self._since = start, 0.0  # last output time, and time since then
         self._failure: Failure | None = None
-        self._fastest = 0.0  # the Courant or diffusion number of the last step, a bad one's too
-        self._mixed: tuple[tuple[int, int, int], float] | None = None  # where, if its mixing was too much for it, and K
-        self._settled = True  # whether the Courant number is about what is aimed at
+        self._fastest = 0.0  # Courant or diffusion number of the last step, accepted or rejected
+        self._mixed: tuple[tuple[int, int, int], float] | None = None  # location and K of an excessive diffusion number
+        self._settled = True  # True if the Courant number is close to its target
         self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
         self.keeper = Keeper(self.kept, self.restore, KEEP_SECONDS[engine.device.kind])
@@ -54,8 +54,8 @@ class Stepper:
         return self._landed + self._since
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps, the last one shortened to end at `until`, s."""
-        made, alone = 0, 0  # steps that go one by one, as a leg was in vain
+        """Complete up to `count` steps; the last one is shortened to end at `until`, s."""
+        made, alone = 0, 0  # steps taken one by one after a failed batch
         while made < count and self._failure is None:
             left = until - self.time
             if left <= 0.0:
@@ -159,7 +159,7 @@ class Stepper:
         self.time_step = min(wanted, GROWTH * old)
 
     def look(self) -> Failure | None:
-        """What is wrong with the state."""
+        """Return a failure of the current state, or None."""
         if self._failure is not None:
             return self._failure
         if self.engine.is_finite():
@@ -172,36 +172,36 @@ class Stepper:
         return None
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error, with the fastest place before the first bad step, or where the closure mixed most in it."""
+        """Return the error, with the location of the maximum wind or of the maximum eddy viscosity."""
         if self._mixed is not None:
             (k, j, i), eddy = self._mixed
-            what = f"the closure mixes most, K = {eddy:.4g} m2/s,"
+            what = f"maximum eddy viscosity, K = {eddy:.4g} m2/s,"
         else:
             speeds = np.sqrt(sum(one**2 for one in self.engine.velocity()))
             k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(speeds)), speeds.shape))
-            what = f"the wind is strongest, {speeds[k, j, i]:.4g} m/s,"
+            what = f"maximum wind speed, {speeds[k, j, i]:.4g} m/s,"
         grid, z = self.setup.grid, np.broadcast_to(self.setup.levels.z, self.setup.shape)
         place = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m, z = {z[k, j, i]:.6g} m"
         return BlowUpError(
             self.time + self.time_step,
             (k, j, i),
-            f"{failure.what}; {what} at {place}; the last good state is of t = {self.time:.6g} s",
+            f"{failure.what}; {what} at {place}; the last valid state is at t = {self.time:.6g} s",
             advice=self._advice(),
         )
 
     def _advice(self) -> str:
-        """The line to write: steps that this wind bears."""
+        """Return a stable time step for this wind, as a line of a case file."""
         if self.courant is not None:
             return f"courant_number = {0.5 * self.courant:.2g}"
         shorter = self.time_step * COURANT / max(LIMIT, self._fastest)
-        return f"time_step = {rounded_down(shorter):g}, or courant_number = {COURANT:g} in its place"
+        return f"time_step = {rounded_down(shorter):g}, or courant_number = {COURANT:g} without time_step"
 
     def state(self) -> State:
-        """Host copies of everything that a bitwise restart needs."""
+        """Return host copies of the complete state for a bitwise identical restart."""
         return self.engine.state() | self._own()
 
     def kept(self) -> State:
-        """The same for a way back, where the engine keeps it."""
+        """Return the state for the in-memory checkpoint, in the memory of the engine."""
         return self.engine.kept() | self._own()
 
     def _own(self) -> State:
@@ -209,12 +209,12 @@ class Stepper:
         return {**gathered, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def maps_state(self) -> State:
-        """What is averaged at points, up to the present."""
+        """Return the time statistics up to the current time."""
         self.maps.note(self.time)
         return self.maps.state()
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`; the next step is as long as the last, where the set-up has no other."""
+        """Load a state of `state`; an adaptive time step continues with the last step of the state."""
         self.engine.restore(state)
         self._landed, self._since, last = map(float, state["clock"])
         self.time_step = self.setup.time_step if self.courant is None else min(last, self.setup.time_step)
