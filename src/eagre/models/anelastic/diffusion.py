@@ -177,7 +177,7 @@ class Diffusion:
         return found
 
     def whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
-        """Return fields with total theta, minus the minimum ambient theta, instead of theta', and the launch that sets it."""
+        """Return fields with theta minus the minimum ambient theta instead of theta', and the launch that sets it."""
         if self._whole is None:
             return dict(fields), []
         ambient = self._array(self._rest.theta - self._rest.coldest)

@@ -176,7 +176,7 @@ class MeanProfiles:
         self._sums()
 
     def _sampling(self) -> Callable[[], None]:
-        """A function that runs a sample; sums of several devices are added on the host, in the order of their rows."""
+        """Return a function that runs a sample; the host adds the sums of several devices in row order."""
         device, means, (sums, first, second, last) = self._engine.device, len(self._rows.means), self._launches()
         if not isinstance(device, SeveralDevices):
             return device.repeated([*first, *second, *last], 1)
@@ -191,9 +191,9 @@ class MeanProfiles:
         return sample
 
     def _launches(self) -> tuple[Any, list[Any], list[Any], list[Any]]:
-        """Sums along y, and what a sample runs, which sets first those of means, then those of moments.
+        """Return the sums along y, and the launches of a sample: first the means, then the moments.
 
-        All that changes from one sample to the next is `_numbers`: of the pressure, and its time.
+        Only `_numbers`, the pressure factor and the weight, change between samples.
         """
         engine, rows, columns = self._engine, self._rows, self._columns
         device, own, means = engine.device, engine.steps.fields, len(self._rows.means)
@@ -223,7 +223,7 @@ class MeanProfiles:
         return sums, first, work, last
 
     def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Any]:
-        """Sums of what the closure carries and takes."""
+        """Return launches that sum the subgrid fluxes, dissipation and viscosity of the closure."""
         subgrids, row = self._subgrids, self._rows.of
         if not subgrids:
             return []
@@ -236,29 +236,29 @@ class MeanProfiles:
         return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
     def _each(self, launches: list[list[Work]]) -> list[Any]:
-        """Launches of each device as one stage; those of one device as they are."""
+        """Return the launches of all devices as one stage; for a single device, the launches."""
         return [launches] if isinstance(self._engine.device, SeveralDevices) else list(launches[0])
 
     def _joined(self, fields: list[Any]) -> Any:
-        """Fields of the parts as one."""
+        """Return a field of all devices."""
         several = isinstance(self._engine.device, SeveralDevices)
         return Banded(fields, self._engine.setup.shape, -2) if several else fields[0]
 
     def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Any:
-        """A loop; of several devices a stage, in which each has its parts of arrays."""
+        """Return a loop over a region, or for several devices a stage of loops over their parts."""
         device = self._engine.device
         loop = device.loop(cell, "double", {"INTERPOLATED": self._interpolated})
         return device.over_all(loop, region, arguments)
 
-    # -- what a record holds ------------------------------------------------------------------------
+    # -- output records -----------------------------------------------------------------------------
 
     def _energy(self, found: Array) -> Array:
-        """<e> of rows."""
+        """Return <e> from the rows of the sums."""
         uu, vv, ww = (found[self._rows.of(name)] for name in ("uu", "vv", "ww"))
         return 0.5 * (uu + vv + ww)
 
     def _named(self, found: Array) -> dict[str, Array]:
-        """Means and moments by the names of `variables`."""
+        """Return means and moments by the names of `variables`."""
         row = self._rows.of
         result = {name: found[row(name)] for name in self._rows.means}
         if "theta" in self._carried:
@@ -275,7 +275,7 @@ class MeanProfiles:
         return result | {"turbulent_kinetic_energy": self._energy(found)}
 
     def _budget(self, found: Array, result: Mapping[str, Array], storage: Array) -> dict[str, Array]:
-        """Rates of the turbulent energy, m2 s-3."""
+        """Return the terms of the TKE budget, m2 s-3."""
         air, row = self._engine.setup.air, self._rows.of
         low, high, over = self._neighbours
         density = air.density(self.heights)
@@ -292,7 +292,7 @@ class MeanProfiles:
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Array]:
-        """What a run that goes on needs."""
+        """Return the state for a restart."""
         host = self._engine.device.host
         return {
             "averages": np.stack([host(self._gathered), host(self._found)]),
@@ -301,7 +301,7 @@ class MeanProfiles:
         }
 
     def restore(self, state: Mapping[str, Array], time: float) -> None:
-        """Take up a state of `state`; one without such averages lets an interval begin at the present time, s."""
+        """Load a state of `state`; without profile sums, start an interval at the current time, s."""
         held = state.get("averages")
         if held is None or held.shape != (2, self._rows.count, self.heights.size):
             self.begin(time)
@@ -314,7 +314,7 @@ class MeanProfiles:
 
 
 def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
-    """What the closure carries, of each device; none without one."""
+    """Return the subgrid fluxes of each device; none without a closure."""
     if engine.setup.closure is None:
         return []
     return [
@@ -327,7 +327,7 @@ def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
 
 
 def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
-    """Heights of averages, and whether they lie between levels."""
+    """Return the heights of the averages, and whether interpolation is needed."""
     levels = engine.setup.levels
     lowest, top = 0.0 if levels.terrain_height is None else float(levels.terrain_height.min()), float(levels.height[-1])
     if heights is None:
@@ -357,7 +357,7 @@ def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Column
 
 
 def _neighbours(heights: Array, side: str, period: float) -> tuple[Array, Array, Array]:
-    """Heights below and above each, one-sided at the ends, and one over their distance, m-1."""
+    """Return indices of the heights below and above each height, one-sided at ends, and the inverse distance, m-1."""
     n = heights.size
     low, high = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
     apart = heights[high] - heights[low]

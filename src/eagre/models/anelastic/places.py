@@ -1,4 +1,4 @@
-"""Places between the points of an anelastic model: planes, columns and single points, and how to fetch fields there."""
+"""Interpolation of fields of an anelastic model to planes, columns and points."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from eagre.models.anelastic.setup import Setup
 from eagre.names import field_names
 
 Array = np.ndarray
-NEARLY = 1e-9  # of a spacing: a place as near as this to a point, or beyond a side, is there
+NEARLY = 1e-9  # tolerance of positions, in grid spacings
 
 
 class Between(NamedTuple):
-    """A place along an axis: the points on both sides of it, and how far it is from the first to the second."""
+    """Position along an axis: the two neighbouring points, and the fraction of the distance between them."""
 
     low: int
     high: int
@@ -28,22 +28,22 @@ class Between(NamedTuple):
 
 
 class Pick(Protocol):
-    """Fetches values of fields at the same places again and again."""
+    """Interpolator to fixed points."""
 
-    z: Array  # m, heights of the places
+    z: Array  # heights of the points, m
 
     def values(self, engine: Engine, array: Any) -> Array:
-        """Host values, float64, of an array (nz, ny, nx) on the device."""
+        """Return interpolated host values, float64, of a device array (nz, ny, nx)."""
         ...
 
 
 def along(setup: Setup, axis: str, value: float) -> Between:
-    """Where a coordinate, m, of ``"x"`` or ``"y"``, or a height of ``"z"`` over flat ground, lies.
+    """Return the position of a coordinate ``"x"`` or ``"y"``, m, or of a height ``"z"`` above flat terrain, m.
 
     Raises
     ------
     InputError
-        If it lies outside the domain.
+        If the position is outside the domain.
     """
     points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[axis]
     n = "zyx".index(axis)
@@ -137,7 +137,7 @@ class Scattered:
 
 
 def under_and_over(setup: Setup, z: Array | float, ground: Array | float) -> tuple[Array, Array]:
-    """The level below heights in columns over a ground, and how far they are to the next one; those under it: at it."""
+    """Return the levels below heights and the fractions to the next level; heights below the terrain: the terrain."""
     height, n = setup.levels.height, setup.levels.height.size
     if n == 1:
         shape = np.broadcast_shapes(np.shape(z), np.shape(ground))

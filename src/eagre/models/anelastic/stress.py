@@ -13,7 +13,7 @@ neighbours; terms of two axes are centred differences over two grid spacings, on
 
 Source of the closure: J. Smagorinsky, Mon. Weather Rev. 91, 99-164 (1963),
 doi:10.1175/1520-0493(1963)091<0099:GCEWTP>2.3.CO;2; D. K. Lilly, Tellus 14, 148-172 (1962),
-doi:10.3402/tellusa.v14i2.9537; length scale near the surface: P. J. Mason, D. J. Thomson, J. Fluid Mech. 242, 51-78 (1992),
+doi:10.3402/tellusa.v14i2.9537; near the surface: P. J. Mason, D. J. Thomson, J. Fluid Mech. 242, 51-78 (1992),
 doi:10.1017/S0022112092002271.
 """
 
@@ -80,7 +80,7 @@ def half_over_square(p):
 
 @cell
 def across(high, low, p):
-    """Compute the derivative of F by the adjoint of the differences; F at a boundary enters with the sign of its end."""
+    """Compute the derivative of F by the adjoint differences; F at a boundary enters with the sign of its end."""
     if p.on:
         return (high + low) * p.over if p.low == p.here else -(high + low) * p.over
     return (high - low) * p.over
