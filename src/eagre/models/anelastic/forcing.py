@@ -1,4 +1,4 @@
-"""What drives air beside the ambient state: profiles of geostrophic wind, subsidence, heating, and nudging."""
+"""Forcing by vertical profiles of geostrophic wind, subsidence, heating and nudging."""
 
 from __future__ import annotations
 

@@ -321,7 +321,7 @@ class AnelasticFlow(BaseModel):
 
     @property
     def maps(self) -> RunMaps | None:
-        """The averages over time at points that were asked for, up to now; None where none were."""
+        """Requested time statistics at the grid points, up to the current time; None without a request."""
         return maps_of(self._engine, lambda: (self._stepper.maps_state(), self.time))
 
     def slice(self, variables: Sequence[str] | None = None, **place: float | None) -> Slice:

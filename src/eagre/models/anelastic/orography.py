@@ -1,4 +1,4 @@
-"""Terrain preparation: blending at periodic and open ends, smoothing to a maximum slope, location of the maximum."""
+"""Terrain preparation: blending at periodic and open boundaries, smoothing to a maximum slope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time of an anelastic run: equal steps or steps by the Courant number, one that lands, and what goes wrong."""
+"""Time stepping of an anelastic run: constant or adaptive steps, output times, and failures."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eagre.models.anelastic.stability import COURANT, LIMIT, ROOM, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
-LOOK_EVERY = 20  # steps between two looks at all fields
-KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the state to the host
-NEARLY = 1e-9  # of a step: a time as near as this is met
-LONGER = 0.01  # by this part of it the last step is longer or shorter, rather than two that are equal
-GROWTH = 1.1  # of a time step from one to the next
-WINDOW = 10  # steps that are equal where they follow the Courant number
-SLOW = 1.2  # steps that could be so many times longer grow at once
+LOOK_EVERY = 20  # steps between two checks of all fields
+KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall-clock time between in-memory checkpoints, s
+NEARLY = 1e-9  # tolerance of output times, as a fraction of the time step
+LONGER = 0.01  # relative change of the last step before an output time, instead of two equal steps
+GROWTH = 1.1  # maximum ratio of consecutive time steps
+WINDOW = 10  # number of equal adaptive steps
+SLOW = 1.2  # ratio of possible to current time step above which the step grows immediately
 
 
 class Stepper:
@@ -75,11 +75,11 @@ class Stepper:
         return made
 
     def _next(self, left: float) -> tuple[float, bool]:
-        """The length of the next step, s, and whether it ends where `left`, s, is no more.
+        """Return the length of the next step, s, and whether it ends the interval `left`, s.
 
-        The last two before a landing are equal, so that no step is far shorter than the one behind it: the half force
-        that a step leaves, with what its pressure is off by, is worth dt / (its length) times as much in the next, and
-        as forces are means of both ends of a step, pressures swing about the right one from step to step for long.
+        The last two steps before an output time are equal, so that no step is much shorter than the next one. The
+        increment dt/2 R of a step, with the error of its pressure, is scaled by the ratio of the time steps. Because
+        forces are means of both ends of a step, the error would cause long-lasting oscillations of the pressure.
         """
         step = self.time_step
         if left <= step * (1.0 + LONGER):
@@ -87,21 +87,21 @@ class Stepper:
         return (0.5 * left if left < step * (2.0 - LONGER) else step), False
 
     def _alone(self, dt: float) -> float | None:
-        """Make a step of dt, s, or a shorter one, and return its length; None if it cannot be made."""
+        """Advance one step of dt, s, or a shorter one, and return its length; None without convergence."""
         try:
             return self.engine.advance(dt, self.time, self._most)
         except ConvergenceError as error:
             what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
-            self._failure = Failure(f"the pressure has no solution ({what})")
+            self._failure = Failure(f"the pressure solver did not converge ({what})")
             return None
 
     @property
     def _most(self) -> float:
-        """The Courant number that no step that can be shorter goes above."""
+        """Maximum Courant number of adaptive steps; infinite for a constant time step."""
         return math.inf if self.courant is None else self.courant
 
     def _ahead(self, until: float, count: int) -> list[float]:
-        """`_since` after each of up to `count` equal steps that nobody needs to look at; one at least."""
+        """Return `_since` after each of up to `count` equal steps without host synchronisation; at least one."""
         dt, found = self.time_step, [self._since + self.time_step]
         if self.profiles is not None:
             count = min(count, self.profiles.left)
@@ -113,7 +113,7 @@ class Stepper:
         return found
 
     def _at_once(self, dt: float, ahead: list[float]) -> bool:
-        """Make the steps of `_ahead` in a leg; False, and none is made, if that cannot be."""
+        """Advance the steps of `_ahead` as one batch; return False, without a completed step, on failure."""
         times = [self.time, *(self._landed + since for since in ahead[:-1])]
         least = 0.0
         if self.courant is not None and len(ahead) > 1 and self.setup.time_step > SLOW * dt:
@@ -121,7 +121,7 @@ class Stepper:
         return self.engine.advance_many(dt, times, least, self._most)
 
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
-        """Take note of steps that were made, `_since` after each, and of what the last one says of the next."""
+        """Register completed steps, with `_since` after each, and adapt the time step."""
         found = self._fastest = self.engine.counts["courant"]
         self._mixed = None
         if not found <= self.engine.bears:
@@ -135,20 +135,19 @@ class Stepper:
         self._adapt(dt, found)
 
     def _too_long(self, found: float) -> Failure:
-        """What a Courant or diffusion number above what is borne is told as."""
+        """Return the failure of a Courant or diffusion number above its limit."""
         (k, j), most = self.engine.worst, f"above {self.engine.bears:.3g}"
         if not self.engine.mixes:
             return Failure(f"a Courant number of {found:.3g}, {most}, in row k = {k}", (j, 0))
         self._mixed = self.engine.strongest_mixing()
         what = f"a diffusion number of {found:.3g}, {most} in this wind"
-        return Failure(f"{what}: dt times the fastest decay by mixing and forcing", (j, 0))
+        return Failure(f"{what}: dt times the maximum decay rate by mixing and forcing", (j, 0))
 
     def _adapt(self, dt: float, found: float) -> None:
-        """Choose the next time step from the Courant number of the last: every `WINDOW` steps, or where it is far off.
+        """Choose the next time step from the last Courant number, every `WINDOW` steps or after a large change.
 
-        `engine.advance` shortens one that would be too long; here mixing shortens them too.
-
-        Equal steps in between need no look of the host, and nothing that depends on dt is worked out anew.
+        `engine.advance` shortens steps above the limit of the Courant number; this method also applies the limit of the
+        diffusion number. Equal steps in between need no host synchronisation and no new implicit coefficients.
         """
         if self.courant is None:
             return
