@@ -104,7 +104,7 @@ class Absorbing(Condition):
     level: Annotated[
         float | None,
         Key(
-            "still-water level, metres; by default that of the initial water along the side",
+            "still-water level, metres; default: median of the initial surface along the side",
             "length",
             quantity="elevation",
         ),
@@ -119,7 +119,7 @@ class Absorbing(Condition):
         wet = water.depth > 0.0
         if wet.any() and self.level <= (lowest := float((water.surface - water.depth)[wet].min())):
             raise InputError(
-                f"level = {self.level:g} of an absorbing side whose wet cells have a bed of {lowest:.6g} m or higher",
+                f"level = {self.level:g}, and a bed of {lowest:.6g} m or higher in the wet cells along the side",
                 allowed=f"a level above {lowest:.6g} m, or no level: the initial surface, {water.level:.6g} m",
                 fix=f"level = {water.level:.6g}",
                 problem="The still-water level of an absorbing side lies below the bed.",
@@ -135,9 +135,9 @@ class Absorbing(Condition):
         if high - low <= LEVEL_PART * shallow:
             return ""
         return (
-            f"The initial surface along this absorbing side lies between {low:.6g} and {high:.6g} m, and its "
-            f"still-water level is {self.still_level():.6g} m. Divide the side into parts with one level each, or use "
-            "normal_depth."
+            f"The initial surface along this absorbing boundary varies between {low:.6g} and {high:.6g} m; its "
+            f"still-water level is {self.still_level():.6g} m. Divide the side into segments with one level each, or "
+            "use normal_depth."
         )
 
     def value(self, width: float) -> Series:

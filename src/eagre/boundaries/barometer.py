@@ -99,4 +99,4 @@ def _on_top(condition: Condition, rise: Series) -> Stage:
         both = np.union1d(times, level.times)
         times = both[(both >= max(times[0], level.times[0])) & (both <= min(times[-1], level.times[-1]))]
     values = np.interp(times, level.times, level.values) + np.interp(times, rise.times, rise.values)
-    return replace(condition, level=Series(times, values, f"{level.name} with the pressure of {rise.name}"))
+    return replace(condition, level=Series(times, values, f"{level.name} with the static effect of {rise.name}"))

@@ -105,7 +105,10 @@ class Condition:
             return
         if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
             if not isinstance(value, Series) and not math.isfinite(float(value)):
-                raise InputError(f"{name} = {value} of {type(self).__name__}", allowed="a finite number")
+                raise InputError(
+                    f"{name} = {value} of {type(self).__name__}", allowed="a finite number",
+                    problem=f"The argument {name} is not finite.",
+                )  # fmt: skip
             if key.quantity:
                 values, source = (value.values, value.name) if isinstance(value, Series) else (value, "")
                 check_plausible(key.quantity, values, name, source)
@@ -118,6 +121,7 @@ class Condition:
         raise InputError(
             f"{name} = {value!r} of {type(self).__name__}", allowed=f"{key.what}: a number, or a Series",
             fix=f"{type(self).__name__}({name}={likely})",
+            problem=f"The argument {name} is neither a number nor a Series.",
         )  # fmt: skip
 
     def check(self, side: str, width: float, gravity: float) -> None:

@@ -193,7 +193,10 @@ def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray
         row[KIND], row[NORMAL], row[SIGN] = kinds.index(ghost), 2 if along_x else 1, inward
         row[ELEVATIONS] = segment.condition.elevations
     if len(kinds) > 6:
-        raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
+        raise InputError(
+            f"{len(kinds)} kinds of boundary condition", allowed="at most 6 per model",
+            problem="The model has too many kinds of boundary condition.",
+        )  # fmt: skip
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
 
 
@@ -225,8 +228,9 @@ def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Se
         step = np.abs(high - low)
         if joined and step.max() > 1e-6 * max(1.0, np.ptp(bed)):
             raise InputError(
-                f"periodic {names} sides whose beds differ by up to {step.max():.4g} m",
-                allowed="the same bed at the corners of both sides: it is one line",
+                f"a maximum difference of {step.max():.4g} m between the beds of the {names} sides",
+                allowed="the same bed elevation at the corners of both sides",
+                problem=f"The bed elevations of the periodic {names} sides differ.",
             )
 
     def index(n: int, periodic: bool) -> np.ndarray:

@@ -163,7 +163,10 @@ class HaloFill:
 
     def __init__(self, layout: Layout, fields: Sequence[HaloField], device: Device, precision: str) -> None:
         if not 1 <= len(fields) <= FIELDS_AT_ONCE:
-            raise InputError(f"{len(fields)} fields in one halo fill", allowed=f"1 to {FIELDS_AT_ONCE}")
+            raise InputError(
+                f"{len(fields)} fields", allowed=f"1 to {FIELDS_AT_ONCE} fields",
+                problem="The number of fields of a halo fill is not supported.",
+            )  # fmt: skip
         self.layout, self.device, self.precision = layout, device, precision
         self._count = len(fields)
         shape, axes = (1,) * (3 - len(layout.cells)) + layout.shape, range(-3, 0)
@@ -189,7 +192,10 @@ class HaloFill:
     def launches(self, *fields: Any) -> list[Launch]:
         """What fills the halos of the arrays of these fields, in the order they were declared in."""
         if len(fields) != self._count:
-            raise InputError(f"{len(fields)} arrays for a halo fill of {self._count} fields")
+            raise InputError(
+                f"{len(fields)} arrays", allowed=f"{self._count} arrays",
+                problem="The number of arrays differs from the number of fields of the halo fill.",
+            )  # fmt: skip
         views = [field[(None,) * (3 - field.ndim)] for field in fields]
         arrays = Arrays(*views, *[views[-1]] * (FIELDS_AT_ONCE - len(views)))
         return [self.device.over(self._program, (self._elements,), (arrays, self.rules, self._slabs))]
@@ -200,23 +206,32 @@ def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
     known = [side for axis in range(-len(layout.cells), 0) for side in SIDES_OF_AXIS[axis]]
     for name, side in field.sides.items():
         if name not in known:
-            raise InputError(f"a side {name!r}", allowed=", ".join(known))
+            raise InputError(f"side {name!r}", allowed=", ".join(known), problem="The field has no such side.")
         if side.kind not in KINDS:
-            raise InputError(f"a rule {side.kind!r} of the {name} side", allowed=", ".join(KINDS))
+            raise InputError(
+                f"{side.kind!r} on the {name} side", allowed=", ".join(KINDS), problem="The halo rule is unknown."
+            )
     after = layout.after or layout.before
     for axis in range(-len(layout.cells), 0):
         pair = [field.sides.get(name, Side("none")).kind for name in SIDES_OF_AXIS[axis]]
         if pair.count("periodic") == 1:
             names = " and ".join(SIDES_OF_AXIS[axis])
-            raise InputError(f"one periodic side of {names}", allowed="both periodic, or neither")
+            raise InputError(
+                f"one periodic side of {names}", allowed="both periodic, or neither",
+                problem="A periodic side needs a periodic opposite side.",
+            )  # fmt: skip
         extra = points[axis] - layout.cells[axis]
         if extra and pair[0] == "periodic":
             raise InputError(
-                f"a field at {field.location} on a periodic axis", allowed="a location without a point on both sides"
-            )
+                f"a field at {field.location} on a periodic axis", allowed="a location without points on both sides",
+                problem="Fields with points on both sides of a periodic axis are not supported.",
+            )  # fmt: skip
         widest = max(layout.before[axis], after[axis] - extra)
         if pair != ["none"] * 2 and widest > points[axis] - (axis in STAGGERED[field.location]):
-            raise InputError(f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field")
+            raise InputError(
+                f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field",
+                problem="The halo is wider than the field.",
+            )  # fmt: skip
 
 
 def _slabs(shape: Sequence[int], first: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -234,5 +249,7 @@ def _slabs(shape: Sequence[int], first: np.ndarray, points: np.ndarray) -> np.nd
                 before += int(np.prod(sizes))
         inner[axis] = (int(low[axis]), int(high[axis]))
     if not found:
-        raise InputError("a halo fill of a layout without a halo", allowed="before and after of 1 or more")
+        raise InputError(
+            "a halo width of 0 on all sides", allowed="before and after of 1 or more", problem="The layout has no halo."
+        )
     return np.array(found, np.int64)

@@ -65,15 +65,19 @@ class Inflow(GivenDischarge):
     def check(self, side: str, width: float, gravity: float) -> None:
         """Refuse a depth of 0 or less, and a discharge that is not faster than its waves."""
         if not self.depth > 0.0:
-            raise InputError(f"depth = {self.depth:g} m of the inflow on the {side} side", allowed="above 0 m")
+            raise InputError(
+                f"depth = {self.depth:g} m on the {side} side", allowed="above 0 m",
+                problem="The depth of an inflow must be positive.",
+            )  # fmt: skip
         slowest = float(self.value(width).values.min())
         if not slowest**2 > gravity * self.depth**3:
             least = width * (gravity * self.depth**3) ** 0.5
             raise InputError(
                 f"an inflow of {slowest * width:.4g} m3/s, {self.depth:g} m deep, on the {side} side",
-                allowed=f"more than {least:.4g} m3/s on {width:g} m: water that is faster than its waves "
-                "(the depth of slower water follows from the flow inside)",
+                allowed=f"more than {least:.4g} m3/s on {width:g} m (Froude number above 1); in subcritical flow the "
+                "interior determines the depth",
                 fix=f'kind = "discharge", in Python Discharge({slowest * width:.4g})',
+                problem="The inflow is not supercritical.",
             )
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

@@ -71,6 +71,7 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Internal
             f"internal = {given!r}",
             allowed="a list of InternalLine(points, condition) and InternalArea(points, condition)",
             fix="internal = [InternalLine([(100.0, 0.0), (100.0, 250.0)], Wall())]",
+            problem="The argument internal is not a list of internal lines and areas.",
         )  # fmt: skip
     found = [
         (one.name or f"internal {k}", _points(one, one.name or f"internal {k}", grid), one)
@@ -79,12 +80,16 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Internal
     names = [name for name, _, _ in found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two lines inside that are called {twice!r}", allowed="a name of its own for each")
+        raise InputError(
+            f"two internal lines or areas with the name {twice!r}", allowed="a unique name for each",
+            problem="The names of internal lines and areas are not unique.",
+        )  # fmt: skip
     for name, _, line in found:
         if not is_wall(line) and not line.condition.may_be_inside:
             raise InputError(
-                f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain"
-            )
+                f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain",
+                problem="This condition is not supported inside the domain.",
+            )  # fmt: skip
     return found
 
 
@@ -104,6 +109,7 @@ def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
         raise InputError(
             f"points = {line.points!r} of {name}", allowed=f"{least} or more pairs (x, y), metres",
             fix="points = [[100.0, 0.0], [100.0, 250.0], [180.0, 250.0]]",
+            problem=f"The points of {name} are not a list of {least} or more finite pairs.",
         )  # fmt: skip
     west, east, south, north = grid.extent
     for x, y in zip(points[:, 0], points[:, 1], strict=True):
@@ -111,6 +117,7 @@ def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
             raise InputError(
                 f"the point ({x:.10g}, {y:.10g}) of {name}",
                 allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain)",
+                problem="A point of an internal line or area lies outside the domain.",
             )
     return np.concatenate([points, points[:1]]) if isinstance(line, InternalArea) else points
 
@@ -174,8 +181,9 @@ def walls_inside(given: Sequence[InternalLine], grid: Grid) -> np.ndarray | None
         own = closed_faces(points, grid)
         if not own.any():
             raise InputError(
-                f"the wall {name}, which passes between no two centres of cells",
+                f"the wall {name}",
                 allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m), inside the domain",
+                problem="The wall closes no cell face: it passes between no two cell centres.",
             )
         closed = own if closed is None else closed | own
     return closed
@@ -191,8 +199,9 @@ def check_open_sides(closed: np.ndarray, segments: Sequence[Any]) -> None:
         beside = closed[high[segment.side]] & (WEST_FACE if across_x else SOUTH_FACE)
         if beside[segment.first : segment.last].any():
             raise InputError(
-                f"a wall inside that runs along the {segment.side} side, one cell before an open part of it",
-                allowed="two cells between a wall and an open side",
+                f"an internal wall along the {segment.side} side, one cell from an open segment",
+                allowed="two cells between an internal wall and an open boundary",
+                problem="An internal wall is too close to an open boundary.",
             )
 
 
@@ -261,13 +270,17 @@ def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | 
         if (series.values < 0.0).any():
             raise InputError(
                 f"a discharge of {series.values.min():g} m3/s on {name}",
-                allowed="0 or more inside the domain: a dry cell gives nothing",
+                allowed="0 or more inside the domain",
+                problem="A discharge inside the domain is negative; the model cannot remove water from cells.",
             )
         share = cells_in_area(points, grid) if isinstance(line, InternalArea) else share_of_cells(points, grid)
         share = share if land is None else np.where(land, 0.0, share)
         if share.sum() == 0.0:
-            what = "land only" if land is not None else "no centre of a cell"
-            raise InputError(f"{name}, with {what} in it", allowed="an area with cells that take water")
+            what = "only land cells" if land is not None else "no cell centre"
+            raise InputError(
+                f"{name} with {what} inside", allowed="an area with at least one cell that is not land",
+                problem="A discharge inside the domain has no cells.",
+            )  # fmt: skip
         rate = Quantity.of(share / (share.sum() * grid.cell_area), series)
         found.append(Part("Poured", poured, (rate,), name))
     return replace(terms, water=(*terms.water, *found)) if found else terms

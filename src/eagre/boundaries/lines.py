@@ -16,11 +16,12 @@ from eagre.grid import Grid
 
 VARIABLES = (
     Variable(
-        "discharge", "m3 s-1", "discharge to the right of the line, mean since the record before",
+        "discharge", "m3 s-1", "discharge through the cross-section, positive to its right, mean since the last record",
         "water_volume_transport_in_river_channel", cell_methods="time: mean",
     ),
     Variable(
-        "volume", "m3", "water that went to the right of the line since the start of the run", cell_methods="time: sum"
+        "volume", "m3", "water volume through the cross-section since the start of the run, positive to its right",
+        cell_methods="time: sum",
     ),
 )  # fmt: skip
 
@@ -61,9 +62,10 @@ class CrossSections:
             faces = _faces(points, grid)
             if not len(faces):
                 raise InputError(
-                    f"the line {name}, which passes between no two centres of cells",
+                    f"the cross-section {name}",
                     allowed=f"a line longer than a cell ({grid.dx:g} x {grid.dy:g} m), not along a side of the domain",
                     fix=_across(name, grid),
+                    problem="The cross-section crosses no cell face: it passes between no two cell centres.",
                 )
             each.append(faces)
         self.faces = np.concatenate(each)
@@ -97,13 +99,16 @@ def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
     except (TypeError, ValueError):
         array = np.zeros(0)
     if array.ndim != 2 or array.shape[1:] != (2,) or len(array) < 2 or not np.isfinite(array).all():
-        raise InputError(f"{name} = {points!r}", allowed="two or more points [x, y], m", fix=fix)
+        raise InputError(
+            f"{name} = {points!r}", allowed="two or more points [x, y], m", fix=fix,
+            problem=f"The cross-section {name} is not a list of points.",
+        )  # fmt: skip
     for x, y in zip(array[:, 0], array[:, 1], strict=True):
         try:
             grid.cell_of(float(x), float(y))
         except InputError as error:
             raise InputError(
-                f"{error.what} of the line {name}", allowed=error.allowed, fix=fix, problem=error.problem
+                f"{error.what} of the cross-section {name}", allowed=error.allowed, fix=fix, problem=error.problem
             ) from None
     return array
 
@@ -190,13 +195,16 @@ class CrossSectionSeries:
                     np.array([point[k] for point in middle]),
                     {
                         "standard_name": f"projection_{axis}_coordinate",
-                        "long_name": f"{axis} between the ends of the line",
+                        "long_name": f"{axis} of the midpoint between the ends of the cross-section",
                         "units": "m",
                     },
                 )
                 for k, axis in enumerate("xy")
             },
-            "path": (np.array(paths, dtype=object), {"long_name": "points of the line; positive is to its right"}),
+            "path": (
+                np.array(paths, dtype=object),
+                {"long_name": "points of the cross-section; flow to its right is positive"},
+            ),
         }
         self._last = np.full(1 + len(self.names), np.nan)
 

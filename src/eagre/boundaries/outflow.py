@@ -36,6 +36,6 @@ class Outflow(Condition):
         if not slow.any():
             return ""
         return (
-            f"an outflow that water leaves slower than its waves in {slow.sum()} of {depth.size} cells (Froude number "
-            f"{froude[slow].min():.2g}): nothing fixes its level there; normal_depth, stage or absorbing would"
+            f"outflow is subcritical in {slow.sum()} of {depth.size} cells (Froude number {froude[slow].min():.2g}): "
+            "the water level is not constrained. Use normal_depth, stage or absorbing."
         )

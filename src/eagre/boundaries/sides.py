@@ -90,18 +90,20 @@ class Boundaries:
             first, second = (getattr(getattr(self, side), "periodic", False) for side in (a, b))
             if first != second:
                 raise InputError(
-                    f"a periodic {a if first else b} side beside a {b if first else a} side that is not",
+                    f"a periodic {a if first else b} side and a {b if first else a} side that is not periodic",
                     allowed="both sides periodic, or neither",
                     fix=f"{b if first else a} = Periodic()",
+                    problem="A periodic side needs a periodic opposite side.",
                 )
         found = [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
         for cells, sides, name in ((grid.nx, SIDES[:2], "nx"), (grid.ny, SIDES[2:], "ny")):
             kinds = {segment.condition.closed for segment in found if segment.side in sides}
             if cells == 1 and len(kinds) > 1:
                 raise InputError(
-                    f"{name} = 1 between {' and '.join(sides)}, of which one is open where the other is a wall",
-                    allowed="both open or both closed, or more cells",
+                    f"{name} = 1 between an open and a closed side ({' and '.join(sides)})",
+                    allowed="both sides open or both closed, or two or more cells",
                     fix=f"{name} = 2",
+                    problem="A grid that is one cell wide needs opposite sides that are both open or both closed.",
                 )
         return found
 
@@ -129,8 +131,9 @@ def checked_boundaries(given: Any) -> Boundaries:
     if given is None or isinstance(given, Boundaries):
         return given or Boundaries()
     raise InputError(
-        f"boundaries = {given!r}", allowed="Boundaries(...) of conditions by side", fix="Boundaries(west=Wall())"
-    )
+        f"boundaries = {given!r}", allowed="Boundaries(west=..., east=..., south=..., north=...)",
+        fix="Boundaries(west=Wall())", problem="The argument boundaries is not an object of the class Boundaries.",
+    )  # fmt: skip
 
 
 def _check_side(side: str, given: Any) -> None:
@@ -145,6 +148,7 @@ def _check_side(side: str, given: Any) -> None:
             f"{side} = {given!r}",
             allowed="a condition such as Wall(), or a list of BoundarySegment(start, stop, condition)",
             fix=f"{side} = Wall(), or {side} = [BoundarySegment(0.0, 100.0, Outflow())]",
+            problem=f"The {side} side is neither a boundary condition nor a list of boundary segments.",
         )
 
 
@@ -161,18 +165,23 @@ def _side(side: str, given: Condition | Sequence[BoundarySegment], grid: Grid) -
     reached = 0
     for part in sorted(given, key=lambda part: part.start):
         if part.condition.periodic:
-            raise InputError(f"a periodic part of the {side} side", allowed="Periodic() on a whole side")
+            raise InputError(
+                f"a periodic segment of the {side} side", allowed="Periodic() on a whole side",
+                problem="A boundary segment cannot be periodic.",
+            )  # fmt: skip
         first, last = round((part.start - origin) / size), round((part.stop - origin) / size)
         if not (0 <= first < last <= cells):
             raise InputError(
-                f"the part {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
+                f"the segment {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
                 allowed=f"start < stop within {origin:.10g} .. {origin + cells * size:.10g} m "
                 f"({'x' if along_x else 'y'} of the domain), one cell ({size:g} m) or more",
+                problem="A boundary segment is shorter than a cell or lies outside the domain.",
             )
         if first < reached:
             raise InputError(
-                f"two parts of the {side} side that overlap at {part.start:.10g} m", allowed="parts that do not overlap"
-            )
+                f"two segments of the {side} side with an overlap at {part.start:.10g} m",
+                allowed="segments without overlap", problem="Two boundary segments overlap.",
+            )  # fmt: skip
         if first > reached:
             segments.append(FaceRange(side, reached, first, Wall(), (first - reached) * size))
         segments.append(FaceRange(side, first, last, part.condition, (last - first) * size))

@@ -130,8 +130,8 @@ class Stage(Condition):
         if abs(level - initial) <= SUDDEN_PART * depth:
             return ""
         return (
-            f"The stage is {level:.6g} m at the start of the run, and the initial water level along this side is "
-            f"{initial:.6g} m, with a median depth of {depth:.3g} m. Check both; a sudden step causes a bore."
+            f"The stage is {level:.6g} m at the start of the run; the initial water level along this side is "
+            f"{initial:.6g} m, with a median depth of {depth:.3g} m. Check both levels: a sudden step causes a bore."
         )
 
     def value(self, width: float) -> Series:

@@ -97,9 +97,10 @@ class Term:
     def refuse_members(self, why: str) -> None:
         """Raise `InputError`: the term cannot act on the members of an ensemble."""
         raise InputError(
-            f"a term {type(self).__name__} of an ensemble",
-            allowed=f"terms that are alike in all members ({why})",
-            fix="one ShallowWaterADI a member",
+            f"{type(self).__name__} in an ensemble",
+            allowed="source terms that do not couple the members",
+            fix="one ShallowWaterADI per member",
+            problem=f"Ensembles do not support this source term: {why}.",
         )
 
 
@@ -107,9 +108,15 @@ def checked_map(values: Any, grid: Grid, name: str) -> np.ndarray:
     """A finite map of the grid's shape."""
     array = own_array(name, values)
     if array.shape != grid.shape:
-        raise InputError(f"a {name} map of shape {array.shape}", allowed=f"shape (ny, nx) = {grid.shape}")
+        raise InputError(
+            f"{name} of shape {array.shape}", allowed=f"shape (ny, nx) = {grid.shape}",
+            problem=f"The map of {name} has the wrong shape.",
+        )  # fmt: skip
     if not np.isfinite(array).all():
-        raise InputError(f"a {name} map that is not finite everywhere", allowed="finite numbers")
+        raise InputError(
+            f"{name} with NaN or infinite values", allowed="finite numbers",
+            problem=f"The map of {name} has values that are not finite.",
+        )  # fmt: skip
     return array
 
 

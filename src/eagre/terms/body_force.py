@@ -38,7 +38,8 @@ class BodyForce(Term):
         acceleration = Series.of(self.x if along == "x" else self.y, f"body force {along}")
         if not (abs(acceleration.values) <= 10.0).all():
             raise InputError(
-                f"a body force of {abs(acceleration.values).max():g} m/s2",
-                allowed="accelerations of 10 m/s2 at most; a tide-generating force has some 1e-6",
+                f"{along} = {abs(acceleration.values).max():g} m/s2",
+                allowed="-10 to 10 m/s2; a tide-generating force has about 1e-6 m/s2",
+                problem="The body force is implausibly large.",
             )
         return (Quantity.of(checked_pattern(self.pattern, grid, "body force"), acceleration),)

@@ -160,13 +160,21 @@ def terms_of(given: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
         For values that a term refuses.
     """
     if isinstance(given, Term):
-        raise InputError(f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]")
+        raise InputError(
+            f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]",
+            problem="The argument sources is not a list.",
+        )  # fmt: skip
     kinds = [type(term).__name__ for term in given]
     for term, kind in zip(given, kinds, strict=True):
         if not isinstance(term, Term):
-            raise InputError(f"a source {term!r}", allowed=", ".join(sorted(NAMES)))
+            raise InputError(
+                f"{term!r} in sources", allowed=", ".join(sorted(NAMES)), problem="The object is not a source term."
+            )
         if kinds.count(kind) > 1:
-            raise InputError(f"{kinds.count(kind)} sources of kind {kind}", allowed="one of each kind")
+            raise InputError(
+                f"{kinds.count(kind)} source terms of the class {kind}", allowed="at most one source term per class",
+                problem="The same kind of source term is given more than once.",
+            )  # fmt: skip
     ordered = sorted(given, key=lambda term: (_place(term), type(term).__name__))
     found = Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
     found.use(start)

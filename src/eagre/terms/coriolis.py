@@ -53,11 +53,16 @@ class Coriolis(Term):
                 f"latitude = {self.latitude}, f = {self.f}",
                 allowed="exactly one of latitude (degrees) and f (s-1)",
                 fix="Coriolis(latitude=35.0)",
+                problem="The Coriolis term needs either latitude or f.",
             )
         if self.f is not None:
             check_plausible("coriolis", given_number("f", self.f), "f")
         if self.latitude is not None and not -90.0 <= given_number("latitude", self.latitude) <= 90.0:
-            raise InputError(f"latitude = {self.latitude}", allowed="degrees north, -90 to 90")
+            raise InputError(
+                f"latitude = {self.latitude}",
+                allowed="-90 to 90 degrees north",
+                problem="The latitude is out of range.",
+            )
 
     @property
     def parameter(self) -> float:
@@ -74,5 +79,5 @@ class Coriolis(Term):
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         if self.beta != 0.0:
-            self.refuse_members("a beta plane would run through all of them")
+            self.refuse_members("the Coriolis parameter of a beta plane would vary from member to member")
         return self

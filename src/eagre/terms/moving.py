@@ -151,10 +151,16 @@ def _gathered(values: np.ndarray, node: np.ndarray, part: np.ndarray) -> np.ndar
 def checked_field(field: Any, grid: Grid, name: str) -> TimeVaryingField:
     """A field on nodes of this grid."""
     if not isinstance(field, TimeVaryingField):
-        raise InputError(f"{name} = {field!r}", allowed="a TimeVaryingField", fix=f"{name}=weather.{name}")
+        raise InputError(
+            f"{name} = {field!r}", allowed="a TimeVaryingField", fix=f"{name}=weather.{name}",
+            problem=f"The argument {name} is not a time-varying field.",
+        )  # fmt: skip
     if (field.nodes.ny, field.nodes.nx) != grid.shape:
         got = f"{name} for a grid of {field.nodes.ny} rows of {field.nodes.nx} cells"
-        raise InputError(got, allowed=f"one for the model's own, (ny, nx) = {grid.shape}")
+        raise InputError(
+            got, allowed=f"a field on the grid of the model, (ny, nx) = {grid.shape}",
+            problem=f"The field {name} belongs to another grid.",
+        )  # fmt: skip
     return field
 
 

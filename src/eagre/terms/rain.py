@@ -47,6 +47,8 @@ def checked_rain(given: float | Series, pattern: np.ndarray) -> Series:
     """A rate that may fall, with its pattern, m s-1."""
     rate = Series.of(given, "rain")
     if (pattern < 0).any():
-        raise InputError(f"a rain pattern of {pattern.min():g}", allowed="factors >= 0")
+        raise InputError(
+            f"a factor of {pattern.min():g}", allowed="factors >= 0", problem="The rain pattern has negative values."
+        )
     check_plausible("rain", rate.values * pattern.max(), "rate", "" if rate.is_constant else rate.name)
     return rate

@@ -37,4 +37,4 @@ class WeatherPressure(Term):
         return Moving.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a field would be read across all of them")
+        self.refuse_members("its field would extend over all stacked members")

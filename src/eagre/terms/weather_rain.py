@@ -33,4 +33,4 @@ class WeatherRain(Term):
         return Moving.pair(checked_field(self.rate, grid, "rain"))
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a field would be read across all of them")
+        self.refuse_members("its field would extend over all stacked members")

@@ -50,12 +50,21 @@ def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float,
     """Intercept, slope, s m-1, least and most of the coefficient of a law, or of the coefficient itself."""
     if not isinstance(drag, str):
         if not (isinstance(drag, (int, float)) and 0.0 < drag <= 0.01):
-            raise InputError(f"drag = {drag!r}", allowed="a coefficient above 0, to 0.01", fix="drag = 1.3e-3")
+            raise InputError(
+                f"drag = {drag!r}", allowed="a coefficient above 0, at most 0.01", fix="drag = 1.3e-3",
+                problem="The drag coefficient is out of range.",
+            )  # fmt: skip
         return float(drag), 0.0, 0.0, float(drag)
     if drag not in LAWS:
-        raise InputError(f'drag = "{drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"')
+        raise InputError(
+            f'drag = "{drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"',
+            problem="The drag law is unknown.",
+        )  # fmt: skip
     if not 0.0 < largest_drag <= 0.01:
-        raise InputError(f"largest_drag = {largest_drag!r}", allowed="above 0, to 0.01")
+        raise InputError(
+            f"largest_drag = {largest_drag!r}", allowed="above 0, at most 0.01",
+            problem="The upper limit of the drag coefficient is out of range.",
+        )  # fmt: skip
     law = LAWS[drag]
     return law.intercept, law.slope, law.least, largest_drag
 
@@ -63,7 +72,10 @@ def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float,
 def check_air_density(density: float) -> None:
     """Refuse what is no density of air, kg m-3."""
     if not 0.5 < density < 2.0:
-        raise InputError(f"air_density = {density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225")
+        raise InputError(
+            f"air_density = {density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225",
+            problem="The air density is out of range.",
+        )  # fmt: skip
 
 
 @cell
@@ -113,4 +125,4 @@ class WeatherWind(Term):
         return *winds, *(Quantity.of(ratio * number) for number in self.law)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a field would be read across all of them")
+        self.refuse_members("its field would extend over all stacked members")

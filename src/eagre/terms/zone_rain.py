@@ -45,8 +45,11 @@ class ZoneRain(Term):
     def water(self, grid: Grid) -> tuple[Quantity, ...]:
         patterns = np.asarray(self.patterns, np.float64)
         if patterns.shape != (len(self.rates), *grid.shape) or not self.rates:
-            got = f"rain patterns of shape {patterns.shape} for {len(self.rates)} rates"
-            raise InputError(got, allowed=f"shape (rates, ny, nx) = {(len(self.rates), *grid.shape)}, one rate or more")
+            raise InputError(
+                f"patterns of shape {patterns.shape} for {len(self.rates)} rates",
+                allowed=f"shape (rates, ny, nx) = {(len(self.rates), *grid.shape)}, one rate or more",
+                problem="The rain patterns do not fit the rates and the grid.",
+            )  # fmt: skip
         same, in_time = np.zeros(grid.shape), {}
         for rate, given in zip(self.rates, patterns, strict=True):
             share = checked_map(given, grid, "rain")
@@ -57,8 +60,11 @@ class ZoneRain(Term):
                 of = id(rate)
                 in_time[of] = series, share + in_time[of][1] if of in in_time else share
         if len(in_time) > MOST:
-            got = f"{len(in_time)} rates of rain that change with time"
-            raise InputError(got, allowed=f"{MOST} at most", fix="zones that share a series, or [sources.weather]")
+            raise InputError(
+                f"{len(in_time)} time-varying rain rates", allowed=f"at most {MOST}",
+                fix="zones that share a series, or [sources.weather]",
+                problem="The rain has too many time-varying rates.",
+            )  # fmt: skip
         found = [Quantity.of(share, series) for series, share in in_time.values()]
         return (Quantity.of(same), *found)
 

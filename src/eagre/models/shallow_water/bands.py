@@ -1,4 +1,6 @@
-"""One run over several devices: a band of rows on each (docs/development/decisions/0037-explicit-rows-over-several-devices.md).
+"""Multi-device engine of the explicit model: row slabs, one per device.
+
+See docs/development/decisions/0037-explicit-rows-over-several-devices.md.
 
 A stage of a step is, on every device: its rows | two rows of each neighbour and the largest rates of all, then the
 boundary pass over its own sides, whose tail judges the clock. At the bar all devices wait for one another, once a
@@ -44,13 +46,7 @@ class Bands(Legs):
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         grid, count = setup.grid, len(group.members)
-        if setup.kernels == "reference":
-            raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
-        if setup.scheme not in ("rk2", "euler"):
-            got, allowed = f'scheme = "{setup.scheme}" on {count} devices', "one device, or rk2 and euler"
-            raise InputError(got, allowed=allowed, fix='scheme = "rk2"')
-        if setup.walls is not None:
-            raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
+        _check_options(setup, count)
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
         halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
@@ -261,3 +257,22 @@ class Bands(Legs):
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | Bands:
     """The engine of a run on one device, or on several."""
     return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
+
+
+def _check_options(setup: Setup, count: int) -> None:
+    """Raise `InputError` for options that are not supported on several devices."""
+    if setup.kernels == "reference":
+        raise InputError(
+            f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"',
+            problem="The reference kernels run on one device only.",
+        )  # fmt: skip
+    if setup.scheme not in ("rk2", "euler"):
+        raise InputError(
+            f'scheme = "{setup.scheme}" on {count} devices', allowed='one device, or scheme = "rk2" or "euler"',
+            fix='scheme = "rk2"', problem="This scheme runs on one device only.",
+        )  # fmt: skip
+    if setup.walls is not None:
+        raise InputError(
+            f"internal walls on {count} devices", allowed="one device", fix='device = "cpu"',
+            problem="Internal walls are supported on one device only.",
+        )  # fmt: skip

@@ -106,9 +106,11 @@ def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) ->
         return found
     if time_step_control == "exact":
         raise InputError(
-            f'time_step_control = "exact" with scheme = "{scheme}", whose second sweep is not known when a step begins',
+            f'time_step_control = "exact" with scheme = "{scheme}"',
             allowed='time_step_control = "predicted" with "ds1" and "ds2"',
             fix='time_step_control = "predicted"',
+            problem='time_step_control = "exact" is not supported by the split schemes: the limit of the second sweep '
+            "is unknown at the start of the step.",
         )
     return found | {"predicted_fraction": part}
 
@@ -122,21 +124,25 @@ def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
     exact, plain = wet_dry == "hydrostatic", kernels == "reference" or walls is not None
     if asked == "on" and not exact:
         raise InputError(
-            f'active_tiles = "on" with wet_dry = "{wet_dry}", whose dry cells have fluxes',
+            f'active_tiles = "on" with wet_dry = "{wet_dry}"',
             allowed='active_tiles = "on" with wet_dry = "hydrostatic"',
             fix='active_tiles = "auto"',
+            problem="Dry tiles cannot be skipped: this wetting-and-drying scheme has fluxes between dry cells.",
         )
     if asked == "on" and plain:
         raise InputError(
-            'active_tiles = "on" with walls inside the domain or kernels = "reference", whose steps go to every cell',
-            allowed='active_tiles = "auto" or "off" there',
+            'active_tiles = "on" with internal walls or kernels = "reference"',
+            allowed='active_tiles = "auto" or "off" with internal walls or the reference kernels',
             fix='active_tiles = "auto"',
+            problem="Dry tiles cannot be skipped: kernels with internal walls and the reference kernels compute all "
+            "cells.",
         )
     if asked == "on" and scheme in TO_EVERY_CELL:
         raise InputError(
-            f'active_tiles = "on" with scheme = "{scheme}", which goes to every cell',
+            f'active_tiles = "on" with scheme = "{scheme}"',
             allowed='active_tiles = "on" with scheme = "rk2" or "euler"',
             fix='active_tiles = "auto"',
+            problem="Dry tiles cannot be skipped: this scheme computes all cells.",
         )
     return asked if exact and not plain else "off"
 

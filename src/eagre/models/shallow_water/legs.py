@@ -127,7 +127,9 @@ class Legs:
             left, begins = self.seen[ck.STEPS_LEFT], False
             in_vain = in_vain + 1 if self.seen[ck.STEPS] == last else 0
             if in_vain > self.most_in_vain:
-                raise EagreError(f"no time step is accepted at t = {self.seen[ck.T]:.10g} s: please report this")
+                raise EagreError(
+                    f"no time step is accepted at t = {self.seen[ck.T]:.10g} s. Please report this as a bug."
+                )
 
     def unchecked(self, until: float, steps: int) -> Callable[[], None]:
         """A function that makes rounds for so many steps and reads nothing: for timing."""

@@ -15,8 +15,8 @@ from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
 CPU_LOOK_STEPS = 50  # between two looks at the state
-FIXED_ADVICE = "a shorter time_step, or none"
-FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # by the clock's FAILED
+FIXED_ADVICE = "a shorter time_step, or an adaptive time step (without time_step)"
+FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # key: value of FAILED in the clock
 
 
 class Stepper:

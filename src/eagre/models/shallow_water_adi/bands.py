@@ -1,4 +1,6 @@
-"""One run over several devices: a band of rows on each (docs/development/decisions/0028-implicit-rows-over-several-devices.md).
+"""Multi-device engine of the ADI model: row slabs, one per device.
+
+See docs/development/decisions/0028-implicit-rows-over-several-devices.md.
 
 A step is, on every device, the sweep along x | the sweep along y | rows of the neighbours, and of these the
 next step's sweep along x goes on at once. At the bars every device waits for all: a sweep along y overwrites
@@ -137,7 +139,7 @@ class Bands:
     @property
     def method(self) -> str:
         """How lines are solved, in words."""
-        return f"{self.engines[0].method}; {len(self.bands)} bands with {self.beside} rows of their neighbours"
+        return f"{self.engines[0].method}; {len(self.bands)} row slabs with an overlap of {self.beside} rows"
 
     @property
     def balance(self) -> Balance:
@@ -273,5 +275,5 @@ def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
 
 def check_bands(setup: Setup, group: Group, beside: int) -> None:
     """Refuse bands with fewer rows of their own than they need of each neighbour."""
-    what = f"rows, where the coupling along y reaches over {beside} rows with this time_step"
-    check_thickness(group, setup.grid.ny, beside, what, "as many rows each; a shorter time_step")
+    what = f"rows; with this time_step the implicit coupling along y extends over {beside} rows"
+    check_thickness(group, setup.grid.ny, beside, what, f"at least {beside} rows per device, or a shorter time_step")

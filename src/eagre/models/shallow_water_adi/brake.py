@@ -66,21 +66,27 @@ class Brake:
             return []
         time, (j, i) = self.low_place
         where = f"at t = {time:.6g} s in cell (j, i) = ({j}, {i})"
-        return [("depth", f"down to {self.lowest:.2g} m, {where}: more left it than it held; a shorter time_step")]
+        return [
+            (
+                "depth",
+                f"minimum {self.lowest:.2g} m, {where}: the outflow exceeded the volume of the cell. "
+                "Use a shorter time_step.",
+            )
+        ]
 
     def summary_rows(self, dt: float, drying: bool, grows: bool) -> list[tuple[str, str]]:
         """Rows of a run's summary; dt : the time step that the user chose, s; grows : whether eddies of cells can."""
         if self.place is None:
-            told = f"up to {self.largest:.2g}"
+            text = f"maximum {self.largest:.2g}"
             if grows and self.largest > SMOOTH:
-                step = f"time_step = {0.9 * SMOOTH * dt / self.largest:.2g} is safe"
-                told += f": above {SMOOTH:g} currents over a rough bed may grow; {step}"
-            return [("|u| dt / dx", told)] if self.seen > 0.0 else []
+                step = f"time_step = {0.9 * SMOOTH * dt / self.largest:.2g}"
+                text += f". Above {SMOOTH:g} currents over a rough bed can become unstable. Safe: {step}"
+            return [("|u| dt / dx", text)] if self.seen > 0.0 else []
         time, (j, i), depth = self.place
-        most = f"up to {self.largest:.2g}, at t = {time:.6g} s in cell (j, i) = ({j}, {i}), {depth:.3g} m deep"
-        what = "flow was held back" if drying else "flow is not stable above 1"
+        most = f"maximum {self.largest:.2g}, at t = {time:.6g} s in cell (j, i) = ({j}, {i}), {depth:.3g} m deep"
+        what = "the outflow limiter reduced the flow" if drying else "the scheme is unstable above 1"
         long = f"above {FREE:g} for {self.seconds:.4g} s of {self.seen:.4g} s: {what}"
-        return [("|u| dt / dx", most), ("", f"{long}; time_step = {0.9 * FREE * dt / self.largest:.2g} would not")]
+        return [("|u| dt / dx", most), ("", f"{long}. Safe: time_step = {0.9 * FREE * dt / self.largest:.2g}")]
 
 
 def _shallowest(engine: Any, row: int) -> tuple[int, int]:

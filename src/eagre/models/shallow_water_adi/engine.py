@@ -48,7 +48,10 @@ class Engine:
         grid = setup.grid
         shape = layout_of(grid.shape).shape
         if shape[0] * shape[1] >= 2**32:
-            raise InputError(f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells on one device")
+            raise InputError(
+                f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells per device",
+                problem="The grid has too many cells for one device.",
+            )  # fmt: skip
         self.z = [device.zeros(shape, real) for _ in range(2)]
         self.p = [device.zeros(shape, real) for _ in range(2)]
         self.q = [device.zeros(shape, real) for _ in range(2)]
@@ -101,7 +104,7 @@ class Engine:
         entry = diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu
         self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying, "MAY_DRY": setup.may_dry})
         self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
-        self.method = "elimination along whole lines"
+        self.method = "tridiagonal elimination (Thomas algorithm) along whole grid lines"
         if setup.kernels == "reference":
             shape = layout_of(setup.grid.shape).shape
             self._reference = reference.ReferenceSweeps(self.device, self.precision, setup.grid, shape, self.real)

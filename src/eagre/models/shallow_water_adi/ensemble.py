@@ -81,7 +81,7 @@ class ShallowWaterADIEnsemble:
         self.model = ShallowWaterADI(
             stacked, bed, time_step, land_mask=between if land is None else land | between,
             boundaries=_side_by_side(boundaries, grid, members),
-            sources=[term.for_members(partial(self._stack, "a map of a term")) for term in sources], **options,
+            sources=[term.for_members(partial(self._stack, "map of a source term")) for term in sources], **options,
         )  # fmt: skip
 
     @property
@@ -111,7 +111,10 @@ def _each(name: str, values: Any, members: int, shape: tuple[int, ...]) -> np.nd
     array = np.asarray(values)
     if array.shape not in ((), shape, (members, *shape)):
         allowed = f"a number, {shape} for all members, or {(members, *shape)}"
-        raise InputError(f"{name} of shape {array.shape}", allowed=allowed)
+        raise InputError(
+            f"{name} of shape {array.shape}", allowed=allowed,
+            problem=f"The shape of {name} fits neither one member nor all members.",
+        )  # fmt: skip
     return np.broadcast_to(array, (members, *shape))
 
 
@@ -119,9 +122,15 @@ def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, m
     """The members' west and east sides as parts of the stacked grid's."""
     each = [given or Boundaries()] * members if given is None or isinstance(given, Boundaries) else list(given)
     if len(each) != members:
-        raise InputError(f"{len(each)} Boundaries for {members} members", allowed="one for all, or one a member")
+        raise InputError(
+            f"{len(each)} Boundaries for {members} members", allowed="one for all members, or one per member",
+            problem="The number of Boundaries differs from the number of members.",
+        )  # fmt: skip
     if any(own.internal for own in each):
-        raise InputError("lines inside the domain of an ensemble", allowed="none", fix="one ShallowWaterADI a member")
+        raise InputError(
+            "internal lines or areas in an ensemble", allowed="no internal lines and areas",
+            fix="one ShallowWaterADI per member", problem="Ensembles do not support internal lines and areas.",
+        )  # fmt: skip
     sides: dict[str, Any] = {"west": [], "east": []}
     for m, own in enumerate(each):
         for segment in own.segments(grid):
@@ -132,7 +141,8 @@ def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, m
             elif not segment.condition.closed:
                 raise InputError(
                     f"{type(segment.condition).__name__} on the {segment.side} side of an ensemble",
-                    allowed="Wall in the south and north, where the members lie beside each other",
-                    fix="x and y exchanged, or one ShallowWaterADI a member",
+                    allowed="Wall on the south and north sides",
+                    fix="x and y exchanged, or one ShallowWaterADI per member",
+                    problem="The south and north sides of an ensemble must be walls: the members are stacked along y.",
                 )
     return Boundaries(**sides)

@@ -25,8 +25,9 @@ def checked_land(land: Any, grid: Grid) -> np.ndarray:
     if mask.shape != grid.shape or mask.dtype != bool:
         raise InputError(
             f"land_mask of shape {mask.shape} and type {mask.dtype}",
-            allowed=f"an array of bool of shape {grid.shape}",
+            allowed=f"a boolean array of shape {grid.shape}",
             fix="land_mask = bed > 5.0",
+            problem="The land mask has the wrong shape or type.",
         )
     return mask
 
@@ -76,7 +77,7 @@ def chosen_precision(
     if lost <= LOST_RAIN:
         return "single", ""
     why = f"single precision can lose {min(lost, 1.0):.1%} of the rain on this relief"
-    return "double", f'double precision was chosen because {why}; set precision = "single" to keep single precision'
+    return "double", f'Double precision is used because {why}. Set precision = "single" to keep single precision.'
 
 
 def fine_rain(setup: Setup) -> list[str]:
@@ -89,8 +90,8 @@ def fine_rain(setup: Setup) -> list[str]:
     if unit < RAIN_PART * rain:
         return []
     return [
-        f"rain of at most {rain:.1e} m in half a time step falls on ground whose elevations single precision holds in "
-        f'steps of up to {unit:.1e} m: it may be lost or won; precision = "double"'
+        f"The rain adds at most {rain:.1e} m per half time step. Single precision resolves the bed elevations to "
+        f'{unit:.1e} m, so rounding can change the rain volume. Use precision = "double".'
     ]
 
 
@@ -111,4 +112,5 @@ def check_wet(thickness: np.ndarray, land: np.ndarray, drying: bool) -> None:
             f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
             allowed="water in every cell that is not land",
             fix='drying = "on", or land_mask = depth <= 0',
+            problem="A cell is dry at the start, and wetting and drying is off.",
         )

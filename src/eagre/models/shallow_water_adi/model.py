@@ -204,15 +204,20 @@ class ShallowWaterADI(Fields, BaseModel):
         if walls is None or self.device.kind == "cpu":
             return asked
         if isinstance(self.device, Group):
-            got = f"walls inside the domain on {len(self.device.members)} devices"
-            raise InputError(got, allowed="one GPU, or CPUs", fix='device = "cuda"')
+            raise InputError(
+                f"internal walls on {len(self.device.members)} devices", allowed="one GPU, or CPUs",
+                fix='device = "cuda"', problem="Internal walls are not supported on several GPUs.",
+            )  # fmt: skip
         return "reference"
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set its first state."""
         if self.setup.kernels == "reference" and isinstance(self.device, Group):
             got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
-            raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
+            raise InputError(
+                got, allowed='one device, or kernels = "fast"', fix='kernels = "fast"',
+                problem="The reference kernels run on one device only.",
+            )  # fmt: skip
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
@@ -389,7 +394,10 @@ def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.
         n = checked_field("manning", manning, grid, "centre", "manning")
         return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
-        raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
+        raise InputError(
+            "both manning and chezy", allowed="either manning or chezy", fix="chezy = 60.0",
+            problem="Two bed-friction laws are given.",
+        )  # fmt: skip
     return gravity / checked_field("chezy", chezy, grid, "centre", "chezy") ** 2, "chezy"
 
 
@@ -399,7 +407,8 @@ def _viscosity(value: float, dt: float, grid: Grid) -> float:
     if number > most:
         raise InputError(
             f"viscosity = {number:g} m2/s with time_step = {dt:g} s",
-            allowed=f"at most dx^2 / (2 dt) = {most:g} m2/s (the part across the lines is explicit)",
+            allowed=f"at most dx^2 / (2 dt) = {most:g} m2/s",
             fix=f"time_step = {0.5 * min(grid.dx, grid.dy) ** 2 / number:g}",
+            problem="The viscosity exceeds the stability limit of the explicit cross-diffusion.",
         )
     return number

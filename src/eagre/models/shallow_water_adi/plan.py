@@ -88,10 +88,11 @@ class Plan:
 
     @property
     def method(self) -> str:
-        """How the pieces of a line are joined, in words."""
-        along_x = f"windows of {ROW_CELLS * self.warps}, warps joined {'exactly' if self.exact_x else 'by neighbours'}"
-        along_y = {columns.ALONE: "whole columns", columns.EXCHANGE: "blocks joined by neighbours"}
-        return f"x: {along_x}; y: {along_y.get(self.mode_y, 'blocks joined exactly, two passes')}"
+        """Description of the partition of grid lines and of the coupling of the partitions."""
+        coupling = "exact coupling" if self.exact_x else "nearest-neighbour coupling"
+        along_x = f"tiles of {ROW_CELLS * self.warps} cells, {coupling} of warps"
+        along_y = {columns.ALONE: "whole columns", columns.EXCHANGE: "nearest-neighbour coupling of blocks"}
+        return f"x: {along_x}; y: {along_y.get(self.mode_y, 'exact coupling of blocks, two passes')}"
 
     @property
     def switches_x(self) -> dict[str, Any]:
@@ -227,9 +228,10 @@ def _along_x(
             best = (cost, warps)
     if best is None:
         raise InputError(
-            f"a Courant number whose coupling reaches over {reach} cells, on lines of {grid.nx}",
-            allowed=f"on a GPU a reach below {MOST_CELLS // 2} cells, or lines of at most {MOST_CELLS}",
+            f"implicit coupling over {reach} cells, on rows of {grid.nx} cells",
+            allowed=f"on a GPU coupling over fewer than {MOST_CELLS // 2} cells, or rows of at most {MOST_CELLS} cells",
             fix="a shorter time_step",
+            problem="The Courant number is too large for rows of this length on a GPU.",
         )
     warps = best[1]
     ahead = precision == "double" and warps == layout.ahead["warps"]

@@ -206,7 +206,7 @@ def new_surface(j, i, z_out, flux_out, p):
 class ReferenceSweeps:
     """The sweeps of a run by plain cells, on any device."""
 
-    method = "reference: plain elimination along whole lines"
+    method = "reference: tridiagonal elimination (Thomas algorithm) along whole grid lines"
 
     def __init__(self, device: Device, precision: str, grid: Grid, shape: tuple[int, ...], real: Any) -> None:
         self.device, self.precision, self.grid = device, precision, grid

@@ -59,7 +59,7 @@ class Setup:
     def stood_on(self) -> dict[str, Basis]:
         """What the values of a state stand on."""
         land = self.bed >= LAND
-        part = Basis("part of rows that is land", land.mean(axis=1), "", "the land of the run that wrote it")
+        part = Basis("land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state")
         return {"land_rows": part, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
 
     @property

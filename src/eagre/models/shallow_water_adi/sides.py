@@ -172,7 +172,10 @@ def _cells_of(segments: Sequence[FaceRange]) -> list[Cell]:
     cells = [one for kind in kinds for one in (kind.line_end, kind.line_end_in_corner)]
     found = [one for one in cells if one is not None]
     if len(found) > MOST_KINDS:
-        raise InputError(f"{len(found)} kinds of boundary condition in one model", allowed=f"at most {MOST_KINDS}")
+        raise InputError(
+            f"{len(found)} kinds of boundary condition", allowed=f"at most {MOST_KINDS} per model",
+            problem="The model has too many kinds of boundary condition.",
+        )  # fmt: skip
     return found
 
 
@@ -188,11 +191,12 @@ def _kind(segment: FaceRange, found: Sequence[Cell]) -> int:
     if condition.closed and not condition.periodic:
         return WALL
     has = [name for name in NAMES if getattr(boundaries, name).line_end is not None]
-    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or take model = shallow-water"
+    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or use model = shallow-water"
     raise InputError(
         f"{type(condition).__name__} on the {segment.side} side of shallow-water-adi",
-        allowed=f"Wall, {', '.join(has)} (an implicit line has no periodic or free end, and one number where water "
-        "enters); waves and currents leave through Absorbing(level=..), water falls off an edge with a Stage "
-        "below the bed",
+        allowed=f"Wall, {', '.join(has)}; Absorbing(level=..) for outgoing waves and currents, a Stage below the bed "
+        "for a free overfall",
         fix=f"{segment.side} = {instead}",
+        problem="This boundary condition is not supported by the ADI model: the model has no periodic and no "
+        "zero-gradient boundaries, and a boundary face accepts one value only.",
     )

@@ -22,7 +22,7 @@ from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
 FILM = 0.05  # of the fall from the highest head to the lowest bed: thinner water is no measure of speeds
-ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
+ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of the bed and the boundary values near that cell"
 
 
 class Stepper:
