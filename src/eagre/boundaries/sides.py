@@ -1,4 +1,4 @@
-"""How conditions are put together on the four sides, and the segments of a grid's boundary that have them."""
+"""Boundary conditions on the four sides of the domain, and the ranges of boundary faces with one condition each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ SIDES = ("west", "east", "south", "north")
 
 @dataclass(frozen=True)
 class BoundarySegment:
-    """A condition on part of a side, from `start` to `stop`, m: y at the west and east side, x at the others."""
+    """Boundary condition on a segment of a side.
+
+    Parameters
+    ----------
+    start, stop : float, m
+        Ends of the segment: y on the west and east sides, x on the south and north sides.
+    condition : Condition
+        Boundary condition of the segment.
+    """
 
     start: float
     stop: float
@@ -28,7 +36,7 @@ class BoundarySegment:
 
 @dataclass(frozen=True)
 class FaceRange:
-    """A run of boundary cells with one condition: cells first .. last - 1 of a side."""
+    """Contiguous boundary cells with one condition: cells first .. last - 1 of a side."""
 
     side: str
     first: int
@@ -37,7 +45,10 @@ class FaceRange:
     width: float
 
     def initial_water(self, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float) -> InitialWater:
-        """The initial water along the segment; surface, depth : (ny, nx), m; bed : corners, (ny + 1, nx + 1), m."""
+        """Return the initial water along the range.
+
+        surface, depth : (ny, nx), m. bed : corners, (ny + 1, nx + 1), m.
+        """
         row = {"west": 0, "south": 0, "east": -1, "north": -1}[self.side]
         if self.side in ("west", "east"):
             surface, depth, bed = surface.T, depth.T, bed.T
@@ -47,7 +58,7 @@ class FaceRange:
         return InitialWater(surface[row, cells], depth[row, cells], float(corners.min()), float(np.ptp(corners)), time)
 
     def deepest_arrival(self, bed: np.ndarray, gravity: float) -> float:
-        """See `Condition.deepest_arrival`; `bed` are the corners of the grid, (ny + 1, nx + 1), m."""
+        """See `Condition.deepest_arrival`; bed : corners of the grid, (ny + 1, nx + 1), m."""
         edges = {"west": bed[:, 0], "east": bed[:, -1], "south": bed[0], "north": bed[-1]}
         lowest = float(edges[self.side][self.first : self.last + 1].min())
         return self.condition.deepest_arrival(self.width, lowest, gravity)
@@ -55,14 +66,14 @@ class FaceRange:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Conditions on the four sides; what nothing is said of is wall.
+    """Boundary conditions on the four sides of the domain. The default is walls.
 
     Parameters
     ----------
     west, east, south, north : Condition or sequence of BoundarySegment
-        One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Inflow`, `Outflow`, `NormalDepth` and `Absorbing`, or parts of
-        the side with one each.
-        Discharges are positive into the domain on every side.
+        `Wall`, `Periodic`, `Stage`, `Discharge`, `Inflow`, `Outflow`, `NormalDepth` or `Absorbing`, or segments of the
+        side with one condition each. Cells of the side outside all segments are walls. Discharges are positive into the
+        domain on every side.
     internal : sequence of InternalLine or InternalArea
         Walls and discharges inside the domain.
     """
@@ -78,13 +89,13 @@ class Boundaries:
             _check_side(side, getattr(self, side))
 
     def segments(self, grid: Grid) -> list[FaceRange]:
-        """The boundary cells of `grid`, side by side, each exactly once.
+        """Return the boundary cells of `grid` as ranges, side by side, each cell exactly once.
 
         Raises
         ------
         InputError
-            If a side is periodic and its opposite is not, parts overlap or miss the side, or a wall lies one cell
-            across from an open side: its mirror image would need a second cell.
+            If only one of two opposite sides is periodic, segments overlap or lie outside the side, or the grid is one
+            cell wide between a wall and an open boundary: the mirror image at the wall requires a second cell.
         """
         for a, b in (("west", "east"), ("south", "north")):
             first, second = (getattr(getattr(self, side), "periodic", False) for side in (a, b))
@@ -108,7 +119,7 @@ class Boundaries:
         return found
 
     def checked_segments(self, grid: Grid, gravity: float) -> list[FaceRange]:
-        """As `segments`; refuses what conditions cannot be on their parts (`Condition.check`)."""
+        """Return `segments`; raise `InputError` if a condition rejects its segment (`Condition.check`)."""
         found = self.segments(grid)
         for segment in found:
             segment.condition.check(segment.side, segment.width, gravity)
@@ -116,17 +127,17 @@ class Boundaries:
 
     @property
     def closed(self) -> bool:
-        """True if no water can cross: walls and periodic sides only."""
+        """True if no water can cross the boundary: walls and periodic sides only."""
         return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
 
 
 def checked_boundaries(given: Any) -> Boundaries:
-    """`given`, or walls for None.
+    """Return `given`, or walls for None.
 
     Raises
     ------
     InputError
-        For anything else.
+        If `given` is not an object of the class `Boundaries`.
     """
     if given is None or isinstance(given, Boundaries):
         return given or Boundaries()

@@ -1,4 +1,4 @@
-"""Pressure of the air that changes in space and time."""
+"""Atmospheric pressure force from a time-varying field."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from eagre.terms.moving import Moving, checked_field
 
 @cell
 def weather_pressure(h, along, across, before, after):
-    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line, as `atmospheric_pressure`."""
+    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line; see `atmospheric_pressure`."""
     return h * (before + after)
 
 
 @dataclass(frozen=True, eq=False)
 class WeatherPressure(Term):
-    """Sea-level pressure from a field, Pa: a force -h/rho grad p.
+    """Sea-level pressure from a time-varying field, Pa: a force -h/rho grad p.
 
-    The gradient is that of the bilinear field, so that the force has a potential: at rest eta = -p / (rho g).
+    The gradient belongs to the bilinearly interpolated field. So the force has a potential, and at rest eta = -p / (rho
+    g).
     """
 
     pressure: TimeVaryingField

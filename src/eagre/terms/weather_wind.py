@@ -1,4 +1,4 @@
-"""Wind that changes in space and time, and the laws of its drag."""
+"""Wind stress from a time-varying wind field, and drag laws."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from eagre.terms.base import Quantity, Term
 from eagre.terms.moving import Moving, checked_field
 
 AIR_DENSITY = 1.225
-"""Of the standard atmosphere at 15 degrees Celsius, kg m-3."""
+"""Density of the standard atmosphere at 15 degrees Celsius, kg m-3."""
 
 LARGEST_DRAG = 2.5e-3
-"""Above some 33 m/s drag does not grow any more: M. D. Powell, P. J. Vickery and T. A. Reinhold, Nature 422, 279-283
-(2003), doi:10.1038/nature01481."""
+"""Upper limit of the drag coefficient; it does not increase above about 33 m/s.
+
+M. D. Powell, P. J. Vickery and T. A. Reinhold, Nature 422, 279-283 (2003), doi:10.1038/nature01481.
+"""
 
 
 class DragLaw(NamedTuple):
-    """C_d = min(most, max(least, intercept + slope U)), U the speed of the wind at 10 m, m s-1."""
+    """Drag law C_d = min(most, max(least, intercept + slope U)), U the wind speed at 10 m, m s-1."""
 
     intercept: float
     slope: float  # s m-1
@@ -47,7 +49,10 @@ doi:10.1002/qj.49710142920."""
 
 
 def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float, float]:
-    """Intercept, slope, s m-1, least and most of the coefficient of a law, or of the coefficient itself."""
+    """Return intercept, slope, s m-1, minimum and maximum of the drag coefficient.
+
+    drag : name of a law, or a constant coefficient.
+    """
     if not isinstance(drag, str):
         if not (isinstance(drag, (int, float)) and 0.0 < drag <= 0.01):
             raise InputError(
@@ -70,7 +75,7 @@ def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float,
 
 
 def check_air_density(density: float) -> None:
-    """Refuse what is no density of air, kg m-3."""
+    """Raise `InputError` if the air density, kg m-3, is out of range."""
     if not 0.5 < density < 2.0:
         raise InputError(
             f"air_density = {density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225",
@@ -80,7 +85,7 @@ def check_air_density(density: float) -> None:
 
 @cell
 def weather_wind(h, along, across, own, own_after, other, other_after, intercept, slope, least, most):
-    """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind along the line, U its speed.
+    """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind component along the line, U the wind speed.
 
     The coefficients are those of `DragLaw` times rho_a / rho.
     """
@@ -91,17 +96,18 @@ def weather_wind(h, along, across, own, own_after, other, other_after, intercept
 
 @dataclass(frozen=True, eq=False)
 class WeatherWind(Term):
-    """Stress of a wind that is a field, on the surface, rho_a C_d |U| U.
+    """Wind stress from a time-varying wind field: rho_a C_d |U| U.
 
     Parameters
     ----------
     x, y : TimeVaryingField, m s-1
-        Wind at 10 m, towards the east (x) and the north (y) of the grid.
+        Wind at 10 m, positive towards the east (x) and the north (y) of the grid.
     drag : str or float
-        A law (`LAWS`), or the coefficient itself.
+        Name of a drag law (`LAWS`), or a constant drag coefficient.
     largest_drag : float
-        Bound of the coefficient of a law.
+        Upper limit of the drag coefficient of a law.
     air_density : float, kg m-3
+        Density of the air.
     """
 
     x: TimeVaryingField
@@ -114,7 +120,7 @@ class WeatherWind(Term):
 
     @property
     def law(self) -> tuple[float, float, float, float]:
-        """Intercept, slope, s m-1, least and most of the coefficient."""
+        """Intercept, slope, s m-1, minimum and maximum of the drag coefficient."""
         return law_of(self.drag, self.largest_drag)
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:

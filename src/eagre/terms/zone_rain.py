@@ -1,4 +1,4 @@
-"""Rain by zone: a rate in time for each of several parts of the domain."""
+"""Rain by zone: one time-varying rate per zone of the domain."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_map
 from eagre.terms.rain import checked_rain, rain
 
-MOST = 24  # rates that change with time: kernels take a map for each, and 4 KiB of arguments in all
+MOST = 24  # maximum number of time-varying rates: kernels take one map per rate, and 4 KiB of arguments in total
 
 
 @dataclass(frozen=True, eq=False)
 class ZoneRain(Term):
-    """Rain of several rates, each in its part of the domain.
+    """Rain with a separate rate in each zone of the domain.
 
     Parameters
     ----------
     rates : sequence of float or Series, m s-1
         Rainfall rate of each zone, 0 to 1e-3.
     patterns : (zones, ny, nx) array
-        What multiplies each rate cell by cell, >= 0: 1 in the zone and 0 elsewhere, or the part of a cell that lies in
-        it. The rain of a cell is the sum.
+        Factors of each rate per cell, 0 or more: 1 in the zone and 0 elsewhere, or the fraction of the cell in the
+        zone. The rain of a cell is the sum over the zones.
 
     Notes
     -----
-    A step reads a map for each rate that changes with time (zones that share a `Series` share one), and one more for
-    all constants.
+    A step reads one map per time-varying rate (zones with the same `Series` share a map), and one map for all constant
+    rates.
     """
 
     rates: Sequence[float | Series]

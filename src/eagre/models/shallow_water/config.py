@@ -73,7 +73,7 @@ class NumericsSection(Section):
 
 
 class ShallowWaterCase(WaterCase):
-    """A case file of the shallow-water model: ``ShallowWaterCase.load("case.toml").build()``."""
+    """Case file of the explicit model: ``ShallowWaterCase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "shallow-water"
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LandMaskSection(Section):
-    """Cells that are never wet."""
+    """Land mask: cells that are never wet."""
 
     where: NumberField = Field(description="land mask; nonzero values are land", examples=["bed > 5"])
 
@@ -65,7 +65,7 @@ class ImplicitSection(Section):
 
 
 class ShallowWaterADICase(WaterCase):
-    """A case file of the implicit model: ``ShallowWaterADICase.load("case.toml").build()``."""
+    """Case file of the ADI model: ``ShallowWaterADICase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "shallow-water-adi"
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
@@ -92,7 +92,7 @@ class ShallowWaterADICase(WaterCase):
         grid, corners, bed = self._terrain()
         options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
         if precision is None and "precision" not in self.run.model_fields_set:
-            options["precision"] = None  # the model chooses
+            options["precision"] = None  # chosen by the model
         if self.land_mask is not None:
             mask = self._values("land_mask", self.land_mask, "where", grid, bed)
             options["land_mask"] = np.broadcast_to(mask, grid.shape) != 0
