@@ -54,7 +54,7 @@ def test_the_choice_of_double_precision_is_reported():
 
 def test_a_given_precision_is_kept():
     model = hillside(0.5, precision="single")
-    assert model.precision == "single" and any("lost or won" in note for note in model.notes)
+    assert model.precision == "single" and any("rounding can change the rain volume" in note for note in model.notes)
     assert "precision_note" not in model.settings()
     assert hillside(0.0).precision == "single"
 

@@ -81,7 +81,7 @@ def test_fast_flow_that_is_held_back_is_said():
     better = channel(float(advice[2]) * 2.0 / 10.0)
     better.advance(900.0)
     assert abs(better.field("depth")[1, 5] - 1.0) < 1e-3
-    assert better.summary_rows[-1][1].startswith("up to 0.4") and better.statistics()["braked_seconds"] == 0.0
+    assert better.summary_rows[-1][1].startswith("maximum 0.4") and better.statistics()["braked_seconds"] == 0.0
 
 
 def test_slow_flow_says_its_number():

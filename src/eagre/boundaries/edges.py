@@ -14,7 +14,7 @@ from eagre.kernels.roots import select
 # Columns of a face. BOOK: row of the water balance, or -1; KIND, ELEVATIONS: kind and elevations of the condition.
 SEGMENT, CLOSED, BOOK, KIND, ELEVATIONS = 0, 1, 2, 3, 4
 LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of two interior cells and of two ghosts, m
-WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # sides in the order of `SIDES`
+WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # indices of the sides, in the order of `SIDES`
 
 
 def edge_table(segments: Sequence[FaceRange], grid: Grid, kinds: Sequence[int]) -> np.ndarray:

@@ -181,7 +181,7 @@ def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray
         inward = 1 if low else -1
         step = (-inward if segment.condition.periodic else inward) if cells > 1 else 0
         across = {"ghost": 1 if low else cells + 2, "copy": copy, "first": 2 if low else cells + 1}
-        axis = 0 if along_x else 1  # index that runs across the side
+        axis = 0 if along_x else 1  # axis normal to the side
         for name, column in (("ghost", GHOST_J), ("copy", COPY_J), ("first", FIRST_J)):
             row[column + axis] = across[name]
             row[column + 1 - axis] = segment.first + 2

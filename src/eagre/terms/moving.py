@@ -71,7 +71,7 @@ READERS = {"value": node_value, "x": node_slope_x, "y": node_slope_y}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Moving(Quantity):
-    """A record of a field times the factor of its slot, or its slope along "x" or "y" times `scale`.
+    """Record of a field times the factor of its slot, or its slope along "x" or "y" times `scale`.
 
     `values` is an upper bound of the field, because its records are not known yet.
     """
@@ -174,15 +174,15 @@ def checked_field(field: Any, grid: Grid, name: str) -> TimeVaryingField:
 
 
 class Records:
-    """The records in use of a run's fields on a device, as kernels read them: on their nodes, or as maps.
+    """Records in use of the time-varying fields of a run, on a device: on their nodes, or as maps.
 
-    Loops of a CPU are faster with maps: one that reads from nodes takes no vector instructions.
+    Maps are faster on a CPU: a loop that reads from nodes does not vectorise.
 
     Parameters
     ----------
     device : Device
     kind : type
-        Of the run's numbers.
+        Floating-point type of the run.
     """
 
     def __init__(self, device: Device | None, kind: Any) -> None:

@@ -38,9 +38,9 @@ PROBES = (0.37, -1.9)  # a force that is 0 for these values at depth 0 never act
 class Active(NamedTuple):
     """Active-tile list that the kernels read and write; even and odd steps alternate between two counts."""
 
-    listed: np.ndarray  # numbers of tiles, row by row of tiles
+    listed: np.ndarray  # numbers of the active tiles
     work: np.ndarray  # number of listed tiles in even and in odd steps, then MADE
-    live: np.ndarray  # (rows of tiles + 2, tiles a row + 2) bits, with zeros all round
+    live: np.ndarray  # bits, (rows of tiles + 2, tiles per row + 2), with a margin of zeros
 
 
 @cell

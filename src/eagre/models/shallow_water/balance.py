@@ -71,7 +71,7 @@ def book_source(book, k, factor, clock, turn):
 
 @serial_entry
 def book_cpu(q, middle, bed, walls, faces, factors, book, p, clock, turn):
-    """Book all faces of open segments, and the factors of rain behind them."""
+    """Accumulate all faces of open segments, then the mass sources."""
     if open_gate(clock, turn):
         for k in range(faces.shape[0]):
             book_face(q, middle, bed, walls, faces, book, p, clock, turn, k)
@@ -245,7 +245,7 @@ class Balance:
             self.begin(time)
             return
         rows = np.zeros(self.book.shape)
-        rows[:, : state["book"].shape[1]] = state["book"]  # older states have no second rate
+        rows[:, : state["book"].shape[1]] = state["book"]  # states of older versions have no second rate
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             rate = row[RATE] + row[RATE_2]
             if series.is_constant and rate != series(time):

@@ -206,7 +206,7 @@ class Bands(Legs):
         """Present water balance of the whole domain."""
         self.device.synchronize()
         rows = np.zeros(self._book.book.shape)
-        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # those that keep a book last
+        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # slabs with a time-varying balance last
             join_book(rows, band.places, band.device.host(band.balance.book))
         self._book.device.fill(self._book.book, rows)
         return self._book

@@ -60,7 +60,10 @@ def steps_of(longest: float | None, fixed: float | None, coming: float, first: C
 
 
 def longest_step_with_arrivals(segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float) -> float:
-    """Bound for water that a boundary series brings to dry ground: dx / (4 sqrt(g h)) at its deepest, s."""
+    """Return the limit for water that boundary series bring to dry cells, s.
+
+    The limit is dx / (4 sqrt(g h)) with the maximum depth h of that water.
+    """
     deepest = max(segment.deepest_arrival(bed, gravity) for segment in segments)
     return 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity * deepest) if deepest > 0.0 else UNBOUNDED
 

@@ -340,26 +340,26 @@ class Engine(Legs):
             self._fill_ghosts()
         self._begin_lists()
 
-    # -- looks --------------------------------------------------------------------------------------
+    # -- state checks -------------------------------------------------------------------------------
 
     @property
     def failure(self) -> int:
-        """0, or why the leg ended early: 1 values that are not finite, 2 the time step collapsed."""
+        """Failure code: 0 none, 1 values that are not finite, 2 the time step collapsed."""
         return int(self._seen[ck.FAILED]) or int(self._bad_report[0] != 0)
 
     def sums(self) -> dict[str, float]:
-        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        """Return sums and extremes over the domain, in double precision, bitwise reproducible."""
         return self.setup.datum.over_zero(named_sums(self.row_sums(), self.setup.grid), self.setup.gravity)
 
     def row_sums(self) -> np.ndarray:
-        """Sums and extremes over each row."""
+        """Return sums and extremes over each row."""
         q = self.q[self.current]
         arguments = (q, self.bed, self._row_sums, self.parameters)
         self.device.run([Launch(self._sum, arguments, (self.setup.grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
 
     def bad_cell(self) -> tuple[int, int] | None:
-        """(j, i) of the first cell that is not finite, or None."""
+        """Return (j, i) of the first cell that is not finite, or None."""
         q = self.q[self.current]
         self.device.run([Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (BLOCK,))])
         columns = self.device.host(self._bad_columns)
@@ -383,7 +383,7 @@ class Engine(Legs):
             arguments = (self.pair, self.bed, device.array(places), found, self.clock, self.parameters)
             launch = device.over(device.loop(diagnostics.sampled, self.precision), (places.shape[1],), arguments)
             work: list[Work] = [launch, device.transfer(report, found)]
-            device.run(work)  # compiled before it is captured
+            device.run(work)  # compiles the kernels before the graph capture
             self._samples[key] = device.repeated(work, 1), report
         go, report = self._samples[key]
         go()

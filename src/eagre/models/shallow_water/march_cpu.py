@@ -2,9 +2,9 @@
 
 Every inner loop runs over a row of the tile with the formulas of `kernels.py` and vectorises. Indices are corner +
 counter + constant, added in this order; otherwise the compiler assumes that they can be negative, and gathers. A
-scratch array per tile holds the data for the next row (velocities, north face values, north fluxes) and fits the
-first-level cache. Each row is classified first: in fully wet rows, the most frequent kind, faces and fluxes are simple,
-and dry rows have no fluxes.
+scratch array per tile holds the data for the next row (velocities, north face values, north fluxes) and fits the L1
+cache. Each row is classified first: in fully wet rows, the most frequent kind, faces and fluxes are simple, and dry
+rows have no fluxes.
 """
 
 import numpy as np

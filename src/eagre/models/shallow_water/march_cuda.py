@@ -1,4 +1,4 @@
-"""Row-streaming kernel of one stage on a GPU: each warp advances north over a strip of 28 columns, 32 with the halo.
+"""Row-streaming kernel of one stage on a GPU: each warp advances north over 28 columns, 32 with the halo.
 
 Each lane has one column. Registers hold the data for the next row, shuffles supply the neighbours in x, and every flux
 is computed once per strip. Only the state, the bed and the new state use device memory: 7 values per cell, 10 in the
@@ -52,7 +52,7 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 ROWS = switch("ROWS", 32)  # rows per warp
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
-# Work of a step for the part of all cells that is live at the start of a run, and the least that is counted on.
+# Factor of the initial fraction of live cells, and the minimum fraction, for the choice of the rows per warp.
 TILES_A_LIVE_CELL, LEAST_WORKED = 3.0, 1.0 / 16.0
 
 
@@ -234,7 +234,7 @@ def update_row(
 
     row, above : the row and the row to its north; south, north, next_north : corners around them; flux : flux through
     the south faces of the row; face : its north face; rise : its rise in y; shore : whether the row is `uncovered`;
-    top_state, top_corners : data of the row above `above`. The data of one more row are loaded ahead. Returns all these
+    top_state, top_corners : data of the row above `above`. The data of one more row are prefetched. Returns all these
     values for the next row, and the maximum rate.
     """
     before = State(row.eta, row.hu, row.hv)
@@ -271,7 +271,7 @@ def update_row(
 
 @entry
 def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, clock, turn):
-    """Compute one stage from q into out; one warp per block, grid over strips of 28 columns and of ROWS rows.
+    """Compute one stage from q into out; one warp per block, grid over tiles of 28 columns and ROWS rows.
 
     With an active-tile list, whose length is known on the device only, the blocks loop over the tiles.
 

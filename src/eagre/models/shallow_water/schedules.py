@@ -43,9 +43,8 @@ def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launc
     arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
     if device.kind == "cpu":
         tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, turn))
-        gated = (
-            switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}
-        )  # otherwise no gate, so that one kernel serves both cases
+        # Without a gate one kernel serves both cases.
+        gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}
         ghosts = partial(device.program, ghosts_cpu, engine.precision, gated)
         return [Launch(ghosts(), (*arguments, turn)), tail] if switches["FILL"] else [tail]
     arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)

@@ -122,7 +122,7 @@ def store_x(out, g_n2, forcing, open_west, j, i, row, before, x, rise, store, fa
 def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
     """Compute one stage along x from q into out.
 
-    One warp per block, grid over strips of 28 columns and of ROWS rows.
+    One warp per block, grid over tiles of 28 columns and ROWS rows.
     """
     lane = np.uint32(cuda.threadIdx.x)
     ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
@@ -228,7 +228,7 @@ def update_row_y(
 
 @entry
 def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
-    """Compute one stage along y from q into out; one warp per block, grid over strips of 32 columns and of ROWS rows.
+    """Compute one stage along y from q into out; one warp per block, grid over tiles of 32 columns and ROWS rows.
 
     The loop computes two rows per iteration (see `march_cuda`); ROWS is even.
     """

@@ -113,7 +113,7 @@ class Ghost(NamedTuple):
     layer: int  # layer of the cell: 0 next to the domain, 1 beyond, -1 if only the cell beyond is a ghost
     segment: int
     kind: int
-    elevations: int  # which of forcing and level are elevations
+    elevations: int  # which of the condition's values are elevations (`Condition.elevations`)
     level: float  # m above the datum
     bed_1: float  # bed of the two interior cells and both ghosts, m above the datum
     bed_2: float

@@ -1,8 +1,8 @@
 """Point functions of the ADI model: mass and momentum equations of a line, with the mass equations eliminated.
 
-A sweep is written once, for a line along x. The sweep along y is its transpose (x and y, p and q, dx and dy change
-places). On a line, P_i is the new flux through face i between cells i - 1 and i; old fields have lower-case letters.
-The mass equation of a cell (README.md, equation 1) is
+A sweep is written once, for a line along x. The sweep along y is its transpose (x and y, p and q, dx and dy exchanged).
+On a line, P_i is the new flux through face i between cells i - 1 and i; old fields have lower-case letters. The mass
+equation of a cell (README.md, equation 1) is
 
     z_new = r - w (P_{i+1} - P_i),      w = dt / (4 dx).
 

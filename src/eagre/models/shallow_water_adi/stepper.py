@@ -32,7 +32,7 @@ class Stepper:
     def __init__(self, engine: Any, start: float, surface: np.ndarray) -> None:
         self.engine = engine
         self.time, self.steps = start, 0
-        self.shortest, self.longest = math.inf, 0.0  # time steps, s
+        self.shortest, self.longest = math.inf, 0.0  # minimum and maximum time step, s
         rows = engine.row_sums()
         sums = named_sums(rows, engine.setup.grid)
         self.first_volume = sums["volume"]  # m3

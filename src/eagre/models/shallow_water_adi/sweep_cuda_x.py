@@ -45,9 +45,7 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
 OPEN = switch("OPEN", False)
-AHEAD = switch(
-    "AHEAD", False
-)  # whether a lane loads a row while the previous row is coupled; otherwise it prefetches the row
+AHEAD = switch("AHEAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
 
 
 @cell

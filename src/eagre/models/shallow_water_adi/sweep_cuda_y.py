@@ -59,9 +59,7 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 OPEN = switch("OPEN", False)
 ASK = switch("ASK", True)  # whether a block first prefetches all of its data
 PIECE = 16  # elements per prefetch
-GROUP = switch(
-    "GROUP", 8
-)  # number of adjacent column strips whose blocks run concurrently, so that shared data are loaded once
+GROUP = switch("GROUP", 8)  # adjacent groups of columns whose blocks run concurrently and share loads in the cache
 
 
 class Column(NamedTuple):
@@ -301,7 +299,7 @@ def sweep_y_cuda(
     nx,
     p,
 ):
-    """Compute new z and flux along y; block (WIDTH, THREADS), grid (strips of WIDTH columns, segments).
+    """Compute new z and flux along y; block (WIDTH, THREADS), grid (groups of WIDTH columns, segments).
 
     at_once : guaranteed number of concurrent blocks.
     """

@@ -76,7 +76,7 @@ class Taking:
             device.over(device.loop(taken, engine.precision), (count,), arguments)._replace(alone=count < FEW_PLACES),
             device.over(device.loop(passed, engine.precision), (1,), (ring.landings,)),
         ]
-        device.run(work)  # compiled before it is captured
+        device.run(work)  # compiles the kernels before the graph capture
         self._graphs[parity] = device.repeated(work, 1)
 
     def look(self, *, good: bool) -> None:

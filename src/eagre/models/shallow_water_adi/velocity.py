@@ -111,7 +111,7 @@ def _of_cells(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return the velocities in cells (j, i).
 
-    beside : surfaces to the west, east, south and north.
+    `beside` : surfaces to the west, east, south and north.
     """
     dry, (west, east, south, north) = setup.dry_depth if setup.drying else 0.0, beside
     bed = partial(_bed_at, setup.bed, z.dtype)
