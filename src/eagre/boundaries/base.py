@@ -40,7 +40,7 @@ class InitialWater(NamedTuple):
 class Key(NamedTuple):
     """Description of an argument of a condition for case files, as metadata of its type.
 
-    ``rate: Annotated[float | Series, Key("flow, m3/s", "discharge", "0.5 m3/s")]`` can vary with time, because its type
+    ``rate: Annotated[float | Series, Key("inflow, m3/s", "discharge", "0.5 m3/s")]`` can vary with time, since its type
     includes `Series`. A default makes the key optional.
     """
 

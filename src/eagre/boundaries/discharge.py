@@ -62,10 +62,10 @@ def inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p):
 def shore_or_slope(w_1, w_2, h_1, bed_rise):
     """Bed rise and limited surface rise per cell towards the outside, and whether the cell is at a wet-dry front.
 
-    bed_rise : rise of the bed towards the outside per cell. A cell is at a wet-dry front if its depth is less than half
-    of the bed rise. It then has a level surface and a constant velocity, and its bed at the face is lowered so that the
-    depth there is 2 h (`eagre.models.shallow_water.kernels.hydrostatic_faces`). Inflow passes over the true bed, as
-    over a crest.
+    bed_rise : rise of the bed towards the outside per cell. A cell is at a wet-dry front if the bed falls towards the
+    outside by more than twice its depth per cell. It then has a level surface and a constant velocity, and the fall of
+    its bed is limited so that the depth at the face is 2 h (`eagre.models.shallow_water.kernels.hydrostatic_faces`).
+    Inflow passes over this modified bed, as over a crest.
     """
     zero = real(0.0)
     slope = bed_rise if OF_DISCHARGES else max(bed_rise, real(-2.0) * h_1)
@@ -189,7 +189,7 @@ class Discharge(GivenDischarge):
     Use this condition where the bed falls into the domain and the segment is as wide as the stream.
     """
 
-    rate: Annotated[float | Series, Key("flow, m3/s, positive into the domain", "discharge", "0.5 m3/s")]
+    rate: Annotated[float | Series, Key("discharge, m3/s, positive into the domain", "discharge", "0.5 m3/s")]
     ghost = discharge_ghost
     line_end = discharge_end
     line_end_in_corner = discharge_end_in_corner

@@ -59,8 +59,8 @@ class Inflow(GivenDischarge):
     boundary value per inflow face.
     """
 
-    rate: Annotated[float | Series, Key("flow, m3/s, into the domain", "discharge", "2 m3/s")]
-    depth: Annotated[float, Key("depth at the side, metres", "length", 0.3, "depth")]
+    rate: Annotated[float | Series, Key("discharge, m3/s, positive into the domain", "discharge", "2 m3/s")]
+    depth: Annotated[float, Key("depth at the boundary, metres", "length", 0.3, "depth")]
     ghost = inflow_ghost
     keeps_level = False  # `still_level` is a depth
 

@@ -82,7 +82,7 @@ class CrossSections:
     def part(self, first: int, last: int, origin: int) -> CrossSections:
         """Return the faces of cells in rows first .. last - 1, numbered from row `origin`, for a row slab.
 
-        Without sums.
+        The result does not support `sums`.
         """
         found = copy(self)
         found.held = np.flatnonzero((self.faces[:, 0] >= first) & (self.faces[:, 0] < last))

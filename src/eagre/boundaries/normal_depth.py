@@ -72,7 +72,9 @@ class NormalDepth(Condition):
     Manning's formula for a wide channel; J. J. Stoker, Water Waves, Interscience (1957), section 10.2.
     """
 
-    slope: Annotated[float, Key("slope of the channel outside, falling outwards, m/m", "number", 1e-3, "channel_slope")]
+    slope: Annotated[
+        float, Key("slope of the channel outside, positive downstream, m/m", "number", 1e-3, "channel_slope")
+    ]
     manning: Annotated[float, Key("Manning's n of the channel outside, s m-1/3", "number", 0.03, "channel_manning")]
     ghost = normal_ghost
     line_end = normal_end

@@ -93,7 +93,7 @@ class Terms:
     def end(self, time: float) -> float:
         """Return the end of the records in use at `time`, s, which no step passes.
 
-        Infinity without time-varying fields.
+        Without time-varying fields the end is infinity.
         """
         return min([math.inf, *(field.instants.end(time) for field in self.fields)])
 
@@ -119,7 +119,7 @@ class Terms:
     def moving_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
         """Return the number of maps of records that a device stores (`eagre.terms.moving.Records`).
 
-        0 except on a CPU.
+        Only a CPU stores such maps.
         """
         found = {
             (id(one.field), one.slot, one.way)

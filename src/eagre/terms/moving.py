@@ -117,7 +117,7 @@ class Moving(Quantity):
     def _values(self, grid: Grid, shape: tuple[int, int], low: Sequence[float]) -> np.ndarray:
         """Return values at points one cell apart.
 
-        Low : position (y, x) of the first point, in cells from the corner.
+        low : position (y, x) of the first point, in cells from the corner.
         """
         nodes, record = self.field.nodes, self.field.in_use(self.slot)
         m, b = nodes.place(0, self.first_row + low[0], shape[0])

@@ -246,7 +246,7 @@ def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndarray:
     """Return the mask of cells that can receive water or momentum from outside, (ny, nx).
 
-    Faced : segments of own rows.
+    faced : boundary segments of the own rows.
     """
     found = np.zeros(grid.shape, bool)
     for part in terms.water:

@@ -27,9 +27,7 @@ class BandSetup(Setup):
     """Set-up of a row slab: `segments` include the halo rows, `faced` only the own rows."""
 
     faced: Sequence[FaceRange] = ()
-    corners: np.ndarray | None = (
-        None  # bed above the datum with a margin of two corners, from the neighbours at interfaces
-    )
+    corners: np.ndarray | None = None  # bed above the datum with a margin of two, from neighbours at interfaces
     uniform_manning: bool = True  # whether Manning's n is uniform on the whole domain
 
     def padded_bed(self) -> np.ndarray:

@@ -93,8 +93,8 @@ def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p
     the faces. y : surface above the bed of the face, m; h : depth at the face, m.
 
     Where the reconstructed surface stays above the bed, y equals h. A cell at the wet-dry front, whose reconstructed
-    surface would intersect the bed, keeps a level surface. The bed below its water is then lowered so that the mean
-    depth is that of the cell: 0 <= h_face <= 2 h, for any rounding of w. A dry cell has a level surface.
+    surface would intersect the bed, keeps a level surface. Its bed is then modified so that the mean depth is that of
+    the cell: 0 <= h_face <= 2 h, for any rounding of w. A dry cell has a level surface.
     """
     zero = real(0.0)
     w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_covered(

@@ -57,18 +57,14 @@ class Legs:
     recorder: Recorder | None = None  # recorder of in-run sampling
     extra = Extra()  # launches that sampling adds to a batch of steps
     way = "all"  # kind of launches in `round`
-    most_in_vain = (
-        2  # maximum consecutive rounds without an accepted step; a rejected step is repeated with its own limit
-    )
+    most_in_vain = 2  # maximum rounds without an accepted step; a rejected step is repeated with its own limit
     seen: Any  # clock as the host last read it
     balance: Any
     lines: Any
     give_orders: Callable[[float, int], None]
     take_report: Callable[[], None]
     leave_unread: Callable[[], None]
-    rings: Callable[
-        [np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]
-    ]  # ring buffers for cells; sets `extra`
+    rings: Callable[[np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]]  # for cells; sets `extra`
     read_clock: Callable[[], np.ndarray]
     write_clock: Callable[[np.ndarray], None]
 
@@ -76,14 +72,10 @@ class Legs:
         """Discard all captured graphs and ring buffers."""
         self._graphs: dict[Piece, Callable[[], None]] = {}
         self._asked: dict[Piece, int] = {}
-        self._bound: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by id of a launch: the launch, and the launch prepared for graphs
+        self._bound: dict[int, tuple[Any, Any]] = {}  # by id of a launch: the launch, and its form for graphs
         self._kept: Kept | None = None
         self._warmed: set[tuple[str, int]] = set()
-        self._taking = self._takings = (
-            0  # number of the present set of ring buffers (0: none), and number of sets so far
-        )
+        self._taking = self._takings = 0  # present set of ring buffers (0: none), and number of sets so far
 
     def start_sampling(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
         """Start sampling of interior cells (j, i), or stop it with None; recorder : creates a recorder from `rings`.

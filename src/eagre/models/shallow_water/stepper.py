@@ -47,7 +47,7 @@ class Stepper:
     def look(self) -> Failure | None:
         """Return the failure of the last batch of steps, or None.
 
-        With a fixed time step check the plausibility bounds too.
+        With a fixed time step the plausibility bounds are checked too.
         """
         failure, recorder = self._failure(), self.engine.recorder
         if recorder is not None:

@@ -71,7 +71,7 @@ def state_at(source, j, i):
 def side_of(j, i, ny, nx):
     """Return the side beyond which cell (j, i) of the padded arrays lies, and the layer, 0 or 1.
 
-    -1 for interior cells.
+    The side of interior cells is -1.
     """
     side, layer = -1, 0
     if i < 2:

@@ -54,7 +54,7 @@ class BeginningAverages(Averaging):
     def at(self, parity: int, times: Any, row: int) -> list[Launch]:
         """Return the launches that accumulate the state at `times[row, -1]`, s.
 
-        Parity : buffers with its newer fluxes.
+        parity : index of the buffers with its newer fluxes.
         """
         engine = self._engine
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])

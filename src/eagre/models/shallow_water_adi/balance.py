@@ -135,7 +135,7 @@ class Balance:
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
         """Return the launches that accumulate a sweep.
 
-        Fluxes : p and q, old and new; `values[at, slot]` : first rain factor.
+        fluxes : p and q, old and new; `values[at, slot]` : first rain factor.
         """
         if not self._sources and not self._open.segments:
             return []

@@ -19,9 +19,8 @@ from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.plan import EPSILON, SAFETY
 from eagre.models.shallow_water_adi.setup import Setup
 
-EDGE = (
-    4  # rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y
-)
+# Rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y.
+EDGE = 4
 
 
 def reach(setup: Setup, precision: str, deepest: float) -> int:

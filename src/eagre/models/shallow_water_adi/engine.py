@@ -254,7 +254,7 @@ class Engine:
     def boundary_volume(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
         """Return the launches that accumulate the volume through open boundaries in a sweep.
 
-        Fluxes : p and q, old and new.
+        fluxes : p and q, old and new.
         """
         numbers = (fluxes, self.values, row, len(self.sides), self.dt)
         return [*self.balance.launches(*numbers), *self.lines.launches(*numbers)]

@@ -328,7 +328,7 @@ def line_cell(
 def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
     """Return A, B, C, D of the face between two cells of a line.
 
-    Flux_below, flux_above : `corner_flux` of its corners.
+    flux_below, flux_above : `corner_flux` of its corners.
     """
     return momentum_row(
         low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,

@@ -226,7 +226,7 @@ class ReferenceSweeps:
     def launches(self, programs: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
         """Return the launches of a sweep along x (0) or y (1).
 
-        Common : first arguments of a sweep from `Engine._sweep`.
+        common : first arguments of a sweep from `Engine._sweep`.
         """
         grid, over = self.grid, self.device.over
         z, d, flux, qo, qn, z_out, flux_out, *others = common

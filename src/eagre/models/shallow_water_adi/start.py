@@ -17,10 +17,7 @@ SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides normal 
 
 
 def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
-    """Return the faces between cells through which water can pass now, in the shape of the faces.
-
-    False on the boundary.
-    """
+    """Return a mask of the faces between cells through which water can pass now; False on the boundary."""
     axis = 1 if along == "x" else 0
     low, high = (slice(None, -1), slice(1, None))
     if along == "y":
@@ -84,7 +81,7 @@ def with_given_fluxes(
 def _most_out(h: np.ndarray, outwards: np.ndarray, part: np.ndarray, gravity: float) -> np.ndarray:
     """Return the maximum outflow of a discharge condition from depths h, m2 s-1.
 
-    Outwards : present flux (`given_flux`).
+    outwards : present flux (see `given_flux`).
     """
     return np.minimum(h * part, np.maximum(h * np.sqrt(gravity * h), outwards))
 

@@ -178,7 +178,7 @@ def cells_of(z, d, row, here, north, forcing, k, j, p):
 def north_fluxes(cells, here, north, p):
     """Return the momentum fluxes through the north corners of four faces.
 
-    Here, north : old flux from k - 1 and from k.
+    here, north : old flux from k - 1 and from k.
     """
     c0, c1, c2, c3, c4 = cells
     return (
