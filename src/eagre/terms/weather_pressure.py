@@ -26,8 +26,8 @@ def weather_pressure(h, along, across, before, after):
 class WeatherPressure(Term):
     """Sea-level pressure from a time-varying field, Pa: a force -h/rho grad p.
 
-    The gradient belongs to the bilinearly interpolated field. So the force has a potential, and at rest eta = -p / (rho
-    g).
+    The gradient is that of the bilinearly interpolated field, so that the force has a potential. For water at rest,
+    eta = -p / (rho g).
     """
 
     pressure: TimeVaryingField

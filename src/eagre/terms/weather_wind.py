@@ -41,11 +41,14 @@ LAWS = {
     "wu": DragLaw(0.80e-3, 0.065e-3),
     "smith-banke": DragLaw(0.63e-3, 0.066e-3),
 }
-"""W. G. Large and S. Pond, J. Phys. Oceanogr. 11, 324-336 (1981), doi:10.1175/1520-0485(1981)011<0324:OOMFMI>2.0.CO;2:
-1.2e-3 to 11 m/s. J. R. Garratt, Mon. Weather Rev. 105, 915-929 (1977),
+"""Drag laws by name.
+
+W. G. Large and S. Pond, J. Phys. Oceanogr. 11, 324-336 (1981), doi:10.1175/1520-0485(1981)011<0324:OOMFMI>2.0.CO;2:
+1.2e-3 up to 11 m/s. J. R. Garratt, Mon. Weather Rev. 105, 915-929 (1977),
 doi:10.1175/1520-0493(1977)105<0915:RODCOO>2.0.CO;2. J. Wu, J. Geophys. Res. 87, 9704-9706 (1982),
 doi:10.1029/JC087iC12p09704. S. D. Smith and E. G. Banke, Q. J. R. Meteorol. Soc. 101, 665-673 (1975),
-doi:10.1002/qj.49710142920."""
+doi:10.1002/qj.49710142920.
+"""
 
 
 def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float, float]:
