@@ -35,7 +35,8 @@ from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
 
 OUTSIDE = 1e30  # bed of land and outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: sums of depths are nonzero, and squares are finite
-FRONT = 2.0  # maximum ratio of 1/h^2 in the friction to 1/h^2 of the face: the thin cell at a front has no flow
+# Maximum ratio of 1/h^2 in the friction to 1/h^2 of the face: a thin cell at a front does not set the friction.
+FRONT = 2.0
 
 UNEVEN = 1e-30  # minimum denominator of the limiter
 
