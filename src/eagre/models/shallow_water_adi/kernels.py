@@ -252,8 +252,9 @@ def momentum_row(
 ):
     """Return A, B, C, D of a face between two cells (equations 2, 3); for a closed face A = C = D = 0 and B is nonzero.
 
-    from_l, from_r : factors of P of the two cells from `advection_factors`; q_sum : sum of the eight cross fluxes; push
-    : all explicit terms, times dt.
+    from_l, from_r : factors of P of the two cells from `advection_factors`.
+    q_sum : sum of the eight cross fluxes.
+    push : all explicit terms, times dt.
     """
     zero, one = real(0.0), real(1.0)
     w_l, w_r = p.w, p.w
@@ -311,9 +312,11 @@ def line_cell(
 ):  # fmt: skip
     """Return the cell from the surrounding fields.
 
-    h_below, h_above : depths of the neighbours on the adjacent lines; before, behind : surface and bed of the
-    neighbours on the line, used for upwinding; _low and _high : at its edges; q : sum of old and new cross flux; qn :
-    new cross flux; rain : of half a step, m.
+    h_below, h_above : depths of the neighbours on the adjacent lines.
+    before, behind : surface and bed of the neighbours on the line, used for upwinding.
+    p_low, p_high, q_low, q_high : fluxes at its faces; q is the sum of the old and the new cross flux.
+    qn_low, qn_high : new cross fluxes.
+    rain : rain of half a step, m.
     """
     h = depth(z, d)
     over = over_depth(h, p)
@@ -356,10 +359,10 @@ def flux_above(low, high, p_here, p_above, p):
 def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     """Return A, B, C, D of a face from the surrounding fields, and r of its high cell.
 
-    z, d : eight cells, (low, high) of the line below, the line itself and the line above, then the cell before low and
-    the cell after high; flux : old P at the low, this and the high face, then at this face of the line below and above;
-    qo, qn : old and new cross fluxes, (low, high) cell at the low edge of the line, then at the high edge; forced :
-    explicit forces times dt; rain_l, rain_r : rain of half a step, m.
+    z, d : eight cells: (low, high) of the line below, of the line itself and of the line above, then the cell before
+    low and the cell after high. flux : old P at the low, this and the high face, then at this face of the line below
+    and above. qo, qn : old and new cross fluxes, (low, high) cell at the low edge of the line, then at the high edge.
+    forced : explicit forces times dt. rain_l, rain_r : rain of half a step, m.
     """
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(
