@@ -181,7 +181,7 @@ cross_sections = { file = "cross_sections.csv", interval = 1.0, paths = "lines.g
     made = case._options(case.grid.grid(), np.zeros((61, 81)), case.friction, None, None)
     np.testing.assert_allclose(made["cross_sections"]["weir"], points, atol=1e-3, rtol=0)
     far = ShallowWaterCase.loads(text.replace("x0 = 500000.0", "x0 = 600000.0"), tmp_path)
-    with pytest.raises(InputError, match=r"cross_sections.paths(.|\n)*of the line weir"):
+    with pytest.raises(InputError, match=r"cross_sections.paths(.|\n)*of the cross-section weir"):
         far._options(far.grid.grid(), np.zeros((61, 81)), far.friction, None, None)
 
 
