@@ -90,7 +90,7 @@ def test_an_output_is_never_an_input(eagre, tmp_path, key, place, source, spelli
     case.write_text(REAL.format(**values, **(NAMES | {place: name})))
     done = eagre("run", case)
     assert done.code == exits.BAD_INPUT, done.err
-    assert f"{place}.file (line" in done.err and "which the case reads" in done.err and source in done.err
+    assert f"{place}.file (line" in done.err and "would overwrite the input" in done.err and source in done.err
     assert path.read_bytes() == b"precious"
 
 

@@ -74,7 +74,7 @@ def test_new_overwrites_nothing(eagre, tmp_path):
     (tmp_path / "case.toml").write_text("mine")
     done = eagre("new", "shallow-water", tmp_path)
     assert done.code == exits.BAD_INPUT
-    assert "nothing is overwritten" in done.err and "--name" in done.err
+    assert "existing files are not overwritten" in done.err and "--name" in done.err
     assert (tmp_path / "case.toml").read_text() == "mine"
     assert eagre("new", "shallow-water", tmp_path, "--name", "other.toml").code == 0
 
@@ -85,7 +85,7 @@ def test_new_tells_the_nearest_kind(eagre, tmp_path):
     (tmp_path / "file").touch()
     assert eagre("new", "shallow-water", tmp_path / "file" / "x").code == exits.NO_OUTPUT
     done = eagre("new", "shallow-water", tmp_path / "file")
-    assert done.code == exits.BAD_INPUT and "file, which is a file" in done.err
+    assert done.code == exits.BAD_INPUT and "file is a file, not a folder." in done.err
     done = eagre("new", "shallow-water", tmp_path, "--name", "sub/a.toml")
     assert done.code == exits.BAD_INPUT and "--name case.toml" in done.err
     done = eagre("new", "shallow-water", tmp_path / "a folder")

@@ -48,7 +48,7 @@ def test_a_gauge_where_nothing_moves(eagre, gauges):
     rows = {line.split()[0]: line.split() for line in done.out.splitlines() if line.split()}
     assert rows["b"] == ["b", *["-"] * 8, "1.35", "0"] and float(rows["c"][1]) > 0.1
     done = eagre("waves", gauges / "still.nc", "--spectrum", gauges / "s.csv")
-    assert done.code == exits.BAD_INPUT and "gauge b, where the surface does not move" in done.err
+    assert done.code == exits.BAD_INPUT and "The water surface at gauge b does not move." in done.err
 
 
 def test_reflection_along_a_line(eagre, gauges):

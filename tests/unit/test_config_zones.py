@@ -159,7 +159,7 @@ name = "spring"
         ([("Polygon", [POND], {"n": "3 hours"})], "", "the polygon 1: "),
         ([("Polygon", [POND], {"n": 0.02})], "", r"584 of 800 cells in no polygon; the first centre is x = 2.5 m"),
         ([("Polygon", [(np.array(POND) + 1e6).tolist()], {"n": 0.02})], ", outside = 0.1", "none over a centre"),
-        ([], "", "without a feature"),
+        ([], "", "without features"),
         ([("Polygon", [POND], {"n": 0.02})], ', layer = "a"', "layer with files that hold several"),
         ([("Polygon", [POND], {"n": 0.02})], ', outside = "2 m"', "write: +outside = 2"),
         ([("Polygon", "here", {"n": 0.02})], "", "1, a Polygon of 'here'"),

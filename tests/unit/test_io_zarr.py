@@ -148,7 +148,7 @@ write(sys.argv[1], FakeModel(), [0.0, 1.0, 2.0, 3.0], ["speed", "flux_x"])
 
 def test_without_the_library_the_line_to_write_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(store_zarr.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="without the library zarr") as error:
+    with pytest.raises(InputError, match=r"The library zarr is not installed\.") as error:
         FieldWriter(tmp_path / "a.zarr", FakeModel(), ["speed"])
     assert error.value.fix == "pip install 'eagre[zarr]'"
     assert list(tmp_path.iterdir()) == []

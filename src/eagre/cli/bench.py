@@ -67,7 +67,12 @@ def _records(
         return (one for kind in kinds for one in benchmark.measurements(kind, device, precision, size or None))
     if model != "anelastic":
         got = f"--suite of {model or 'all models'}"
-        raise InputError(got, allowed="anelastic", fix="eagre bench anelastic --suite")
+        raise InputError(
+            got,
+            allowed="anelastic",
+            fix="eagre bench anelastic --suite",
+            problem="The option --suite supports the anelastic model only.",
+        )
     return parts.suite(device, precision, most=max(size) ** 3 if size else None)
 
 
@@ -81,7 +86,12 @@ def _kernels(
     from eagre.errors import InputError
 
     for flag in (name for name, given in others.items() if given):
-        raise InputError(f"--kernels with {flag}", allowed="one of them", fix="eagre bench MODEL --kernels")
+        raise InputError(
+            f"--kernels with {flag}",
+            allowed="one of the two",
+            fix="eagre bench MODEL --kernels",
+            problem=f"The options --kernels and {flag} cannot be combined.",
+        )
     out = console()
     print_device(device, out)
     for kind in kinds_of(model):
@@ -126,7 +136,11 @@ def _updated(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
     try:
         return merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
+        raise InputError(
+            f"{path} without a list of measurements",
+            allowed="a file written by eagre bench",
+            problem=f"The file {path} is not a list of measurements.",
+        ) from None
 
 
 WIDTHS = (17, 14, 9, 7, 18, 9, 9, 12, 7)

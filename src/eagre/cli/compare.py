@@ -33,14 +33,20 @@ def compare(
         for name in names:
             if one[name].shape != other[name].shape:
                 shapes = " and ".join(str(data[name].shape) for data in (one, other))
-                raise InputError(f"{name} of the shapes {shapes} in {first} and {second}", allowed="the same points")
+                raise InputError(
+                    f"{name} of the shapes {shapes} in {first} and {second}",
+                    allowed="files with the same points",
+                    problem=f"The shapes of {name} in the two files differ.",
+                )
             if (axis := differing_axis(first, one, second, other, name)) is not None:
                 problem = f"{first} and {second} differ in {axis}, so their values cannot be compared."
                 raise InputError(f"{name} of two files", allowed="the same points and times", problem=problem)
             found = difference(read_values(one[name], first), read_values(other[name], second))
             if found.points == 0:
                 problem = f"{first} and {second} have no point where both have a value of {name}."
-                raise InputError(f"{name} of two files", allowed="a common point with values", problem=problem)
+                raise InputError(
+                    f"{name} of two files", allowed="files with a common point with values", problem=problem
+                )
             numbers = (found.l1, found.l2, found.largest, found.largest_over_points, found.relative)
             rows.append([name, *(f"{number:.4g}" for number in numbers), str(found.points), str(found.alone)])
         times = [f"{float(data['time']):.10g} s" for data in (one, other) if "time" in data.variables]
@@ -64,7 +70,11 @@ def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: lis
     ]
     wanted = [one for name in wanted or [] for one in components(name, both) or [name]]
     if missing := [name for name in wanted if name not in both]:
-        raise InputError(f"no field {missing[0]} in both {first} and {second}", allowed=", ".join(both) or "none")
+        raise InputError(
+            f"no field {missing[0]} in both {first} and {second}",
+            allowed=", ".join(both) or "none",
+            problem=f"The field {missing[0]} is not in both files.",
+        )
     over_time = [name for name in both if "time" in a[name].dims and "time" in b[name].dims]
     if not both or not (wanted or over_time or "time" not in a.dims or "time" not in b.dims):
         problem = f"{first} and {second} have no field over time in common."

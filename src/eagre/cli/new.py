@@ -25,18 +25,29 @@ def new(
     text = template(kind)
     path = directory / name
     if directory.is_file():
-        raise InputError(f"{directory}, which is a file", allowed="a folder", fix=f"eagre new {kind}")
+        raise InputError(
+            str(directory),
+            allowed="a folder",
+            fix=f"eagre new {kind}",
+            problem=f"The path {directory} is a file, not a folder.",
+        )
     if Path(name).name != name:
-        raise InputError(f"--name {name}", allowed="the name of a file, without a folder", fix="--name case.toml")
+        raise InputError(
+            f"--name {name}",
+            allowed="the name of a file, without a folder",
+            fix="--name case.toml",
+            problem="The file name contains a folder.",
+        )
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         raise InputError(
-            f"{path.resolve()}, which exists already",
-            allowed="a new file: nothing is overwritten",
+            str(path.resolve()),
+            allowed="a new file name: existing files are not overwritten",
             fix=f"eagre new {kind} {quote(str(directory))} --name my_{kind.replace('-', '_')}.toml",
+            problem=f"The file {path.resolve()} exists already.",
         ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
@@ -60,6 +71,11 @@ def template(kind: str) -> str:
 
     if kind not in KINDS:
         near = nearest(kind, KINDS) or next(iter(KINDS))
-        what = f'the kind "{kind}"' if kind else "no kind of model"
-        raise InputError(what, allowed=", ".join(KINDS), fix=f"eagre new {near}")
+        what = f'model "{kind}"' if kind else "no kind of model"
+        raise InputError(
+            what,
+            allowed=", ".join(KINDS),
+            fix=f"eagre new {near}",
+            problem=f'Unknown model "{kind}".' if kind else "The kind of model is missing.",
+        )
     return (files("eagre.cli") / "templates" / f"{kind}.toml").read_text(encoding="utf-8")

@@ -130,9 +130,10 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bo
             raise case.problem(
                 (*key, "file"),
                 InputError(
-                    f"{path}, which exists already",
+                    str(path),
                     allowed="a new file name, or permission to replace the file",
                     fix="--overwrite on the command line, or overwrite = true in [output]",
+                    problem=f"The file {path} exists already.",
                 ),
             )
     return plan
@@ -152,15 +153,17 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: boo
         try:
             for other in seen:
                 if is_same_file(path, other):
-                    raise InputError(f"{path} for two outputs", allowed="a file of its own for each section")
+                    problem = f"Two outputs have the same file {path}."
+                    raise InputError(str(path), allowed="a separate file for each section", problem=problem)
             for file in inputs:
                 if is_same_file(path, file):
-                    raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
+                    problem = f"The output {path} would overwrite the input {file} of the case."
+                    raise InputError(str(path), allowed="another file than the inputs", problem=problem)
             if key == ("restart",):
                 if create or path.parent.exists():
                     restart_place(path)
             elif path.is_dir() and not is_store(path):
-                raise InputError(f"{path}, which is a folder", allowed="the name of a file")
+                raise InputError(str(path), allowed="a file name", problem=f"The output {path} is a folder.")
         except InputError as error:
             if path in plan.files:
                 raise case.problem((*key, "file"), error) from None

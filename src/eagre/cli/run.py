@@ -75,7 +75,12 @@ def _use_threads(count: int) -> None:
     try:
         set_threads(count)
     except ValueError:
-        raise InputError(f"--threads {count}", allowed=f"1 to {threads()}", fix=f"--threads {threads()}") from None
+        raise InputError(
+            f"--threads {count}",
+            allowed=f"1 to {threads()}",
+            fix=f"--threads {threads()}",
+            problem="The number of threads is out of range.",
+        ) from None
 
 
 def _use_tuned_threads(wanted: int) -> None:
@@ -148,17 +153,19 @@ def restore(case: Case, model: Model, origin: Path) -> None:
     if theirs not in ("", own):
         error = InputError(
             f"start_date = {own or 'none'} for the restart file {origin} of a run with start_date = {theirs}",
-            allowed="that of model time 0, which a run keeps when it goes on",
+            allowed="the start date of the original run",
             fix=f"start_date = {theirs}",
+            problem="The start date differs from the start date of the restart file.",
         )
         raise case.problem(("run", "start_date"), error)
     model.restore(read_restart(origin, model))
     written = header.time
     if model.time != written:
         raise InputError(
-            f"restart file {origin} of t = {written:g} s, t = {model.time:g} s in steps of {model.time_step:g} s",
-            allowed="the time_step of the run that wrote it",
-            fix="the time_step, or courant_number, of that run",
+            f"t = {written:g} s of the restart file {origin} and a time step of {model.time_step:g} s",
+            allowed="the time step of the original run",
+            fix="the time_step or courant_number of the original run",
+            problem="The time of the restart file is not a multiple of the time step.",
         )
 
 
@@ -189,8 +196,9 @@ def _refuse_finished(case: Case, time: float) -> None:
     is_end = time - case.run.end_time <= 1e-9 * time
     error = InputError(
         f"end_time = {case.run.end_time:g} s for a restart at t = {time:g} s" + ", where the run is finished" * is_end,
-        allowed="an end after the restart",
+        allowed="an end time after the restart time",
         fix=f"end_time = {2 * time:g}",
+        problem="The end time is not later than the restart time.",
     )
     raise case.problem(("run", "end_time"), error)
 

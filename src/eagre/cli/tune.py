@@ -87,10 +87,14 @@ def _searches(
 
     if (what is None) != everything:
         got = f"eagre tune {what} --all" if everything else "eagre tune"
-        raise InputError(got, allowed="a case, a kind of model, or --all", fix="eagre tune shallow-water")
+        problem = "The command requires a case, a model or --all."
+        raise InputError(got, allowed="a case, a model or --all", fix="eagre tune shallow-water", problem=problem)
     if what is not None and what.endswith(".toml"):
         if sizes or only:
-            raise InputError("--size or --space with a case", allowed="neither", fix=f"eagre tune {what}")
+            problem = "The options --size and --space do not apply to a case."
+            raise InputError(
+                "--size or --space with a case", allowed="neither", fix=f"eagre tune {what}", problem=problem
+            )
         yield from tune_case(load_case(what), device, precision, fresh=fresh, tell=tell)
         return
     precisions = (precision,) if precision else ("single", "double")

@@ -61,7 +61,7 @@ def kinds_of(model: str | None) -> list[str]:
     if model is None or model in KINDS:
         return list(KINDS) if model is None else [model]
     near = nearest(model, KINDS) or next(iter(KINDS))
-    raise InputError(f'the model "{model}"', allowed=", ".join(KINDS), fix=near)
+    raise InputError(f'the model "{model}"', allowed=", ".join(KINDS), fix=near, problem=f'Unknown model "{model}".')
 
 
 def print_device(device: str, out: Console) -> None:

@@ -43,10 +43,12 @@ def waves(
 
     target = None if spectrum is None else _target(spectrum, overwrite, file)
     if depth is not None and not depth > 0.0:
-        raise InputError(f"--depth {depth:g}", allowed="a number > 0, metres", fix="--depth 1")
+        problem = "The depth is not positive."
+        raise InputError(f"--depth {depth:g}", allowed="a number > 0, metres", fix="--depth 1", problem=problem)
     results = open_results(file)
     if not isinstance(results, GaugeFile):
-        raise InputError(f"{file}, which holds no series", allowed="a file of [gauges]")
+        problem = f"The file {file} holds no gauge series."
+        raise InputError(str(file), allowed="a gauge file of eagre run", problem=problem)
     times, values = _even(results, results.check_variable(variable), start, end)
     interval, rows = float(times[1] - times[0]), []
     for name, surface in zip(results.names, values.T, strict=True):
@@ -54,14 +56,8 @@ def waves(
             rows.append([name, *["-"] * 8, f"{surface[0]:.4g}", "0"])
             continue
         state = sea_state(surface, interval)
-        numbers = (
-            state.significant_height,
-            state.one_third_height,
-            state.highest,
-            state.mean_period,
-            state.peak_period,
-        )
-        numbers += (state.tm01, state.skewness, state.asymmetry, state.mean_level)
+        numbers = (state.significant_height, state.one_third_height, state.highest, state.mean_period)
+        numbers += (state.peak_period, state.tm01, state.skewness, state.asymmetry, state.mean_level)
         rows.append([name, *(f"{number:.4g}" for number in numbers), str(state.count)])
     out = console()
     out.print(f"{times[0]:.6g} s to {times[-1]:.6g} s, every {interval:g} s", markup=False, soft_wrap=True)
@@ -102,7 +98,11 @@ def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:
 
     for name, surface in zip(names, values.T, strict=True):
         if is_still(surface):
-            raise InputError(f"gauge {name}, where the surface does not move", allowed="gauges in waves")
+            raise InputError(
+                f"gauge {name}, with a constant surface",
+                allowed="gauges with a varying surface",
+                problem=f"The water surface at gauge {name} does not move.",
+            )
         yield surface
 
 

@@ -68,7 +68,11 @@ def read_raster(
     if suffix in (".nc", ".nc4", ".cdf", ".grd") and not is_esri_ascii(full):
         return read_netcdf_raster(full, variable, names, record, around)
     if record is not None:
-        raise InputError(f"record = {record} of {full}", allowed="record with a NetCDF file; a GeoTIFF has a band")
+        raise InputError(
+            f"record = {record} of {full}",
+            allowed="record for a NetCDF file, band for a GeoTIFF",
+            problem="The argument record applies to NetCDF files only.",
+        )
     if suffix in (".tif", ".tiff"):
         return read_geotiff(full, band, around)
     if suffix == ".asc" or is_esri_ascii(full):
@@ -77,6 +81,7 @@ def read_raster(
         f"raster {full}",
         allowed=".tif or .tiff (GeoTIFF), .asc (ESRI ASCII), .nc (NetCDF)",
         fix=f"gdal_translate {quote(str(full))} {quote(full.stem)}.tif",
+        problem=f"The format of the raster {full} is not supported.",
     )
 
 
@@ -143,12 +148,17 @@ def read_dem(
         positive = "up"
     if raw.positive not in (None, positive):
         raise InputError(
-            f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",
+            f"positive = {positive!r} for {raw.name}, whose attributes say {raw.positive!r}",
             allowed=f"{raw.positive!r}",
             fix=f'positive = "{raw.positive}"',
+            problem=f"The values of {raw.name} are declared as positive {raw.positive}.",
         )
     if (raw.units or "m").strip().lower() in _OTHER_LENGTHS:
-        raise InputError(f"{raw.name}: elevations in {raw.units}", allowed="metres")
+        raise InputError(
+            f"{raw.name}: elevations in {raw.units}",
+            allowed="metres",
+            problem=f"The elevations of {raw.name} are not in metres.",
+        )
     sign = 1.0 if positive == "up" else -1.0
     _refuse_hidden_nodata(raw, sign)
     if coordinates == "file":
@@ -160,7 +170,11 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     """Refuse values that are no elevation on Earth: nodata numbers that the file does not declare."""
     values = raw.elevation[np.isfinite(raw.elevation)]
     if values.size == 0:
-        raise InputError(f"{raw.name}: no data in any of its {raw.elevation.size} cells", allowed="a bed elevation")
+        raise InputError(
+            f"{raw.name}: no data in any of its {raw.elevation.size} cells",
+            allowed="a bed elevation",
+            problem=f"The raster {raw.name} has no valid cell.",
+        )
     relief = QUANTITIES["elevation"]
     impossible = values[(sign * values < relief.minimum) | (sign * values > relief.maximum)]
     allowed = f"elevations in metres from {relief.minimum:g} to {relief.maximum:g}, and a declared nodata value"
@@ -198,8 +212,9 @@ def _undeclared(raw: Dem, value: float, allowed: str) -> InputError:
     if raw.variable is not None:
         fix = f"ncatted -a _FillValue,{raw.variable},o,f,{value:g} {quote(raw.name)} {marked}.nc"
     return InputError(
-        f"{raw.name}: the value {value:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
+        f"{raw.name}: the value {value:g} in {count} of {raw.elevation.size} cells",
         allowed=allowed, fix=fix,
+        problem=f"The file holds {value:g}, a usual fill value of missing data, which it does not declare.",
     )  # fmt: skip
 
 

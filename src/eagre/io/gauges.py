@@ -130,7 +130,10 @@ def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list
     for name, point in points.items():
         if len(point) != 2:
             raise InputError(
-                f"gauge {name!r} at {point!r}", allowed="two numbers, x and y in m", fix=f"{name} = [x, y]"
+                f"gauge {name!r} at {point!r}",
+                allowed="two numbers, x and y in m",
+                fix=f"{name} = [x, y]",
+                problem=f"The position of gauge {name!r} does not have two coordinates.",
             )
         try:
             cells.append(model.grid.cell_of(float(point[0]), float(point[1])))

@@ -39,7 +39,11 @@ def read_heights(
     full = input_file(path, "table of heights")
     table = read_table(full, "a level", ("z,value", "0,0.0"))
     if len(table.names) < 2:
-        raise InputError(f"{full} with one column", allowed="two columns or more: heights and values")
+        raise InputError(
+            f"{full} with one column",
+            allowed="two or more columns: heights and values",
+            problem=f"The table {full} has fewer than two columns.",
+        )
     columns = [
         place if name is None else find_column(table.names, name, full, what)
         for place, (name, what) in enumerate(((height, "height"), (value, "value")))
@@ -47,5 +51,9 @@ def read_heights(
     numbers = table.numbers(columns)
     unit, own = (split_unit(table.names[column])[1] for column in columns)
     if unit not in _METRES:
-        raise InputError(f"{full}: heights in {unit!r}", allowed=", ".join(one for one in _METRES if one))
+        raise InputError(
+            f"{full}: heights in {unit!r}",
+            allowed=", ".join(one for one in _METRES if one),
+            problem=f"The units of the heights in {full} are not supported.",
+        )
     return _METRES[unit] * numbers[:, 0], scale(own) * numbers[:, 1]

@@ -92,9 +92,7 @@ class FieldWriter(Writer):
         **manner: Unpack[Manner],
     ) -> None:
         if compression not in range(10):
-            raise InputError(
-                f"compression = {compression!r}", allowed="a whole number from 0 to 9", fix="compression = 1"
-            )
+            raise InputError(f"compression = {compression!r}", allowed="an integer from 0 to 9", fix="compression = 1")
         names = field_names(variables, model.variables)
         self._names = [name for name in names if not model.variables[name].static]
         self._own = Behind() if beside is True else None
@@ -241,17 +239,26 @@ def _check_same(file: RecordFile, model: Model, names: Sequence[str], part: Part
     axes += [] if model.levels is None else [("z", model.levels.height)]
     for axis, ours in axes:
         if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
-            raise InputError(f"{file.path}: another grid ({axis} differs)", allowed="the grid of the run that goes on")
+            raise InputError(
+                f"{file.path}: another grid ({axis} differs)",
+                allowed="the grid of this run",
+                problem=f"Cannot append to {file.path}: its grid differs from the grid of this run.",
+            )
     for name in names:
         expected = (("time", *dimensions_of(model.variables[name])), field_type(model))
         found = file.variables.get(name)
         if found is None or (tuple(found.dimensions), np.dtype(found.dtype)) != expected:
             raise InputError(
                 f"{file.path}: no variable {name} of {expected[1]} on {expected[0]}",
-                allowed="the variables and the precision of the run that goes on",
+                allowed="the variables and the precision of this run",
                 fix="another file name",
+                problem=f"Cannot append to {file.path}: its variables differ from the variables of this run.",
             )
     kept = {name for name in model.variables if name in file.variables and not model.variables[name].static}
     if kept - set(names):
         missing = ", ".join(sorted(kept - set(names)))
-        raise InputError(f"{file.path}: it also holds {missing}", allowed="the variables of the run that goes on")
+        raise InputError(
+            f"{file.path}: it also holds {missing}",
+            allowed="the variables of this run",
+            problem=f"Cannot append to {file.path}: it holds variables that this run does not write.",
+        )

@@ -48,7 +48,11 @@ class ParticleWriter(Writer):
     ) -> None:
         count = len(model.particle_positions)
         if count == 0:
-            raise InputError("a particle file of a model without particles", allowed="a model with particles")
+            raise InputError(
+                "a particle file of a model without particles",
+                allowed="a model with particles",
+                problem="The model has no particles.",
+            )
         opening = Opening(**manner)
         full = opening.place(path, ".nc", ".csv", what="particle file")
         self._file: RecordFile | RowFile
@@ -60,8 +64,13 @@ class ParticleWriter(Writer):
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):
                 self._file.close()
-                what = f"{full}: it holds other particles"
-                raise InputError(what, allowed="those of the run that goes on", fix="another file name")
+                what = f"{full}: other particles"
+                raise InputError(
+                    what,
+                    allowed="the particles of this run",
+                    fix="another file name",
+                    problem=f"Cannot append to {full}: its particles differ from the particles of this run.",
+                )
         else:
             self._declare(self._file, model, count)
 

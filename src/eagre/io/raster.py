@@ -60,16 +60,28 @@ class Dem:
     def __post_init__(self) -> None:
         values = np.ascontiguousarray(self.elevation, dtype=np.float64)
         if values.ndim != 2 or values.size == 0:
-            raise InputError(f"{self.name}: values of shape {values.shape}", allowed="a 2-D array (ny, nx)")
+            raise InputError(
+                f"{self.name}: values of shape {values.shape}",
+                allowed="a 2-D array (ny, nx)",
+                problem=f"The values of {self.name} are not a two-dimensional array.",
+            )
         for size in ("dx", "dy"):
             value = getattr(self, size)
             if not SHORTEST <= value <= LONGEST:
                 allowed = f"a length in metres, > 0 ({SHORTEST:g} to {LONGEST:g})"
-                raise InputError(f"{self.name}: {size} = {value}", allowed=allowed)
+                raise InputError(
+                    f"{self.name}: {size} = {value}",
+                    allowed=allowed,
+                    problem=f"The cell size {size} of {self.name} is not valid.",
+                )
         for axis in ("x0", "y0"):
             if not abs(getattr(self, axis)) <= FARTHEST:
                 allowed = f"metres, at most {FARTHEST:g} from 0"
-                raise InputError(f"{self.name}: {axis} = {getattr(self, axis)}", allowed=allowed)
+                raise InputError(
+                    f"{self.name}: {axis} = {getattr(self, axis)}",
+                    allowed=allowed,
+                    problem=f"The origin {axis} of {self.name} is not valid.",
+                )
         object.__setattr__(self, "elevation", values)
 
     @property
@@ -136,7 +148,9 @@ class Around:
         """The error for a raster that lies elsewhere."""
         where = "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*self.extent or ())
         return InputError(
-            f"{name}, which holds nothing of the domain ({where} in {self.crs[:60]})", allowed="data there"
+            f"{name}, without data in the domain ({where} in {self.crs[:60]})",
+            allowed="a raster that overlaps the domain",
+            problem=f"The raster {name} does not overlap the domain.",
         )
 
 
@@ -198,14 +212,16 @@ def metric_crs(
             f"{name}: coordinates in {unit}",
             allowed=f"projected coordinates in metres, {_or_warped(_longitude_latitude(crs, centre))}",
             fix=warp_line(name, _longitude_latitude(crs, centre), spacing * factor),
+            problem=f"The coordinates of {name} are not in metres.",
         )
     if code == WEB_MERCATOR:
         lon_lat = _longitude_latitude(crs, centre)
         stretch = 1.0 / math.cos(math.radians(lon_lat[1]))
         raise InputError(
-            f"{name}: Web Mercator (EPSG:3857), whose lengths are {stretch:.2f} times the true ones here",
+            f"{name}: Web Mercator (EPSG:3857), where lengths are {stretch:.2f} times the true lengths",
             allowed=f"a projection with true lengths, such as UTM, {_or_warped(lon_lat)}",
             fix=warp_line(name, lon_lat, spacing / stretch),
+            problem=f"The coordinates of {name} are in Web Mercator, which distorts lengths.",
         )
     return f"EPSG:{code}" if code else crs.to_wkt()
 

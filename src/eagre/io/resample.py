@@ -132,8 +132,9 @@ def grid_from_dem(
     if nx < 1 or ny < 1:
         raise InputError(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m",
-            allowed="at least one whole cell each way",
+            allowed="at least one cell along x and along y",
             fix=f"dx = {min(east - west, north - south) / 100:.3g}",
+            problem="The extent is smaller than one cell.",
         )
     across, along = (east - west) / dx, (north - south) / dy
     if max(across - nx, along - ny) > 1e-3:
@@ -141,8 +142,9 @@ def grid_from_dem(
         raise InputError(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m: "
             f"{across:.6g} x {along:.6g} cells",
-            allowed="a whole number of cells each way, or an extent that says which part is left out",
+            allowed="an integer number of cells along x and y",
             fix=f"extent = [{part}]",
+            problem="The extent is not an integer number of cells.",
         )
     return Grid(nx, ny, float(dx), float(dy), float(west), float(south), dem.crs)
 
@@ -153,10 +155,20 @@ def _check_extent(dem: Dem, extent: tuple[float, float, float, float] | None) ->
         return dem.extent
     order = "extent = [west, east, south, north], in metres"
     if len(extent) != 4 or not all(math.isfinite(value) for value in extent):
-        raise InputError(f"extent = {list(extent)}", allowed="four numbers", fix=order)
+        raise InputError(
+            f"extent = {list(extent)}",
+            allowed="four numbers",
+            fix=order,
+            problem="The extent does not have four finite numbers.",
+        )
     west, east, south, north = extent
     if not (west < east and south < north):
-        raise InputError(f"extent = {list(extent)}", allowed="west < east and south < north", fix=order)
+        raise InputError(
+            f"extent = {list(extent)}",
+            allowed="west < east and south < north",
+            fix=order,
+            problem="The edges of the extent are not in the order west, east, south, north.",
+        )
     _inside(dem, (west, east, south, north), "the extent")
     return west, east, south, north
 
@@ -172,9 +184,10 @@ def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more
         or extent[3] > north + slack_y
     ):
         raise InputError(
-            f"{what} {_extent_text(extent)}, which sticks out of {dem.name}",
+            f"{what} {_extent_text(extent)}, not inside {dem.name}",
             allowed=f"inside {_extent_text(dem.extent)}",
             fix=f"extent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]{more}",
+            problem=f"{what.capitalize()} is not inside the raster {dem.name}.",
         )
 
 
@@ -289,8 +302,9 @@ def _filled(dem: Dem, rows: slice, columns: slice, nodata: str | float) -> np.nd
             raise InputError(
                 f"{dem.name}: {int(empty.sum())} of the {values.size} cells in the domain have no data; the first is "
                 f"cell (j, i) = ({j}, {i}) at x = {dem.x[i]:.10g} m, y = {dem.y[j]:.10g} m",
-                allowed="data in every cell, or a value to put there",
+                allowed="data in every cell, or a substitute value",
                 fix=f"nodata = {np.nanmax(values) if not empty.all() else 0.0:.4g}",
+                problem=f"The raster {dem.name} has cells without data in the domain.",
             )
         return values
     return np.where(empty, float(nodata), values) if empty.any() else values
@@ -340,4 +354,5 @@ def _same_crs(dem: Dem, grid: Grid) -> None:
             f"{dem.name} in {dem.crs[:60]} for a grid in {grid.crs[:60]}",
             allowed="one coordinate system for all rasters",
             fix=f"gdalwarp -t_srs {quote(grid.crs[:60])} {quote(dem.name)} projected.tif",
+            problem=f"The raster {dem.name} and the grid have different coordinate systems.",
         )

@@ -127,9 +127,10 @@ def restart_place(path: str | os.PathLike[str]) -> Path:
     full = output_file(path, suffixes=(".nc",), overwrite=True, what="restart file")
     if full.exists() and not _is_restart(full):
         raise InputError(
-            f"restart file {full}: this file is not a restart file and would be lost",
+            f"restart file {full}",
             allowed="a new name, or a restart file to replace",
             fix='file = "restart.nc"',
+            problem=f"The file {full} is not a restart file and would be lost.",
         )
     return full
 
@@ -266,7 +267,9 @@ def _opened(path: Path) -> Iterator[Any]:
         if int(file.attrs[_FORMAT_NAME]) > FORMAT:
             source = file.attrs.get("source")
             raise InputError(
-                f"restart file {path} of {source}, newer than this eagre {eagre_version()}", fix="pip install -U eagre"
+                f"restart file {path} of {source} for eagre {eagre_version()}",
+                fix="pip install -U eagre",
+                problem=f"The restart file {path} was written by a newer version of Eagre.",
             )
         yield file
 
@@ -317,6 +320,7 @@ def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
                 f"{name} = {ours!r} for the restart file {path} of {name} {theirs!r}",
                 allowed=f"{theirs!r}",
                 fix=f'{"model" if name == "kind" else name} = "{theirs}"',
+                problem=f"The {name} of the restart file {path} differs from the {name} of this run.",
             )
     for name, theirs in header.grid.items():
         ours = getattr(model.grid, name)
@@ -325,6 +329,7 @@ def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
                 f"{name} = {ours!r} for the restart file {path} with {name} = {theirs!r}",
                 allowed="the grid of the restart file",
                 fix=f"{name} = {theirs!r}",
+                problem=f"The grid of the restart file {path} differs from the grid of this run.",
             )
 
 

@@ -89,9 +89,10 @@ def _shift(zero: float, earliest: float, origin: float | None, need_start: bool,
     if need_start:
         date = (datetime(1970, 1, 1) + timedelta(seconds=zero + earliest)).isoformat()
         raise InputError(
-            f"{path}: dates (from {date} on), and nothing says the date of model time 0",
+            f"{path}: dates from {date}, without the date of model time 0",
             allowed="start_date in [run]",
             fix=f"start_date = {date}",
+            problem=f"The times of {path} are dates, and the date of model time 0 is unknown.",
         )
     return -earliest
 
@@ -102,7 +103,12 @@ def _seconds_of(start: str | date | None) -> float | None:
         return None
     parsed = parse_date(start if isinstance(start, str) else start.isoformat())
     if parsed is None:
-        raise InputError(f"start = {start!r}", allowed="an ISO date", fix='start = "2026-01-31T12:00:00"')
+        raise InputError(
+            f"start = {start!r}",
+            allowed="an ISO date",
+            fix='start = "2026-01-31T12:00:00"',
+            problem="The start date is not an ISO date.",
+        )
     return (parsed - datetime(1970, 1, 1)).total_seconds()
 
 
@@ -121,9 +127,10 @@ def _from_table(table: Table, time: str | None, value: str | None) -> Column:
         of = names.index(others[0])
     else:
         raise InputError(
-            f"{table.path}: {len(others)} columns beside the time, and no name of the one to use",
-            allowed=listing(others, 20) or "a column of values beside the time",
+            f"{table.path}: {len(others)} columns besides the time and no value",
+            allowed=listing(others, 20) or "a column of values besides the time",
             fix=f'value = "{others[0]}"' if others else "",
+            problem=f"The table {table.path} has {'several columns' if others else 'no column'} besides the time.",
         )
     if parse_date(table.cells(0)[at]) is not None:
         times = table.dates(at)
@@ -141,7 +148,12 @@ def _date_of_zero(name: str, path: Path) -> float | None:
     reference = read_reference(text)
     if reference is None:
         allowed = f"an ISO date, without a zone (UTC) or with {ZONES}"
-        raise InputError(f"{path}: {text.strip()!r} as a date", allowed=allowed, fix="t (s since 2026-01-31)")
+        raise InputError(
+            f"{path}: {text.strip()!r} as a date",
+            allowed=allowed,
+            fix="t (s since 2026-01-31)",
+            problem=f"The reference date of the times in {path} is not an ISO date.",
+        )
     return (reference.date - datetime(1970, 1, 1)).total_seconds()
 
 
@@ -161,8 +173,9 @@ def seconds_per_unit(name: str, path: Path) -> float:
     if unit not in _SECONDS:
         raise InputError(
             f"{path}: time column {name!r} in {unit!r}",
-            allowed="s, min, h or d in the brackets",
+            allowed="s, min, h or d in brackets",
             fix=f"{split_unit(name)[0]} (s)",
+            problem=f"The time units of {path} are not supported.",
         )
     return _SECONDS[unit]
 
@@ -177,9 +190,10 @@ def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
         ]
         if value is None and len(fitting) != 1:
             raise InputError(
-                f"{path}: {len(fitting)} variables on one dimension, and no name of the one to use",
-                allowed=listing(fitting, 20) or "a variable on the time dimension alone",
+                f"{path}: {len(fitting)} one-dimensional variables and no value",
+                allowed=listing(fitting, 20) or "a variable with the time as its only dimension",
                 fix=f'value = "{fitting[0]}"' if fitting else "",
+                problem=f"The file {path} has {'several' if fitting else 'no'} one-dimensional variables.",
             )
         value = fitting[0] if value is None else value
         choose(value, fitting, f"{path}: value", 'value = "{}"')
@@ -187,7 +201,10 @@ def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
         name = str(array.dims[0]) if time is None else time
         if name not in dataset.variables or dataset[name].shape != array.shape:
             raise InputError(
-                f"{path}: no times {name!r} for {value}", allowed="a 1-D time coordinate", fix='time = "time"'
+                f"{path}: no times {name!r} for {value}",
+                allowed="a 1-D time coordinate",
+                fix='time = "time"',
+                problem=f"The variable {value} in {path} has no times {name!r}.",
             )
         unit = str(array.attrs.get("units", ""))
         values = without_invalid(read_values(array, path, "NetCDF file"), array)
@@ -201,6 +218,10 @@ def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None
         seconds = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "s")
         return seconds - seconds[0], float(seconds[0])
     if values.dtype.kind not in "fiu":
-        raise InputError(f"{path}: times of type {values.dtype}", allowed="numbers of seconds, or dates")
+        raise InputError(
+            f"{path}: times of type {values.dtype}",
+            allowed="numbers of seconds, or dates",
+            problem=f"The times of {path} are neither numbers nor supported dates.",
+        )
     unit = str(coordinate.attrs.get("units", "s"))
     return values.astype(np.float64) * seconds_per_unit(f"{coordinate.name} ({unit})", path), None

@@ -147,11 +147,20 @@ def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_ou
         for vector, names in VECTORS.items():
             if (f"{vector}_x" in found) != (f"{vector}_y" in found):
                 got = f"{full}: one component of the {vector}"
-                raise InputError(got, allowed="both, or none", fix=f'{vector} = ["{names[0]}", "{names[1]}"]')
+                raise InputError(
+                    got,
+                    allowed="both components, or none",
+                    fix=f'{vector} = ["{names[0]}", "{names[1]}"]',
+                    problem=f"The file {full} has only one component of the {vector}.",
+                )
         if not found:
             names = listing([str(name) for name in dataset.data_vars], 12)
             sought = listing([KINDS[kind].what for kind in KINDS if kind not in leave_out])
-            raise InputError(f"{full}: no {sought} among {names}", allowed="names of ERA5 or of CF")
+            raise InputError(
+                f"{full}: no {sought} among {names}",
+                allowed="variable names of ERA5 or standard names of CF",
+                problem=f"The file {full} has no variable for {sought}.",
+            )
         kept = kept_open(full)
         made = {kind: _part(source, dataset, kept, kind, name) for kind, name in found.items()}
     for x, y in ((f"{vector}_x", f"{vector}_y") for vector in VECTORS):
@@ -191,7 +200,12 @@ def _variable(dataset: Any, kind: str, asked: str | None, path: Path) -> str | N
             return name
     fitting = [name for name, one in held.items() if str(one.attrs.get("standard_name", "")) in known.standard_names]
     if len(fitting) > 1:
-        raise InputError(f"{path}: {listing(fitting)} for {known.what}", allowed="one", fix=f'{kind} = "{fitting[0]}"')
+        raise InputError(
+            f"{path}: {listing(fitting)} for {known.what}",
+            allowed="one variable",
+            fix=f'{kind} = "{fitting[0]}"',
+            problem=f"The file {path} has several variables for {known.what}.",
+        )
     return fitting[0] if fitting else None
 
 
@@ -214,12 +228,18 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     other = [str(one) for one in array.dims if one not in (*axes.values(), VERSIONS)]
     if len(other) != 1:
         raise InputError(
-            f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="one time, one y and one x",
+            f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="the dimensions time, y and x",
             fix=_one_of_each(array, other, path),
+            problem=f"The variable {name} in {path} does not have the dimensions time, y and x.",
         )  # fmt: skip
     if other[0] not in dataset.coords:
-        got = f"{path}: {name} over {other[0]}, of which the file has no values"
-        raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
+        got = f"{path}: {name} over {other[0]} without coordinate values"
+        raise InputError(
+            got,
+            allowed="a coordinate of times",
+            fix=f'{other[0]}:units = "hours since 2026-01-31"',
+            problem=f"The dimension {other[0]} of {path} has no coordinate values.",
+        )
     lattice = _lattice(source, dataset, array, axes)
     unit = " ".join(str(array.attrs.get("units", "")).split())
     read = units.read_unit(unit, known.units, f"{path}: {name}")
@@ -249,8 +269,8 @@ def _trusted(record: Any, variable: Any, what: str) -> np.ndarray:
     if fill is not None:
         count = int(is_fill(values, fill).sum())
         raise InputError(
-            f"{what}: the value {fill:g} at {count} of {values.size} places, as if it meant no data",
-            allowed="values of one size, and a declared fill value",
+            f"{what}: the value {fill:g} at {count} of {values.size} points",
+            allowed="values in a plausible range, and a declared fill value",
             fix=f"ncatted -a _FillValue,{variable.name},o,f,{fill:g} old.nc new.nc",
             problem=f"The file holds {fill:g}, a usual fill value of missing data, which it does not declare.",
         )
@@ -264,9 +284,10 @@ def _version(record: Any, what: str, path: Path) -> Any:
     there = [k for k in range(record.sizes[VERSIONS]) if np.isfinite(record[{VERSIONS: k}].values).any()]
     if len(there) > 1:
         raise InputError(
-            f"{path}: {what} with numbers for {len(there)} values of {VERSIONS}",
-            allowed=f"one {VERSIONS} with numbers at each time: final data of ERA5 or provisional ones",
+            f"{path}: {what} with data for {len(there)} values of {VERSIONS}",
+            allowed=f"data for one {VERSIONS} at each time: final or provisional data of ERA5",
             fix=f'xarray.open_dataset("{path.name}").isel({VERSIONS}=0).to_netcdf("new.nc")',
+            problem=f"A record of {path} has values for several versions of the data.",
         )
     return record[{VERSIONS: there[0] if there else 0}]
 
@@ -311,8 +332,9 @@ def _check_system(given: str, said: Any, x: np.ndarray, y: np.ndarray, what: str
         apart = np.abs(there - here)
         if not np.minimum(apart, np.abs(apart - turns)).max() <= 0.01 * np.abs(np.diff(places)).min(initial=np.inf):
             raise InputError(
-                f"crs = {given!r} for {what} in {said.to_string()[:100]}, as the file says",
-                allowed="the system of the file, or no crs",
+                f"crs = {given!r} for {what} in {said.to_string()[:100]}",
+                allowed="the coordinate system of the file, or no crs",
+                problem="The key crs differs from the coordinate system of the file.",
             )
 
 
@@ -338,7 +360,8 @@ def _axis(array: Any, axis: str, path: Path) -> str:
     fitting = [str(name) for name in array.dims if name in array.coords and is_axis(array.coords[name], axis)]
     if len(fitting) != 1:
         raise InputError(
-            f"{path}: {array.name} without one {axis} among {', '.join(map(str, array.dims))}",
+            f"{path}: {array.name} without one {axis} coordinate on {', '.join(map(str, array.dims))}",
             allowed="one-dimensional x and y, or longitude and latitude",
+            problem=f"The variable {array.name} in {path} does not have one {axis} coordinate.",
         )
     return fitting[0]
