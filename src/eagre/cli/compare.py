@@ -1,4 +1,4 @@
-"""``eagre compare``: how far two runs are apart."""
+"""``eagre compare``: norms of the difference of two runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Fields of eagre run (.nc).")],
-    second: Annotated[Path, typer.Argument(help="Fields of another run on the same points (.nc).")],
+    first: Annotated[Path, typer.Argument(help="Field file of eagre run (.nc).")],
+    second: Annotated[Path, typer.Argument(help="Field file of another run with the same points (.nc).")],
     variable: Annotated[
-        list[str] | None, typer.Option("--variable", "-v", help="Only this field; may be repeated.")
+        list[str] | None,
+        typer.Option("--variable", "-v", help="Field to compare; repeat the option for several. Default: all."),
     ] = None,
-    record: Annotated[int, typer.Option("--record", help="Number of a record of both, from 1; -1 is the last.")] = -1,
+    record: Annotated[int, typer.Option("--record", help="Record number, from 1; -1 is the last record.")] = -1,
 ) -> None:
-    """Tell the norms of the difference of two runs: L1, L2, the largest, and Linf over the points as Rojek et al."""
+    """Compare two runs: L1, L2 and maximum norms of the difference, and the maximum divided by the number of points."""
     from eagre.cli.console import console, grid_table
     from eagre.errors import InputError
     from eagre.io.files import read_values
@@ -54,12 +55,12 @@ def compare(
     out.print(
         f"at {' and '.join(dict.fromkeys(times)) or 'one time'}, {first} - {second}", markup=False, soft_wrap=True
     )
-    heads = ["field", "L1", "L2", "largest", "largest/points", "L1/mean", "points", "in one only"]
+    heads = ["field", "L1", "L2", "max", "max/points", "L1/mean", "points", "in one only"]
     out.print(grid_table(heads, rows))
 
 
 def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: list[str] | None) -> list[str]:
-    """Names of fields that both have, or `InputError`."""
+    """Return the names of the fields in both files; raise `InputError` if there is none."""
     from eagre.errors import InputError
     from eagre.names import components
 

@@ -1,4 +1,4 @@
-"""``eagre new``: a commented case that runs."""
+"""``eagre new``: a commented case file that runs without changes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from eagre.models.registry import KINDS
 
 
 def new(
-    kind: Annotated[str, typer.Argument(help=f"Kind of model: {', '.join(KINDS)}.", show_default=False)] = "",
-    directory: Annotated[Path, typer.Argument(help="Folder for the case; made if it is not there.")] = Path("."),
-    name: Annotated[str, typer.Option("--name", help="Name of the file.")] = "case.toml",
+    kind: Annotated[str, typer.Argument(help=f"Model: {', '.join(KINDS)}.", show_default=False)] = "",
+    directory: Annotated[Path, typer.Argument(help="Folder for the case file; created if it does not exist.")] = Path(
+        "."
+    ),
+    name: Annotated[str, typer.Option("--name", help="Name of the case file.")] = "case.toml",
 ) -> None:
-    """Write a commented case file that runs as it is."""
+    """Write a commented case file that runs without changes."""
     from shlex import quote
 
     from eagre.cli.console import console
@@ -57,12 +59,12 @@ def new(
 
 
 def template(kind: str) -> str:
-    """Text of the case file that ``eagre new`` writes for a kind of model.
+    """Return the text of the case file that ``eagre new`` writes for a model.
 
     Raises
     ------
     InputError
-        If there is no such kind; the message tells the nearest one.
+        If the model does not exist; the message names the nearest model.
     """
     from importlib.resources import files
 

@@ -27,12 +27,15 @@ def run(
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another value, as friction.manning=0.03.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a case value, e.g. friction.manning=0.03."),
     ] = None,
-    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; else all.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Number of CPU threads. Default: all cores.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the device only.")] = False,
 ) -> None:
-    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 writes a restart file and stops."""
+    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
     from eagre.backend.ahead import side_by_side
     from eagre.cli.outputs import plan_outputs
     from eagre.config.changes import parse_changes
@@ -59,7 +62,7 @@ def run(
 
 
 def _command(case_file: Path, **options: Any) -> list[str]:
-    """The words that run a case with these options."""
+    """Return the command that runs a case with these options."""
     words = ["eagre", "run", str(case_file)]
     for name, value in options.items():
         for one in value if isinstance(value, list) else [value]:
@@ -68,7 +71,7 @@ def _command(case_file: Path, **options: Any) -> list[str]:
 
 
 def _use_threads(count: int) -> None:
-    """Let CPU programs use `count` threads."""
+    """Set the number of threads of CPU kernels."""
     from eagre.backend.cpu import set_threads, threads
     from eagre.errors import InputError
 
@@ -143,7 +146,10 @@ def _run(
 
 
 def restore(case: Case, model: Model, origin: Path) -> None:
-    """Take up a restart file at the time that it was written, which files of old versions hold in steps alone."""
+    """Restore a model from a restart file and check that it has the time of the file.
+
+    Restart files of old versions hold the number of steps only, so their time depends on the time step.
+    """
     from eagre.errors import InputError
     from eagre.io import read_restart
     from eagre.io.restart import read_restart_header
@@ -170,7 +176,7 @@ def restore(case: Case, model: Model, origin: Path) -> None:
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
-    """Open the files, run to the end, close the files; an output that is lost when it is closed leaves a restart."""
+    """Open the files, run to the end and close the files; write a restart file if closing an output fails."""
     from eagre.cli.outputs import make_events, write_log
     from eagre.cli.progress import ProgressView
     from eagre.stepping.run import restart_places, save_state
@@ -234,18 +240,18 @@ def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
     if plan.particles is not None:
         rows.append(("particles", f"{plan.particles}: {len(model.particle_positions)} particles"))
     if model.diagnostics().get("wet_fraction") == 0.0:
-        rows.append(("water", "none: the whole domain is dry at the start"))
+        rows.append(("water", "the whole domain is dry at the start"))
     if not plan.files:
-        rows.append(("output", "nothing is written: the case has no [output], [gauges] or [restart] with a file"))
+        rows.append(("output", "no output: the case has no [output], [gauges] or [restart] with a file"))
     if plan.append:
-        rows.append(("continues", "records are added to existing files; later ones in them are made again"))
+        rows.append(("continues", "appending to existing files; records after the restart time are recomputed"))
     return [(f"{name:<10}", value) for name, value in rows]
 
 
 def _summary_rows(
     summary: RunSummary, plan: OutputPlan, model: Model, findings: Sequence[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
-    """How the run went."""
+    """Return the rows of the summary after a run."""
     from eagre.cli.console import duration, quantity, whole
 
     error = summary.diagnostics.get("volume_error", math.nan)
@@ -264,7 +270,7 @@ def _summary_rows(
 
 
 def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
-    """What the case makes of the records of its gauges."""
+    """Return the summary rows that a case computes from the records of its gauges."""
     path = plan.gauges
     if path is None or not path.exists():
         return []
@@ -281,7 +287,7 @@ def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
 
 
 def _of_copy(summary: RunSummary, model: Model) -> str:
-    """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
+    """Return the fraction of the copy bandwidth of a GPU that the compulsory memory traffic of the steps used."""
     from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth
 
@@ -293,7 +299,7 @@ def _of_copy(summary: RunSummary, model: Model) -> str:
 
 
 def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> KeyboardInterrupt:
-    """What ends the command after a signal; says how to go on."""
+    """Return the exception that ends the command after a signal; its message states how to continue."""
     import shlex
     import signal
 

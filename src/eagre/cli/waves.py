@@ -1,4 +1,4 @@
-"""``eagre waves``: what the records of gauges say about the sea."""
+"""``eagre waves``: wave statistics of gauge records."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ if TYPE_CHECKING:
 
     from eagre.plots.results import GaugeFile
 
-NEARLY = 1e-6  # of the interval: times of an even record
-MIN_TIMES = 16  # of a record
-LARGE_RESIDUAL = 0.1  # of the variance
-DEPTH_TOLERANCE = 0.1  # of the depth
+NEARLY = 1e-6  # tolerance of even spacing, as a fraction of the interval
+MIN_TIMES = 16  # minimum number of times of a record
+LARGE_RESIDUAL = 0.1  # fraction of the variance above which a warning is printed
+DEPTH_TOLERANCE = 0.1  # as a fraction of the depth
 
 
 def waves(
-    file: Annotated[Path, typer.Argument(help="Gauges of eagre run (.nc, .csv).")],
-    variable: Annotated[str | None, typer.Option("--variable", "-v", help="Series; else the elevation.")] = None,
-    start: Annotated[str | None, typer.Option("--from", help='Time from which on they count, such as "2 min".')] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Time up to which they count.")] = None,
+    file: Annotated[Path, typer.Argument(help="Gauge file of eagre run (.nc, .csv).")],
+    variable: Annotated[
+        str | None, typer.Option("--variable", "-v", help="Variable. Default: the surface elevation.")
+    ] = None,
+    start: Annotated[str | None, typer.Option("--from", help='Start of the analysis window, e.g. "2 min".')] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End of the analysis window.")] = None,
     depth: Annotated[
         float | None,
-        typer.Option("--depth", help="Depth, metres: separate incident from reflected waves by all gauges (.nc)."),
+        typer.Option("--depth", help="Water depth, m: separate incident and reflected waves with all gauges (.nc)."),
     ] = None,
     spectrum: Annotated[
-        Path | None, typer.Option("--spectrum", help="Write variance densities over frequency (.csv).")
+        Path | None, typer.Option("--spectrum", help="CSV file for the variance density spectra.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Tell significant heights, periods, skewness and set-up at gauges, and what is reflected along a line of them."""
+    """Compute wave heights, periods, skewness and set-up at gauges, and the reflection along a line of gauges."""
     from eagre.cli.console import console, grid_table
     from eagre.errors import InputError
     from eagre.plots import open_results
@@ -71,7 +73,7 @@ def waves(
 
 
 def _target(path: Path, overwrite: bool, file: Path) -> Path:
-    """Path of the spectra, checked before anything is computed."""
+    """Check the path of the spectra before the computation, and return it."""
     from eagre.io.files import output_file
 
     options = {"suffixes": (".csv",), "what": "--spectrum", "replace": "--overwrite"}
@@ -79,7 +81,7 @@ def _target(path: Path, overwrite: bool, file: Path) -> Path:
 
 
 def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, interval: float) -> None:
-    """Frequencies, Hz, and for each gauge variance densities, m2/Hz (`eagre.waves.power_spectrum`), in columns."""
+    """Write columns: frequency, Hz, and the variance density of each gauge, m2/Hz (`eagre.waves.power_spectrum`)."""
     import numpy as np
 
     from eagre.io.rows import write_rows
@@ -92,7 +94,7 @@ def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, inter
 
 
 def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:
-    """Series of gauges; one that does not move is refused by its name."""
+    """Yield the series of the gauges; raise `InputError` for a constant series."""
     from eagre.errors import InputError
     from eagre.waves.statistics import is_still
 
@@ -107,7 +109,7 @@ def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Times, s, and the series, (n, gauges), evenly spaced, of the part that counts."""
+    """Return the times, s, and the series, (n, gauges), of the analysis window, which must be evenly spaced."""
     import numpy as np
 
     from eagre.config.units import parse_quantity
@@ -118,7 +120,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     inside = (results.times >= low) & (results.times <= high)
     times, values = results.times[inside], results.values[name][inside]
     if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > NEARLY * (times[1] - times[0]):
-        times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
+        times, values = times[:-1], values[:-1]  # the end time of a run that is not a multiple of the interval
     steps = np.diff(times)
     if times.size < MIN_TIMES:
         within = f" from {times[0]:g} s to {times[-1]:g} s" if times.size else ""
@@ -136,7 +138,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
 
 
 def _reflection(results: GaugeFile, values: np.ndarray, interval: float, depth: float) -> str:
-    """Heights of incident and reflected waves along the line of gauges, and how good the separation is."""
+    """Return the heights of the incident and reflected waves, and the quality of their separation."""
     import numpy as np
 
     from eagre.errors import InputError
@@ -155,7 +157,7 @@ def _reflection(results: GaugeFile, values: np.ndarray, interval: float, depth: 
     quality = f"{result.variance_fraction:.0%} of the variance used"
     if positions.size > 2:
         quality += f", residual {result.residual:.1%}"
-    text = f"{heights}: a coefficient of {result.coefficient:.3f}, by {extent}; {quality}"
+    text = f"{heights}, reflection coefficient {result.coefficient:.3f} from {extent}; {quality}"
     if np.isfinite(result.residual) and result.residual > LARGE_RESIDUAL:
         text += (
             "\nThe records do not fit small waves along the line of gauges: check the depth, the positions of "
