@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference, and the stubs of lazy packages, from the declarations in the source.
+"""Generate the pages of docs/reference, and the stubs of lazy packages, from the declarations in the source.
 
 Usage: ``python tools/make_reference.py`` writes the files; ``--check`` only compares, and exits with 1 if one is stale.
 """
@@ -27,13 +27,13 @@ PAGES = {
 
 
 def is_current(name: str) -> bool:
-    """Tell whether the file in the repository is what the source gives."""
+    """Return whether a file in the repository is up to date."""
     path = ROOT / name
     return path.exists() and path.read_text(encoding="utf-8") == PAGES[name]()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the files, or compare them."""
+    """Write the files, or check them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only compare; exit code 1 if a file is stale")
     if parser.parse_args(arguments).check:

@@ -72,14 +72,14 @@ maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["
 """)
     done = eagre("run", tmp_path / "case.toml")
     assert done.code == 0, done.err
-    assert "points a Munk width" in done.out and "time step: 3600; limits:" in done.out
+    assert "points per Munk width" in done.out and "time step: 3600; limits:" in done.out
     for words in (
         "energy ",
         "enstrophy ",
         "wind +",
         "viscosity -",
         "friction -",
-        "of the largest",
+        "of the largest term",
         "transport per depth",
     ):
         assert words in done.out
@@ -106,7 +106,7 @@ maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["
     [
         ("positions = [[1e9, 0]]", "between the walls"),
         ("every = 1.0", "up to 1e+07"),
-        ("every = 1e9", "less than twice"),
+        ("every = 1e9", "a spacing below twice"),
     ],
 )
 def test_particles_outside_the_basin_are_refused(eagre, tmp_path, particles, words):

@@ -209,7 +209,7 @@ def test_gauges_in_netcdf(eagre, tmp_path):
     [
         (["out.nc", "-v", "dept"], ['did you mean "depth"', "--variable depth", "discharge_x"]),
         (["out.nc", "-t", "3 h"], ["0 s to 120 s"]),
-        (["out.nc", "-t", "3 m"], ["no unit of time"]),
+        (["out.nc", "-t", "3 m"], ["not a unit of time"]),
         (["out.nc", "-o", "a.jpeg"], [".png", "-o a.png"]),
         (["out.nc", "--observed", "gauges.csv"], ["gauge file"]),
         (["gauges.csv", "-t", "1"], ["a file of fields"]),

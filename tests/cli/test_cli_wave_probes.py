@@ -192,7 +192,7 @@ def test_the_log_of_breaking_crests(eagre, tmp_path):
         "time (s)", "x (m)", "y (m)", "ratio (1)", "slope (1)", "speed (m s-1)", "crest (m)", "length (m)",
         "steepness (1)",
     ]  # fmt: skip
-    assert rows and f"{len(rows)} crest" in done.out
+    assert rows and f"breaking    {len(rows)} event" in done.out
     for time, x, y, ratio, slope, speed, crest, length, steepness in (map(float, row) for row in rows):
         assert 0.0 < time < 1.2 and 0.0 <= x < 1.0 and y == 0.0
         assert ratio > 0.855 or slope > np.tan(np.pi / 6.0)

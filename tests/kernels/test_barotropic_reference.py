@@ -55,7 +55,7 @@ def test_what_runs_is_said():
         for model in [model_on("cpu", 17, 14, kernels=kernels)]
     }
     assert told["fast"] == ("fast", []) and told["reference"][0] == "reference"
-    assert "plain cells" in told["reference"][1][0] and 'kernels = "reference"' in told["reference"][1][0]
+    assert "reference (unoptimised)" in told["reference"][1][0] and 'kernels = "reference"' in told["reference"][1][0]
     kept = model_on("cpu", 17, 14, **CASES["compensated"])
     assert kept.settings()["kernels"] == "fast; update: reference" and "compensated_summation = true" in kept.notes[-1]
     with pytest.raises(InputError, match='kernels = "fast"'):

@@ -109,11 +109,11 @@ def test_what_is_refused():
     for forcing, more, words in (
         (Forcing(heating=0.1), {}, "incompressible"),
         (Forcing(subsidence=short), {}, "up to 100 m"),
-        (Forcing(nudging=Nudging(100.0)), {}, "without a profile"),
+        (Forcing(nudging=Nudging(100.0)), {}, "nudging without a target profile"),
         (Forcing(nudging=Nudging(0.0, u=1.0)), {}, "time_scale = 0 s"),
         (Forcing(nudging=Nudging(10.0, u=1.0)), {"time_step": 11.0}, "time_step"),
         (Forcing(nudging=Nudging(10.0, scalars={"dust": 1.0})), {}, "'dust'"),
-        (Forcing(geostrophic=(1.0, 0.0)), {}, "where nothing turns"),
+        (Forcing(geostrophic=(1.0, 0.0)), {}, "without a Coriolis parameter"),
     ):
         with pytest.raises(InputError, match=words):
             AnelasticFlow(COLUMN, 5, top_height=400.0, forcing=forcing, **more, **ON)

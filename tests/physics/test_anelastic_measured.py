@@ -146,7 +146,7 @@ def test_a_column_has_every_level():
 @pytest.mark.parametrize(
     ("point", "words"),
     [
-        ({"x": 700.0, "y": 0.0, "z": 100.0}, ["z = 100 m at x = 700 m", "under the ground", "120"]),
+        ({"x": 700.0, "y": 0.0, "z": 100.0}, ["z = 100 m at x = 700 m", "below the terrain", "120"]),
         ({"x": 700.0, "y": 0.0, "z": 801.0}, ["above the top", "800"]),
         ({"x": -10.0, "y": 0.0, "z": 300.0}, ["x = -10 m, outside the domain", "1600"]),
         ({"x": 0.0, "y": 1300.0, "z": 300.0}, ["y = 1300 m, outside the domain", "1200"]),
@@ -163,7 +163,7 @@ def test_points_that_are_not_in_the_air_are_refused(point, words):
     ("place", "words"),
     [
         ({}, "one of x, y, z, i, j, k"), ({"x": 1.0, "k": 2}, "one of x, y"), ({"k": 9}, "k = 9"),
-        ({"z": 900.0}, "above the top"), ({"x": 1601.0}, "outside the domain"), ({"z": -5.0}, "under the ground"),
+        ({"z": 900.0}, "above the top"), ({"x": 1601.0}, "outside the domain"), ({"z": -5.0}, "below the terrain"),
     ],
 )  # fmt: skip
 def test_planes_that_are_not_there_are_refused(place, words):
@@ -216,9 +216,9 @@ def test_spectra_of_a_run_have_its_variance():
     [
         ({"boundaries": {"x": "wall"}}, {"axes": ["x"]}, "along x, which has boundaries 'wall'"),
         ({"boundaries": {"x": "wall", "y": "wall"}}, {}, "neither x nor y"),
-        ({"hill": True}, {"heights": [100.0]}, "ground cuts"),
+        ({"hill": True}, {"heights": [100.0]}, "below the highest terrain"),
         ({}, {"heights": [900.0]}, "above the top"),
-        ({}, {"heights": []}, "heights that rise"),
+        ({}, {"heights": []}, "increasing heights"),
         ({}, {"axes": ["z"]}, "along 'z'"),
     ],
 )

@@ -303,7 +303,7 @@ def test_mistakes_are_told():
     metric = Metric((4, 1, 4), SPACING, (WALL, PERIODIC, PERIODIC))
     with pytest.raises(InputError, match="density of shape"):
         Projection(PlainDevice(), "double", metric, np.ones(3))
-    with pytest.raises(InputError, match=r'sides that are "open"'):
+    with pytest.raises(InputError, match=r'boundaries that are "open"'):
         Projection(PlainDevice(), "double", metric).set_normal(x=np.zeros((2, 4, 1)))
     hopeless = Projection(PlainDevice(), "double", metric, method="gcr", preconditioner="none", most=1, tolerance=1e-15)
     hopeless.u[...] = np.random.default_rng(0).standard_normal(metric.shape)

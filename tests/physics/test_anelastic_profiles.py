@@ -254,5 +254,5 @@ def test_heights_under_all_ground_are_refused():
     model = flow(hill=True, boundaries={"x": "wall", "y": "wall"})
     lowest = model.levels.terrain_height.min()
     assert lowest > 0.01
-    with pytest.raises(InputError, match="from the ground"):
+    with pytest.raises(InputError, match=r"lowest terrain, .* m, to"):
         model.profiles(1, [0.5 * lowest])

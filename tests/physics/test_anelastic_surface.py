@@ -116,10 +116,10 @@ def test_the_wind_at_the_ground_is_that_of_the_log_law():
 def test_what_is_refused():
     for surface, more, words in (
         (Surface(0.1), {"atmosphere": None}, "incompressible"),
-        (Surface(roughness=10.0), {}, "below a first level at 50 m"),
+        (Surface(roughness=10.0), {}, "m with the first level at 50 m"),
         (Surface(roughness=0.0), {}, "roughness = 0"),
         (Surface(0.1, pattern=np.ones(3)), {}, "pattern of shape"),
-        (Surface(0.1), {"boundaries": {"z": "periodic"}}, "without ground"),
+        (Surface(0.1), {"boundaries": {"z": "periodic"}}, "without a bottom wall"),
     ):
         with pytest.raises(InputError, match=words):
             heated(4, 1, 13, 600.0, surface=surface, **({"theta_perturbation": 0.0} | more))
@@ -185,7 +185,7 @@ def test_steps_are_as_short_as_drag_over_thin_levels_wants():
     grid = Grid.from_points(4, 4, 32e3, 32e3, periodic=(True, True))
     levels = np.concatenate([[0.0, 10.0, 25.0, 45.0, 75.0], np.linspace(115.0, 1500.0, 15)])
     known = {"atmosphere": boussinesq(wind=(10.0, 0.0)), "surface": Surface(roughness=0.1), "device": "cpu"}
-    with pytest.raises(InputError, match=r"up to 9.59 s with this viscosity, forcing and ground"):
+    with pytest.raises(InputError, match=r"up to 9.59 s with this viscosity, forcing, surface drag and grid spacing"):
         AnelasticFlow(grid, levels, time_step=100.0, **known)
     model, winds = AnelasticFlow(grid, levels, **known), [10.0]
     for _ in range(60):

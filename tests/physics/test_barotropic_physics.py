@@ -55,8 +55,8 @@ def test_points_a_munk_width():
     assert munk_width(gyre.viscosity, gyre.beta) == pytest.approx(27.1e3, rel=2e-3)
     for points, told in ((257, "0.58"), (1025, "2.30"), (2049, "4.61")):
         note = layer_note(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
-        assert note.startswith(f"western boundary layer: {told} points a Munk width")
-        assert ("under 2" in note) == (points == 257)
+        assert note.startswith(f"western boundary layer: {told} points per Munk width")
+        assert ("below 2" in note) == (points == 257)
     assert "no Munk layer" in layer_note(0.0, gyre.beta, 1.0)
 
 

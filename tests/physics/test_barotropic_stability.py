@@ -133,7 +133,7 @@ def test_friction_allows_the_second_order_longer_steps():
 
 
 def model_of_width(points):
-    """A basin with so many points a Munk width (A / beta)^(1/3)."""
+    """A basin with this number of points per Munk width (A / beta)^(1/3)."""
     grid = Grid.from_points(9, 9, 1.0, 1.0)
     return BarotropicVorticity(grid, time_step=1e-3, beta=2.0, viscosity=2.0 * (points * grid.dx) ** 3, device="cpu")
 
@@ -154,7 +154,7 @@ def test_limits_in_words():
     model = BarotropicVorticity.double_gyre(33, time_step=1e-6, device="cpu")
     assert "time step: 1e-06; limits: 0.0137" in model.notes[-1] and "Rossby waves" in model.notes[-1]
     still = BarotropicVorticity(Grid.from_points(9, 9, 1.0, 1.0), time_step=1.0, device="cpu")
-    assert "0.99 points a Munk width; under 2" in model_of_width(0.99).notes[0]
-    assert "2.50 points a Munk width (" in model_of_width(2.5).notes[0]
+    assert "0.99 points per Munk width; below 2" in model_of_width(0.99).notes[0]
+    assert "2.50 points per Munk width (" in model_of_width(2.5).notes[0]
     assert still.notes[-1] == "time step: 1; limits: 0.5 / (|u| / dx + |v| / dy) (flow)"
     assert flow_limit(0.0, 0.0, 1.0, 1.0) == math.inf and flow_limit(2.0, 1.0, 1.0, 0.5) == 0.125

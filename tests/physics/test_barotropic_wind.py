@@ -138,7 +138,7 @@ def test_stress_of_a_wind():
         (lambda: BarotropicVorticity(GRID, time_step=STEP, wind_forcing=varying_curl(SHAPE[1:], GUST)),
          r"\(14, 17\) p"),
         (lambda: moving_curl(*stresses(nx=17), GRID, 1.0), r"\(13, 16\) cells between the points"),
-        (lambda: moving_curl(stresses()[0], stresses((0.0, 2.0))[1], GRID, 1.0), "the same instants"),
+        (lambda: moving_curl(stresses()[0], stresses((0.0, 2.0))[1], GRID, 1.0), "stress_y at the same times"),
         (lambda: moving_curl(*stresses(ny=600), Grid.from_points(17, 601, 3.0, 9.0), 1.0).record(0), "x at t = 0 s"),
     ],
 )  # fmt: skip

@@ -152,12 +152,12 @@ def test_drives_may_begin_and_end_with_a_restart(drive):
 def test_scalars_may_begin_and_end_with_a_restart(device):
     model = noisy(scalars=DYE, device=device, forcing=Forcing(subsidence=-0.01))
     model.restore(after_steps(device=device))
-    assert model.notes[-1] == "the scalar dye begins at t = 12 s as at a start: the restart has none"
+    assert model.notes[-1] == "scalar dye starts from its initial values at t = 12 s: not in the restart"
     np.testing.assert_array_equal(model.field("dye"), DYE["dye"])
     model.advance(60.0)
     left = noisy(device=device)
     left.restore(model.state())
-    assert left.notes[-1] == "the scalar dye of the restart is carried no more: the case has none"
+    assert left.notes[-1] == "scalar dye of the restart is dropped: the case does not define it"
     assert "dye" not in left.state()
     with pytest.raises(InputError, match="without dye"):  # its own has moved on
         model.restore(left.state())

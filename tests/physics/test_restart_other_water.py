@@ -86,8 +86,8 @@ def test_what_a_gyre_carries_no_more_is_told():
     model = gyre()
     model.restore(gyre(tracer=SPIN, particles=[(0.5, 0.5)]).state())
     assert model.notes[-2:] == [
-        "tracer of the restart: carried no more, as the case has none",
-        "particles of the restart: carried no more, as the case has none",
+        "tracer of the restart file dropped: the case defines no tracer",
+        "particles of the restart file dropped: the case defines no particles",
     ]
     assert len(gyre().notes) == len(model.notes) - 2
 

@@ -11,7 +11,7 @@ from eagre import Grid, PotentialWaves
 from eagre.backend.select import select
 from eagre.errors import BlowUpError, ConvergenceError, InputError
 from eagre.models.potential_waves.breaking import (
-    CARRIED,
+    MAX_ADVECTION,
     RATIO,
     SLOPE,
     SPEED_X,
@@ -226,7 +226,12 @@ def test_parts_by_hand():
     phi = 2.0 * np.sin(2.0 * np.pi * np.arange(n) / n) / (2.0 * np.pi)
     DEVICE.fill(problem.fields, np.stack([0.0 * phi, phi])[:, None])
     swift = 2.0 * math.sin(2.0 * math.pi / n) / (2.0 * math.pi / n) * n  # times 1, the symbol of order 2
-    for dt, parts in ((0.99 * CARRIED / swift, 1), (1.01 * CARRIED / swift, 2), (3.5 * CARRIED / swift, 4), (9.0, 16)):
+    for dt, parts in (
+        (0.99 * MAX_ADVECTION / swift, 1),
+        (1.01 * MAX_ADVECTION / swift, 2),
+        (3.5 * MAX_ADVECTION / swift, 4),
+        (9.0, 16),
+    ):
         assert breaking.parts(dt) == parts
     DEVICE.fill(problem.phi, np.full((1, 1, n), np.nan))
     assert breaking.parts(0.1) == 1

@@ -226,7 +226,7 @@ def test_a_sponge_only_takes():
     [
         ({"side": "up"}, "'up'"),
         ({"h": "slope"}, "flat bed"),
-        ({"length": 2.0}, "of water before"),
+        ({"length": 2.0}, "of water in front of"),
     ],
 )
 def test_inlets_that_are_refused(change, said):

@@ -87,7 +87,12 @@ def test_waves_in_deep_water_are_noted():
     (note,) = celerity_notes(
         grid=grid, depth=1000.0, relaxation_zones=[RelaxationZone("west", 200.0, 10.0, swell)], vertical_points=7
     )
-    assert "zone in the west" in note and "kh 40.2" in note and "too low" in note and "write vertical_points = " in note
+    assert (
+        "relaxation zone in the west" in note
+        and "kh 40.2" in note
+        and "too low" in note
+        and "write vertical_points = " in note
+    )
     layers = int(note.partition("write vertical_points = ")[2].split()[0])
     assert not celerity_notes(
         grid=grid, depth=1000.0, relaxation_zones=[RelaxationZone("west", 200.0, 10.0, swell)], vertical_points=layers

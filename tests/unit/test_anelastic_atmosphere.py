@@ -101,9 +101,9 @@ def test_implausible_air_is_refused_with_the_likely_mistake():
 
 
 def test_errors():
-    with pytest.raises(InputError, match="heights that rise"):
+    with pytest.raises(InputError, match="increasing heights"):
         from_sounding(np.array([0.0, 0.0]), np.array([300.0, 301.0]))
-    with pytest.raises(InputError, match="two values or more"):
+    with pytest.raises(InputError, match="at least two values"):
         from_sounding(np.array([0.0]), np.array([300.0]))
     with pytest.raises(InputError, match="degrees Celsius"):
         from_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))

@@ -79,7 +79,7 @@ def test_the_steepest_place(rough):
 def test_what_cannot_be(rough):
     with pytest.raises(InputError, match=r"(?s)blend = 1300.*0 to 1150"):
         blended(rough, GRID, (False, True), 1300.0)
-    with pytest.raises(InputError, match="no sides are periodic or open"):
+    with pytest.raises(InputError, match="blend without a periodic or open axis"):
         blended(rough, GRID, (False, False), 300.0)
     with pytest.raises(InputError, match=r"still 0\.\d+ after 1000 sweeps"):
         smoothed(rough, Grid.from_points(24, 17, 2400.0, 1600.0), (False, False), 1e-6)
@@ -89,24 +89,18 @@ def test_a_case(tmp_path):
     def model(more):
         return AnelasticCase.loads(CASE.format(more=more), tmp_path).build("cpu", "double")
 
-    [told] = [one for one in model('terrain_height = "0.3 * x"').notes if "ground" in one]
-    assert "slope of 6.9 along x at x = 2300 m" in told and "blend in [domain]" in told
+    [told] = [one for one in model('terrain_height = "0.3 * x"').notes if "terrain height" in one]
+    assert "maximum slope 6.9 along x at x = 2300 m" in told and "use blend in [domain]" in told
     found = model('terrain_height = "0.3 * x"\nblend = "0.4 km"\nsteepest = 0.5')
-    [told] = [one for one in found.notes if "ground" in one]
+    [told] = [one for one in found.notes if "terrain height" in one]
     assert "blend" not in told
     assert steepest(found.levels.terrain_height, found.grid, BOTH).slope <= 0.5
-    assert (
-        np.ptp(
-            model('terrain_height = "0.3 * x"\nboundaries_x = "open"\nblend = "0.4 km"').levels.terrain_height[
-                0, [0, -1]
-            ]
-        )
-        < 1e-9
-    )
+    levels = model('terrain_height = "0.3 * x"\nboundaries_x = "open"\nblend = "0.4 km"').levels
+    assert np.ptp(levels.terrain_height[0, [0, -1]]) < 1e-9
     for lines, words in (
         ("blend = 400.0", "blend without terrain_height"),
         ("steepest = 0.5", "steepest without terrain_height"),
-        ('terrain_height = "0.3 * x"\nboundaries_x = "wall"\nblend = 400.0', "no sides are periodic or open"),
+        ('terrain_height = "0.3 * x"\nboundaries_x = "wall"\nblend = 400.0', "blend without a periodic or open axis"),
         ('terrain_height = "0.3 * x"\nsteepest = 0.0', "steepest"),
     ):
         with pytest.raises(InputError, match=words):
@@ -126,7 +120,7 @@ def test_a_layer_too_thin_behind_a_high_hill_is_told(hill, thickness, told):
     words = [one for one in found if "N h / U" in one]
     assert len(words) == told
     if told:
-        assert "N h / U = 0.4" in words[0] and "1.1 waves of 6.28 km (2 pi U / N) thick" in words[0]
+        assert "N h / U = 0.4" in words[0] and "1.1 wavelengths of 6.28 km (2 pi U / N) thick" in words[0]
         assert words[0].endswith('thickness = "18.8 km" in [sponge]')
 
 

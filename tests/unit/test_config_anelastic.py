@@ -67,7 +67,7 @@ def test_keys_that_mean_nothing_to_the_equations_are_refused(tmp_path, lines, wo
 
 
 def test_a_rate_of_layers_that_are_not_there_is_refused(tmp_path):
-    with pytest.raises(InputError, match="side_rate without layers at the ends"):
+    with pytest.raises(InputError, match="side_rate without side layers"):
         case(tmp_path, more="[sponge]\nthickness = 200.0\nrate = 0.1\nside_rate = 0.05")
 
 
@@ -121,13 +121,13 @@ def test_points_that_repeat_are_counted_but_not_run(tmp_path, boundaries_z):
         (
             "levels = [0.0, 9.0]",
             "boundaries_z = 'periodic'\nperiodic_points = 'duplicated'",
-            "a number of levels and top_height",
+            "a number of levels with top_height",
         ),
         (EQUAL, "periodic_points = 'twice'", "distinct, duplicated"),
         ("levels = 5", "", "no top_height"),
         ("levels = [0.0, 10.0]\ntop_height = 10.0", "", "both heights of levels and top_height"),
-        ("levels = [0.0, 10.0, 5.0]", "", "heights that rise"),
-        ("levels = 0\ntop_height = 10.0", "", "a number of 1 or more"),
+        ("levels = [0.0, 10.0, 5.0]", "", "increasing heights that start at 0"),
+        ("levels = 0\ntop_height = 10.0", "", "an integer of at least 1"),
         (EQUAL, '[atmosphere]\nequations = "elastic"', "anelastic, boussinesq, incompressible"),
         (EQUAL, "[atmosphere]\nwind = [1.0]", "\\[u, v\\]"),
         (EQUAL, "[initial]\nu = true", "an expression in x, y, z and terrain_height"),
@@ -197,7 +197,7 @@ def test_profiles_that_drive_the_air(tmp_path):
         ('heating = {file = "no.csv"}', "no.csv"),
         ("nudging = {u = 1.0}", "time_scale"),
         ("nudging = {u = 1.0, time_scale = 0.0}", r"forcing\.nudging\.time_scale \(line \d+\)"),
-        ("geostrophic_u = 1.0\ngeostrophic_v = 0.0", "where nothing turns"),
+        ("geostrophic_u = 1.0\ngeostrophic_v = 0.0", "without a Coriolis parameter"),
         ("subsidence = {heights = [0.0, 1.0], values = [1.0, 1.0]}", "up to 1 m"),
     ],
 )
@@ -239,8 +239,8 @@ def test_noise_is_added_to_the_initial_temperature(tmp_path, key, value):
     ("text", "message"),
     [
         ("[initial]\ntheta = 300", r'(?s)initial\.theta .*"theta".*the keys u, v, w, theta_perturbation, noise'),
-        ("[initial]\ntheta_perturbation = 300", "as large as a whole potential temperature"),
-        ("[initial]\ntheta_perturbation = -300", "as large as a whole potential temperature"),
+        ("[initial]\ntheta_perturbation = 300", "as large as a total potential temperature"),
+        ("[initial]\ntheta_perturbation = -300", "as large as a total potential temperature"),
     ],
 )
 def test_a_total_for_a_perturbation_is_refused(tmp_path, text, message):
@@ -298,7 +298,7 @@ def test_heat_with_units(tmp_path):
         ("heat_flux = 0.1\nsensible_heat_flux = 120.0", "both heat_flux and sensible_heat_flux"),
         ("heat_flux = {times = [0.0, 0.1], values = [0.0, 0.1]}", "a series that covers the whole run"),
         ("roughness = -1.0", "roughness"),
-        ("roughness = 100.0", "below a first level at 250 m"),
+        ("roughness = 100.0", "m with the first level at 250 m"),
         ("flux = 0.1", "heat_flux"),
     ],
 )

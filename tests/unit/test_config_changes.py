@@ -60,7 +60,7 @@ def test_values_are_replaced_added_and_taken_out(case):
 def test_the_text_of_a_case_tells_its_changes_and_is_still_a_case(case):
     made = load_case(case, {"run.end_time": "2 min", "title": None})
     assert made.text.startswith(CASE)
-    assert made.text.splitlines()[-2:] == ['#   run.end_time = "2 min"', "#   title = (taken out)"]
+    assert made.text.splitlines()[-2:] == ['#   run.end_time = "2 min"', "#   title = (removed)"]
     assert tomllib.loads(made.text) == tomllib.loads(CASE)
     assert load_case(case).text == CASE
 
@@ -84,10 +84,10 @@ def _with(path: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("output[3].file", r"part \[3\] is not there\nallowed: \[1\] to \[2\]"),
-        ("output.file", "no 'file'"),
-        ("grid.nx.more", "the case has 10 there"),
-        ("grid[1]", r"part \[1\] is not there\nallowed: one of nx"),
+        ("output[3].file", r"the list has no item \[3\]\nallowed: \[1\] to \[2\]"),
+        ("output.file", "no key 'file'"),
+        ("grid.nx.more", "the value there is 10"),
+        ("grid[1]", r"the list has no item \[1\]\nallowed: one of nx"),
         ("friction manning", "names with dots"),
         ("", "names with dots"),
         ("output[0].file", "names with dots"),

@@ -144,7 +144,7 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
         ),
         (
             FLUME + '[[relaxation_zones]]\nside = "west"\nwidth = 4\n',
-            ["relaxation_zones[1]", "a zone without a period", 'period = "2 s"'],
+            ["relaxation_zones[1]", "a relaxation zone without a period", 'period = "2 s"'],
         ),
         (
             FLUME
@@ -152,7 +152,7 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
             + '[[wavemakers]]\nside = "east"\nvelocity = 0.1\n',
             [
                 "relaxation_zones",
-                "a zone and a wavemaker along the east side",
+                "a relaxation zone and a wavemaker along the east side",
                 'write:   side = "west"',
             ],  # a flume has two
         ),
@@ -300,8 +300,9 @@ def test_zones_wider_than_the_basin_and_zones_that_overlap():
     zone = '[[relaxation_zones]]\nside = "{}"\nwidth = {}\nperiod = 2.0\n'
     basin = FLUME.replace("depth = 0.5", 'depth = "0.5 - 0.01 * x"')
     said = refused(basin + zone.format("west", 400) + f"wave = {WAVE}\n")
-    assert "relaxation_zones[1]" in said and "width = 400 m of the zone in the west" in said and "the basin" in said
+    assert "relaxation_zones[1]" in said and "width = 400 m of the relaxation zone in the west" in said
+    assert "the size of the basin" in said
     apart, overlapping = (made(FLUME + zone.format("west", 4) + zone.format("east", width)) for width in (11.9, 12))
-    word = "the zones in the west and the east overlap"
+    word = "the relaxation zones in the west and the east overlap"
     assert any(word in note for note in overlapping.notes)
     assert not any(word in note for note in apart.notes)

@@ -233,7 +233,7 @@ def test_the_unit_of_a_series_is_that_of_its_column(built, tmp_path, header, uni
     assert built(text)["boundaries"].west.rate.values == pytest.approx([100 * factor, 200 * factor])
 
 
-@pytest.mark.parametrize(("header", "words"), [("q (cusec)", "cusec"), ("q (mm)", "no unit of discharge")])
+@pytest.mark.parametrize(("header", "words"), [("q (cusec)", "cusec"), ("q (mm)", "not a unit of discharge")])
 def test_units_that_mean_nothing_here_are_refused(built, tmp_path, header, words):
     (tmp_path / "river.csv").write_text(f"time (s),{header}\n0,100\n20,200\n")
     with pytest.raises(ConfigError, match=rf'(?s){words}.*units = "m3/s"'):

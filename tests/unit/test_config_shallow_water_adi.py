@@ -67,7 +67,7 @@ def test_everything_arrives(built):
         ("friction = {}", "neither manning nor chezy"),
         ("numerics.start = 'half'", "half-step"),
         ("numerics.viscosity = '2 m/s'", "m2/s"),
-        ("numerics.courant_number = 0.25", '"courant_number", which is no key here'),
+        ("numerics.courant_number = 0.25", 'Unknown key "courant_number"'),
         ("land_mask.wher = 1", "where"),
         ("land.where = 1", 'did you mean "land_mask"'),
         ("numerics.convection = 'off'", 'did you mean "momentum_advection"'),

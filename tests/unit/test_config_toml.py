@@ -50,7 +50,7 @@ def test_missing_file_tells_the_full_path_and_the_nearest_name(tmp_path, monkeyp
 def test_unreadable_files(tmp_path):
     path = tmp_path / "case.toml"
     path.write_bytes(b"title = '\xff'")
-    assert "byte 9 is no UTF-8" in message(read_toml, path)
+    assert "byte 9 is not UTF-8" in message(read_toml, path)
     path.write_bytes(b"\xef\xbb\xbfa = 1\n")
     assert read_toml(path)[0] == {"a": 1}
 

@@ -94,16 +94,16 @@ def test_example_of_every_dimension_can_be_read(name):
 @pytest.mark.parametrize(
     ("value", "dimension", "words"),
     [
-        ("2 hous", "time", ('"hous", which is not known\n', "ms, s, min, h, d", 'end_time = "2 h"')),
-        ("5 feeet", "length", ('"feeet", which is not known\n', 'end_time = "10 m"')),
+        ("2 hous", "time", ('the unknown unit "hous"\n', "ms, s, min, h, d", 'end_time = "2 h"')),
+        ("5 feeet", "length", ('the unknown unit "feeet"\n', 'end_time = "10 m"')),
         ("20 mm/3m", "rain", ('"mm/3m"', "mm/h, mm/d", 'end_time = "20 mm/h"')),
         ("1,5 m", "length", ("decimal comma", 'end_time = "1.5 m"')),
-        ("0.025 s", "number", ("no unit of number", "end_time = 0.025")),
+        ("0.025 s", "number", ("not a unit of number", "end_time = 0.025")),
         ("-0,03", "number", ("decimal comma", 'end_time = "-0.03"')),
         ("1,500,000 m", "length", ('"1,500,000 m"',)),
         (math.nan, "number", ("allowed: a finite number\nwrite:   end_time = 0.5",)),
-        ("2 m", "time", ('"2 m"', "no unit of time", 'end_time = "2 min"')),
-        ("1h30m", "time", ('"1h30m"', "no unit of time", 'end_time = "1h30 min"')),
+        ("2 m", "time", ('"2 m"', "not a unit of time", 'end_time = "2 min"')),
+        ("1h30m", "time", ('"1h30m"', "not a unit of time", 'end_time = "1h30 min"')),
         ("01:30:05", "time", ('"01:30:05"', 'end_time = "1 h 30 min 5 s"')),
         ("00:20", "time", ('end_time = "20 min"',)),
         ("00:00:00", "time", ('end_time = "0 s"',)),
@@ -114,7 +114,7 @@ def test_example_of_every_dimension_can_be_read(name):
         (datetime.date(2026, 2, 1), "time", ("a date", 'end_time = "2 h"')),
         (datetime.time(6, 30), "time", ('end_time = "6 h 30 min"',)),
         (datetime.time(6, 30), "length", ("06:30:00", 'end_time = "10 m"')),
-        ("20 hPa", "rain", ("no unit of rain", "mm/h")),
+        ("20 hPa", "rain", ("not a unit of rain", "mm/h")),
         ("1e-4 Hz", "rate", ("counts cycles per second", '"Hz"', "1/s, 1/h, 1/d, rad/s")),
         ("20", "time", ("without a unit", 'end_time = "2 h"', "without quotes")),
         ("soon", "time", ('"soon"', 'such as "2 h"')),
@@ -167,7 +167,7 @@ def test_every_unit():
 
 def test_unit_factor_refuses_another_dimension():
     assert unit_factor("l/s", "discharge") == pytest.approx(1e-3)
-    with pytest.raises(InputError, match="no unit of discharge"):
+    with pytest.raises(InputError, match="not a unit of discharge"):
         unit_factor("m/s", "discharge")
 
 

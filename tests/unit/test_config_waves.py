@@ -127,7 +127,11 @@ SEA = 'kind = "jonswap"\nsignificant_height = 1.0\npeak_period = 8.0\n'
         (SEA + 'spreading = { s = 3, width = "20 deg" }', "wave.spreading", ["s and width"]),
         (SEA + 'spreading = { width = "80 deg" }', "wave.spreading", ["1.15 rad"]),
         ('kind = "spectrum"\nfile = "none.csv"', "wave.file", ["none.csv"]),
-        ('kind = "swan"\nfile = "test_config_waves.py"\ndirection = 1.0', "wave", ["has its own"]),
+        (
+            'kind = "swan"\nfile = "test_config_waves.py"\ndirection = 1.0',
+            "wave",
+            ["with a directional spectrum"],
+        ),
     ],
 )
 def test_problems(text, key, words):

@@ -90,5 +90,5 @@ def test_several_files_have_quantities_of_their_own(case, tmp_path):
         terms_of_case(case("", both))
     with pytest.raises(ConfigError, match="tpp"):
         terms_of_case(case('rain = "tpp"', two))
-    with pytest.raises(ConfigError, match="one file or more"):
+    with pytest.raises(ConfigError, match="at least one file"):
         case("", HEAD.replace('"era5.nc"', "[]"))

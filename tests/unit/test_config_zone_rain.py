@@ -87,7 +87,7 @@ def test_a_raster_of_zone_numbers(tmp_path):
         ('zones = "c.geojson", series = "rain.csv"', "cells in no zone; the first centre is x = 2.5 m"),
         ('zones = "c.geojson", series = { upper = 0.0 }, outside = 0.0', r"the zone lower: series of 'lower'"),
         ('zones = "c.geojson", name = "nm", series = "rain.csv"', r"property 'nm'(.|\n)*name = \"name\""),
-        ('zones = "c.geojson", series = 5', "a table with a column for each zone"),
+        ('zones = "c.geojson", series = 5', "a file with one column per zone"),
         ('zones = "c.geojson", series = { upper = "3 kg" }', 'upper = "20 mm/h"'),
         ('zones = "c.geojson", series = "rain.csv", outside = "wet"', 'outside = "20 mm/h"'),
         ('zones = "c.geojson", series = "rains.csv"', "no such file"),
@@ -96,7 +96,7 @@ def test_a_raster_of_zone_numbers(tmp_path):
         ('zones = "other.geojson", series = "rain.csv", outside = 0.0', "the zone middle: value = 'middle'"),
         ('zones = "short.geojson", series = { up = { times = [0, 5], values = [0, 0] } }, outside = 0.0', "zone up"),
         ('zones = "z.asc", series = "rain.csv", name = "n"', "with polygons only"),
-        ('zones = "z.asc", series = "rain.csv"', "zone numbers: whole ones"),
+        ('zones = "z.asc", series = "rain.csv"', "at most 1000 integer zone numbers"),
     ],
 )
 def test_what_is_refused(catchments, rate, what):

@@ -158,9 +158,13 @@ name = "spring"
         ([("Polygon", [POND], {"n": None})], "", "n = None"),
         ([("Polygon", [POND], {"n": "3 hours"})], "", "the polygon 1: "),
         ([("Polygon", [POND], {"n": 0.02})], "", r"584 of 800 cells in no polygon; the first centre is x = 2.5 m"),
-        ([("Polygon", [(np.array(POND) + 1e6).tolist()], {"n": 0.02})], ", outside = 0.1", "none over a centre"),
+        (
+            [("Polygon", [(np.array(POND) + 1e6).tolist()], {"n": 0.02})],
+            ", outside = 0.1",
+            "contain no cell centre",
+        ),
         ([], "", "without features"),
-        ([("Polygon", [POND], {"n": 0.02})], ', layer = "a"', "layer with files that hold several"),
+        ([("Polygon", [POND], {"n": 0.02})], ', layer = "a"', "layer for files that can hold several layers"),
         ([("Polygon", [POND], {"n": 0.02})], ', outside = "2 m"', "write: +outside = 2"),
         ([("Polygon", "here", {"n": 0.02})], "", "1, a Polygon of 'here'"),
         ([("MultiPolygon", [[POND], [[[None, 2.0], *POND[1:]]]], {"n": 0.02})], "", "1, a MultiPolygon of"),
@@ -186,7 +190,7 @@ def test_inside_that_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="no such file"):
         options(tmp_path, text.replace("springs", "sprigs"))
     (tmp_path / "springs.txt").touch()
-    with pytest.raises(ConfigError, match=r"ends in \.geojson or \.json or \.gpkg"):
+    with pytest.raises(ConfigError, match=r"with the suffix \.geojson or \.json or \.gpkg"):
         options(tmp_path, text.replace("springs.geojson", "springs.txt"))
 
 

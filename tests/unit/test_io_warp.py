@@ -285,7 +285,7 @@ def test_a_case_tells_what_is_wrong_with_classes(tmp_path):
     for given, words in (
         ('{ classes = "no.tif", table = "nlcd" }', "no.tif"),
         ('{ classes = "c.tif", table = "nlc" }', 'table = "nlcd"'),
-        ('{ classes = [], table = "nlcd" }', "one file or more"),
+        ('{ classes = [], table = "nlcd" }', "at least one file"),
         ('{ table = "nlcd" }', "file"),
     ):
         (tmp_path / "c.tif").touch()

@@ -70,9 +70,9 @@ def test_inertia_of_still_levels_by_hand():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"z": [0.0, 1.0, 0.5]}, "do not rise"),
+        ({"z": [0.0, 1.0, 0.5]}, "do not increase"),
         ({"z": [0.0, 1.0]}, "z (2,)"),
-        ({"velocity": np.full((2, 3), np.nan)}, "no numbers"),
+        ({"velocity": np.full((2, 3), np.nan)}, "not finite"),
         ({"velocity": np.zeros((3, 3))}, "velocity (3, 3)"),
         ({"diameter": 0.0}, "diameter"),
         ({"drag_coefficient": -1.0}, "-1"),

@@ -60,7 +60,7 @@ def test_note_on_a_band_without_much_of_the_variance():
     [
         (
             '[[relaxation_zones]]\nside = "west"\nwidth = 6\nwave = {WAVE}\n',
-            "zone in the west",
+            "relaxation zone in the west",
             ('"0.32 Hz"', '"320 mHz"', "0.32"),
         ),
         ("[initial]\nwave = {WAVE}\n", "initial wave", ('"0.32 1/s"', '"2.010619298297468 rad/s"')),
@@ -80,7 +80,7 @@ def test_notes_of_a_case(section, what, units):
 
 def test_a_time_is_no_frequency():
     case = HEAD + f'[basin]\nnx = 65\nlength_x = 32.0\ndepth = 0.5\n[initial]\nwave = {{{SEA}, highest = "3 s"}}\n'
-    with pytest.raises(InputError, match="no unit of frequency"):
+    with pytest.raises(InputError, match="not a unit of frequency"):
         PotentialWavesCase.loads(case)
 
 

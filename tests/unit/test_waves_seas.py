@@ -335,7 +335,7 @@ def test_fixed_points(monkeypatch):
         assert np.allclose(eta, sea.elevation(x, y, t), atol=1e-12)
         assert np.allclose(phi, sea.surface_potential(x, y, t), atol=1e-11)
     monkeypatch.setattr(points, "LARGEST", 16 * 100)
-    with pytest.raises(InputError, match="27 places and 30 waves"):
+    with pytest.raises(InputError, match="27 points and 30 waves"):
         FixedPoints(sea, x, y)
 
 
@@ -380,7 +380,7 @@ def test_sea_of_a_directional_spectrum(rng):
     vector = np.sum(weights * np.exp(1j * sea.direction)) / np.sum(weights)
     assert np.angle(vector) == pytest.approx(0.5, abs=0.01)
     assert abs(vector) == pytest.approx(10 / 11, abs=0.01)
-    with pytest.raises(InputError, match="brings its directions"):
+    with pytest.raises(InputError, match="which defines the directions"):
         Sea(spectrum, DEPTH, spreading=CosineSpreading(2.0))
 
 

@@ -1,5 +1,5 @@
-"""Case files: TOML with units, expressions and errors that say what to write.
+"""Case files: TOML with units, expressions and error messages that contain a correction.
 
-Nothing is imported here, so that `eagre.config.units` stays light; the sections that need pydantic live in modules of
-their own.
+This package imports nothing, so that `eagre.config.units` loads quickly; the sections that require pydantic are in
+separate modules.
 """

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 class Case(Section):
-    """Base of the five models' cases: the sections that all have, loading and error messages.
+    """Base class of the cases of all models: common sections, loading and error messages.
 
-    A model's case declares `kind`, `default_variables`, its own sections and `build`.
+    The case of a model declares `kind`, `default_variables`, further sections and `build`.
     """
 
     kind: ClassVar[str] = ""
     default_variables: ClassVar[tuple[str, ...]] = ()
     gauge_variables: ClassVar[tuple[str, ...]] = ()
 
-    model: str = Field(description="the kind of model")
-    title: str = Field(default="", description="one line about the case, copied to the output")
+    model: str = Field(description="kind of the model")
+    title: str = Field(default="", description="title of the case, one line, copied to the output")
     run: RunSection = Field(description="the section [run]", examples=[{"end_time": "2 h"}])
     output: Outputs | None = Field(default=None, description="the section [output], or several [[output]]")
     gauges: GaugesSection | None = Field(default=None, description="the section [gauges]")
@@ -66,23 +66,23 @@ class Case(Section):
         Parameters
         ----------
         path : str or Path
-            A TOML file; relative paths in it start from its folder.
+            A TOML file. Paths in it are relative to its folder.
         changes : dict, optional
-            Values in place of those of the file, by key (`changes.changed`).
+            Values that replace values of the file, by key; see `changes.changed`.
 
         Raises
         ------
         ConfigError
-            If keys are unknown, missing or wrong; every problem is listed with its line.
+            If keys are unknown, missing or invalid. The message lists every problem with its line.
         InputError
-            If the file is not there or is no TOML.
+            If the file does not exist or is not valid TOML.
         """
         data, text = read_toml(path)
         return cls._make(data, text, Path(path), changes=changes)
 
     @classmethod
     def loads(cls, text: str, directory: str | Path = ".") -> Self:
-        """Read a case from a TOML text; relative paths start from `directory`."""
+        """Read a case from a TOML string; paths are relative to `directory`."""
         return cls._make(parse_toml(text), text, None, Path(directory))
 
     @classmethod
@@ -106,7 +106,7 @@ class Case(Section):
 
     @property
     def name(self) -> str:
-        """Name of the case file without its ending, or the model's kind."""
+        """Name of the case file without its suffix, or the kind of the model."""
         return self._path.stem if self._path is not None else self.kind
 
     @property
@@ -116,20 +116,20 @@ class Case(Section):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The case file and every file that it reads."""
+        """The case file and all files that it reads."""
         return self._inputs
 
     @property
     def text(self) -> str:
-        """The case as it was read, with what was changed then in comments at its end."""
+        """Text of the case file, followed by comments with the overridden values."""
         return self._text + note_of(self._changes)
 
     def problem(self, key: Key, error: InputError) -> ConfigError:
-        """An error about the value of `key` that was found after reading, with key and line."""
+        """Return an error about the value of `key` with key and line, for checks after reading."""
         return _config_error(problem_of(error, key), self._text, self._path, self._changes)
 
     def check_begin(self, place: str) -> None:
-        """Refuse a section whose `from` lies behind the end of the run: nothing would count."""
+        """Raise an error if `from` of a section is at or after the end of the run."""
         start, end = getattr(self, place).from_, self.run.end_time
         if start is not None and start >= end:
             error = InputError(
@@ -139,7 +139,7 @@ class Case(Section):
 
     @contextmanager
     def naming(self, *places: str) -> Iterator[None]:
-        """Name the key in an `InputError` whose first word is a key of one of `places`: "section", "section.within"."""
+        """Add the key to an `InputError` whose first word is a key of a section in `places`, such as "a" or "a.b"."""
         try:
             yield
         except ConfigError:
@@ -156,7 +156,7 @@ class Case(Section):
 
     @contextmanager
     def at(self, *key: str | int) -> Iterator[None]:
-        """Name `key` in every `InputError` that is raised inside the with block."""
+        """Add `key` to every `InputError` raised inside the with block."""
         try:
             yield
         except InputError as error:
@@ -164,14 +164,14 @@ class Case(Section):
 
     @property
     def outputs(self) -> list[tuple[Key, OutputSection]]:
-        """Every section that asks for a file of fields, with its key."""
+        """Sections of field output, with their keys."""
         if isinstance(self.output, list):
             return [(("output", n), section) for n, section in enumerate(self.output)]
         return [] if self.output is None else [(("output",), self.output)]
 
     @property
     def measured(self) -> list[tuple[Key, MeasuredSection]]:
-        """Every section that asks for a file of measurements, with its key; an empty one writes none."""
+        """Sections of other output files, with their keys; without sections that have nothing to write."""
         found: list[tuple[Key, MeasuredSection]] = []
         for name in type(self).model_fields:
             value = getattr(self, name)
@@ -183,64 +183,64 @@ class Case(Section):
 
     @property
     def log_name(self) -> str:
-        """Name of the log that the model keeps in this case; without one it keeps none."""
+        """Name of the model's log in this case; empty if the model keeps no log."""
         return ""
 
     def log(self, model: Any) -> tuple[list[str], list[tuple[float, ...]]]:
-        """The model's log: columns with units, and rows."""
+        """Return the model's log: columns with units, and rows."""
         return [], []
 
     def findings(self, model: Any, records: Callable[[str], tuple[Any, Any]]) -> list[tuple[str, str]]:
-        """Rows (name, text) of the summary that gauges give at the end of a run.
+        """Return rows (name, text) of the summary, computed from the gauges at the end of a run.
 
-        `records` gives times, (n,), s, and values, (n, gauges), of a variable of the gauges.
+        `records` returns times, (n,), s, and values, (n, gauges), of a variable of the gauges.
         """
         return []
 
     def checked_variables(self, names: Sequence[str], available: Collection[str], *section: str | int) -> list[str]:
-        """Fields of a model that the section of this key asks for; `ConfigError` for names of none."""
+        """Return the fields requested by the section of this key; raise `ConfigError` for unknown names."""
         with self.at(*section, "variables"):
             return field_names(names, available)
 
     @property
     def tuned(self) -> str:
-        """Which values the kernels of the model that was built have, and why, in words."""
+        """Description of the tuning parameters of the built model, and of their origin."""
         return self._tuned[0]
 
     @property
     def tuned_threads(self) -> int:
-        """Threads of a CPU that tuning found best for the model that was built; 0 where it did not."""
+        """Tuned number of CPU threads of the built model; 0 if not tuned."""
         return self._tuned[1]
 
     def place(self, device: Any, precision: str | None, cells: int, scheme: str = "") -> dict[str, Any]:
-        """Arguments `device` and `precision` of a model of so many cells; a `Device` is taken as it is."""
+        """Return the arguments `device` and `precision` of a model of `cells` cells; a `Device` is not changed."""
         from eagre.backend.device import Device
         from eagre.backend.tuned import chosen
 
         precision = precision or self.run.precision
         if not isinstance(device, Device):
             device = self.run.device if device is None else device
-            with suppress(DeviceError):  # which the model raises as well
+            with suppress(DeviceError):  # raised again by the model
                 found = chosen(device, self.kind, cells, precision, scheme, self.run.tuning)
                 self._tuned = found.words, found.threads
                 device = found.device if found.tuned else device
         return {"device": device, "precision": precision}
 
     def build(self, device: Any = None, precision: str | None = None) -> Model:
-        """Make the model that the case describes; arguments override [run].
+        """Build the model of the case; arguments override [run].
 
         Raises
         ------
         InputError
-            If files hold no such data, an expression is not finite, or the model refuses a value.
+            If files do not contain the data, an expression is not finite, or the model rejects a value.
         DeviceError, MemoryNeededError
-            If the device is not there or the model does not fit it.
+            If the device is not available or its memory is too small.
         """
         raise NotImplementedError(f"{type(self).__name__}.build")
 
 
 def _config_error(problems: Sequence[Problem], text: str, path: Path | None, changes: Mapping[str, Any]) -> ConfigError:
-    """The error that tells of `problems`, in the order of their lines; keys that were changed stand in no line."""
+    """Return the error of `problems`, in the order of their lines; overridden keys have no line."""
     new = [key_of(name) for name in changes]
 
     def placed(problem: Problem) -> Problem:

@@ -1,4 +1,4 @@
-"""Values that take the place of those in a case file: what a sweep over parameters changes from run to run."""
+"""Overrides of values in a case file, for `--set` and parameter studies."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _EXAMPLE = '"friction.manning"'
 
 
 def key_of(name: str) -> Key:
-    """A key as messages spell it, ``"boundaries.north[1].rate"`` (parts of a list count from 1), as a path.
+    """Convert a key such as ``"boundaries.north[1].rate"`` to a path; list items are counted from 1.
 
     Raises
     ------
     InputError
-        If it is no name of a key.
+        If the string is not a valid key.
     """
     key: list[str | int] = []
     for part in name.split(".") if isinstance(name, str) else [""]:
@@ -38,9 +38,9 @@ def key_of(name: str) -> Key:
 
 
 def parse_change(text: str) -> tuple[str, Any]:
-    """A change as it stands on a command line, ``friction.manning=0.03``: a key and its value.
+    """Parse a command-line override such as ``friction.manning=0.03`` into key and value.
 
-    The value is TOML where it can be read as such, else a text: ``run.end_time=2 h`` needs no quotes within.
+    A value that is not valid TOML is a string: ``run.end_time=2 h`` needs no inner quotes.
     """
     name, equals, value = text.partition("=")
     if not equals or not value.strip():
@@ -57,7 +57,7 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 
 def parse_changes(texts: Iterable[str]) -> dict[str, Any]:
-    """Changes as they stand on a command line; each key once."""
+    """Parse command-line overrides; each key can occur once."""
     found: dict[str, Any] = {}
     for text in texts:
         name, value = parse_change(text)
@@ -68,19 +68,19 @@ def parse_changes(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a case with some values replaced, added or, where None is given, taken out.
+    """Return the tables of a case with values replaced, added or, for None, removed.
 
     Parameters
     ----------
     data : dict
-        As TOML gives it; it stays as it is.
+        Parsed TOML; not modified.
     changes : dict
         Values by key, such as ``{"friction.manning": 0.03, "output[2].file": "harbour.nc"}``.
 
     Raises
     ------
     InputError
-        If a key leads through something that is neither a table nor a list, or beyond the end of a list.
+        If a part of a key is neither a table nor a list, or an index is beyond the end of a list.
     """
     new = copy.deepcopy(dict(data))
     for name, value in changes.items():
@@ -90,16 +90,16 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def note_of(changes: Mapping[str, Any]) -> str:
-    """Comment lines for the end of a case's text, so that a result tells with which values it was made."""
+    """Return comment lines with the overridden values, appended to the case text stored in results."""
     if not changes:
         return ""
-    words = {name: "(taken out)" if value is None else literal(_plain(value)) for name, value in changes.items()}
+    words = {name: "(removed)" if value is None else literal(_plain(value)) for name, value in changes.items()}
     lines = [f"#   {name} = {word}" for name, word in words.items()]
     return "\n".join(["", "# Changed for this run:", *lines, ""])
 
 
 def _table_above(data: dict[str, Any], key: Key, name: str) -> Any:
-    """What holds the last part of `key`; tables that are not there are made."""
+    """Return the table or list that contains the last part of `key`; create missing tables."""
     at: Any = data
     for part, following in pairwise(key):
         if isinstance(part, str) and isinstance(at, dict) and part not in at and isinstance(following, str):
@@ -111,10 +111,10 @@ def _table_above(data: dict[str, Any], key: Key, name: str) -> Any:
 def _get(at: Any, part: str | int, name: str) -> Any:
     if isinstance(part, int):
         if not isinstance(at, list) or part >= len(at):
-            raise InputError(f"the key {name!r}, whose part [{part + 1}] is not there", allowed=_there(at))
+            raise InputError(f"the key {name!r}: the list has no item [{part + 1}]", allowed=_there(at))
         return at[part]
     if not isinstance(at, dict) or part not in at:
-        raise InputError(f"the key {name!r}: there is no {part!r}", allowed=_there(at))
+        raise InputError(f"the key {name!r}: the table has no key {part!r}", allowed=_there(at))
     return at[part]
 
 
@@ -122,7 +122,7 @@ def _put(at: Any, part: str | int, value: Any, name: str) -> None:
     if isinstance(part, int):
         _get(at, part, name)
     elif not isinstance(at, dict):
-        raise InputError(f"the key {name!r}: there is no {part!r}", allowed=_there(at))
+        raise InputError(f"the key {name!r}: the table has no key {part!r}", allowed=_there(at))
     if value is None:
         if part in at or isinstance(part, int):
             del at[part]
@@ -131,14 +131,14 @@ def _put(at: Any, part: str | int, value: Any, name: str) -> None:
 
 
 def _there(at: Any) -> str:
-    """What can follow in a key."""
+    """Return the valid next parts of a key, for messages."""
     if isinstance(at, list):
-        return f"[1] to [{len(at)}]" if at else "nothing: the list is empty"
-    return "one of " + ", ".join(at) if isinstance(at, dict) else f"nothing: the case has {literal(at)} there"
+        return f"[1] to [{len(at)}]" if at else "none: the list is empty"
+    return "one of " + ", ".join(at) if isinstance(at, dict) else f"none: the value there is {literal(at)}"
 
 
 def _plain(value: Any) -> Any:
-    """A value of Python as TOML has it: NumPy's numbers and arrays, tuples and paths too."""
+    """Convert a Python value to TOML types, including NumPy numbers and arrays, tuples and paths."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, PathLike):

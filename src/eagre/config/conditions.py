@@ -1,4 +1,4 @@
-"""Section [boundaries]: a condition per side, or several along a side."""
+"""Section [boundaries]: one condition per side, or several segments along a side."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SIDES = ("west", "east", "south", "north")
 
 
 class Condition(Section):
-    """A boundary condition; its parameters are its keys."""
+    """Boundary condition; its parameters are the keys."""
 
     kind: str = Field(description="the kind of condition")
 
 
 def _section_of(kind: type[boundaries.Condition]) -> type[Condition]:
-    """The keys of a condition, from the arguments of its class (`eagre.boundaries.base.Key`)."""
+    """Create the section of a condition from the arguments of its class (`eagre.boundaries.base.Key`)."""
     keys: dict[str, Any] = {}
     for name, (hint, key) in keys_of(kind).items():
         in_time = Series in get_args(hint)
@@ -62,16 +62,16 @@ ELSEWHERE = {
     **dict.fromkeys(("flow", "flux", "river", "hydrograph", "source"), "discharge"),
     **dict.fromkeys(("normal", "uniform", "slope", "manning"), "normal_depth"),
 }
-"""What the kinds of conditions are called in other programs."""
+"""Names of boundary conditions in other programs, with the corresponding kind."""
 
 
 class Place(Section):
-    """Where along a side a part lies."""
+    """Extent of a segment along a side."""
 
     from_: Metres = Field(
-        alias="from", description="x (south, north) or y (west, east) where the part begins, metres", examples=[100.0]
+        alias="from", description="start of the segment: x (south, north) or y (west, east), metres", examples=[100.0]
     )
-    to: Metres = Field(description="x or y where the part ends, metres", examples=[160.0])
+    to: Metres = Field(description="end of the segment: x or y, metres", examples=[160.0])
 
     @model_validator(mode="after")
     def _in_order(self) -> Place:
@@ -81,21 +81,21 @@ class Place(Section):
 
 
 class SidePart(NamedTuple):
-    """A condition, and where along the side it holds (None: everywhere)."""
+    """Condition and its extent along the side (None: the whole side)."""
 
     condition: Condition
     place: Place | None
 
 
 def _side(value: Any, info: ValidationInfo) -> list[SidePart]:
-    """Read a table, or a list of tables with from and to; every wrong one is told."""
+    """Read a table, or a list of tables with from and to; report every invalid table."""
     if isinstance(value, list) and value:
         return read_each(enumerate(value), lambda _, item: _part(item, info, in_list=True))
     return [_part(value, info, in_list=False)]
 
 
 def _kind_of(value: Any) -> str:
-    """The kind that a table names."""
+    """Return the kind of a table, or raise `InputError`."""
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in CONDITIONS:
         got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
@@ -107,19 +107,21 @@ def _kind_of(value: Any) -> str:
 
 
 def _part(value: Any, info: ValidationInfo, in_list: bool) -> SidePart:
-    """Read one table: the keys of its kind, and from and to."""
+    """Read one table: the keys of its kind, `from` and `to`."""
     kind = _kind_of(value)
     rest = {name: item for name, item in value.items() if name not in ("from", "to")}
     condition = check(CONDITIONS[kind][0], rest, info.context)
     if not in_list and len(rest) == len(value):
         return SidePart(condition, None)
     if kind == "periodic":
-        raise InputError("a periodic part", allowed="periodic for whole, opposite sides", fix='{kind = "periodic"}')
+        raise InputError(
+            "a periodic segment", allowed="periodic on two whole opposite sides", fix='{kind = "periodic"}'
+        )
     return SidePart(condition, check(Place, {name: value[name] for name in ("from", "to") if name in value}))
 
 
 def _polygon(value: Any, info: ValidationInfo) -> list[list[float]]:
-    """Pairs of numbers in metres, or of texts with a unit."""
+    """Read pairs of numbers in metres, or of strings with a unit."""
     pairs = isinstance(value, list) and value and all(isinstance(one, list) and len(one) == 2 for one in value)
     if not pairs:
         key = key_of(info)
@@ -132,23 +134,23 @@ Polygon = Annotated[list[list[float]], PlainValidator(_polygon)]
 
 
 class InsidePlace(Section):
-    """Where in the domain a condition lies."""
+    """Location of a condition inside the domain."""
 
     points: Polygon | None = Field(
         default=None,
-        description="corners [x, y] of a line, metres; one is a point",
+        description="vertices [x, y] of a line, metres; one vertex is a point",
         examples=[[[100.0, 0.0], [100.0, 250.0]]],
     )
     area: Polygon | None = Field(
-        default=None, description="in place of points: corners [x, y] of a polygon, metres",
+        default=None, description="alternative to points: vertices [x, y] of a polygon, metres",
         examples=[[[0.0, 0.0], [80.0, 0.0], [80.0, 60.0]]],
     )  # fmt: skip
     file: VectorFile | None = Field(
-        default=None, description="in place of points: .geojson, or .gpkg, .shp, .fgb with eagre[vector]: each feature",
+        default=None, description="alternative to points: vector file (.geojson, or .gpkg, .shp, .fgb: eagre[vector])",
         examples=["walls.geojson"],
     )  # fmt: skip
-    layer: str | None = Field(default=None, description="the layer of a file that holds several")
-    name: str = Field(default="", description="a name for the water balance", examples=["spillway"])
+    layer: str | None = Field(default=None, description="layer of a file with several layers")
+    name: str = Field(default="", description="name in the water balance", examples=["spillway"])
 
     @model_validator(mode="after")
     def _one_of_three(self) -> InsidePlace:
@@ -159,12 +161,12 @@ class InsidePlace(Section):
         return self
 
     def lines(self, condition: Any, grid: Grid) -> list[boundaries.InternalLine]:
-        """Lines and areas of the domain on which a condition holds.
+        """Return the lines and areas of a condition inside the domain.
 
         Raises
         ------
         InputError
-            If a file cannot be read, or a polygon for water has holes.
+            If a file cannot be read, or a polygon of a discharge has holes.
         """
         if self.file is None:
             line = boundaries.InternalLine if self.area is None else boundaries.InternalArea
@@ -186,26 +188,26 @@ class InsidePlace(Section):
 
 
 def _lines_of(where: str, name: str, kind: str, at: Any, condition: Any) -> list[boundaries.InternalLine]:
-    """Lines of a part of a feature: polygons have a ring, and one around each hole, which only walls can have."""
+    """Return the lines of a part of a feature: for polygons the outline and one line per hole (walls only)."""
     if kind != "Polygon":
         points = np.array([at] if kind == "Point" else at, np.float64)[:, :2]
         return [boundaries.InternalLine(points.tolist(), condition, name)]
     if len(at) > 1 and not condition.closed:
-        raise InputError(f"{where}, a polygon with holes", allowed="polygons without, for water that is poured in")
+        raise InputError(f"{where}, a polygon with holes", allowed="polygons without holes for discharges")
     rings = [np.array(ring, np.float64)[:-1, :2].tolist() for ring in at]
     names = [name, *(f"{name}, hole {k}" for k in range(1, len(rings)))]
     return [boundaries.InternalArea(ring, condition, own) for ring, own in zip(rings, names, strict=True)]
 
 
 class InsidePart(NamedTuple):
-    """A condition and where in the domain it holds."""
+    """Condition and its location inside the domain."""
 
     condition: Condition
     place: InsidePlace
 
 
 def _inside(value: Any, info: ValidationInfo) -> list[InsidePart]:
-    """Read a list of tables; every wrong one is told."""
+    """Read a list of tables; report every invalid table."""
     if not isinstance(value, list):
         raise InputError(literal(value), allowed="tables [[boundaries.internal]], with double brackets")
 
@@ -227,12 +229,12 @@ def _wall() -> list[SidePart]:
 
 
 class BoundariesSection(Section):
-    """A condition per side; walls where nothing is said."""
+    """Boundary condition of each side; the default is a wall."""
 
-    west: Side = Field(default_factory=_wall, description="the condition at the west side")
-    east: Side = Field(default_factory=_wall, description="the condition at the east side")
-    south: Side = Field(default_factory=_wall, description="the condition at the south side")
-    north: Side = Field(default_factory=_wall, description="the condition at the north side")
+    west: Side = Field(default_factory=_wall, description="condition at the west side")
+    east: Side = Field(default_factory=_wall, description="condition at the east side")
+    south: Side = Field(default_factory=_wall, description="condition at the south side")
+    north: Side = Field(default_factory=_wall, description="condition at the north side")
 
     internal: Inside = Field(default_factory=list, description="conditions along lines and in areas inside the domain")
 
@@ -253,14 +255,14 @@ class BoundariesSection(Section):
         resolve: Callable[[Signal, Key], float | Series],
         lay: Callable[[InsidePlace, Any, Key], list[boundaries.InternalLine]],
     ) -> dict[str, Any]:
-        """The objects of `eagre.boundaries` that the section describes, by side.
+        """Create the objects of `eagre.boundaries` of the section, by side.
 
         Parameters
         ----------
         resolve : callable
-            Turns a signal and the path of its key into a number or a series.
+            Converts a signal and the path of its key to a number or a series.
         lay : callable
-            Gives the lines of a place inside, of a condition and the path of its key: `InsidePlace.lines` on a grid.
+            Returns the lines of a location, a condition and the path of its key: `InsidePlace.lines` on a grid.
 
         Returns
         -------
@@ -289,7 +291,7 @@ class BoundariesSection(Section):
 
 
 def _make(condition: Condition, resolve: Callable[[Signal, Key], float | Series], key: Key) -> Any:
-    """The object of `eagre.boundaries` that one condition describes."""
+    """Create the object of `eagre.boundaries` of one condition."""
     values: dict[str, Any] = {}
     for name in type(condition).model_fields:
         value = getattr(condition, name)

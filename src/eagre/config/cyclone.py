@@ -1,4 +1,4 @@
-"""Section [sources.cyclone]: the wind and the pressure of a tropical cyclone from its track."""
+"""Section [sources.cyclone]: wind and pressure of a tropical cyclone from its track."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ COLUMNS = {"pressure": "pressure", "wind": "speed", "radius": "length"}  # with 
 
 
 class CycloneSection(Section):
-    """A cyclone (Holland 1980 or 2010) that moves along a track."""
+    """Tropical cyclone (Holland 1980 or 2010) along a track."""
 
     track: InputFile = Field(
-        description="a CSV file: time, lon and lat (or x and y, m), pressure, wind, radius, outer_radius (unit)",
+        description="CSV file: time, lon and lat (or x and y, m), pressure, wind, radius, outer_radius (unit)",
         examples=["track.csv"],
     )
     ambient_pressure: Annotated[float, quantity("pressure")] = Field(
-        default=101_300.0, description="pressure far from the cyclone, Pa", examples=["1013 hPa"]
+        default=101_300.0, description="ambient sea-level pressure, Pa", examples=["1013 hPa"]
     )
     profile: Annotated[str, one_of(*PROFILES)] = Field(
-        default="holland-1980", description="wind by radius: holland-1980, or holland-2010, which needs outer_radius",
+        default="holland-1980", description="radial wind profile: holland-1980, or holland-2010 (with outer_radius)",
         examples=["holland-2010"],
     )  # fmt: skip
     outer_wind: Annotated[float, quantity("speed")] = Field(
-        default=17.491, gt=0.0, description="wind at the column outer_radius, of holland-2010",
+        default=17.491, gt=0.0, description="wind speed at outer_radius for holland-2010, m/s",
         examples=["34 kn"],
     )  # fmt: skip
     side_levels: SideLevels = "inverse-barometer"
     latitude: float | None = Field(
-        default=None, ge=-60.0, le=60.0, description="degrees north, for a track in x and y", examples=[20.0]
+        default=None, ge=-60.0, le=60.0, description="latitude of a track in x and y, degrees north", examples=[20.0]
     )
     drag: Drag = "large-pond"
     largest_drag: LargestDrag = LARGEST_DRAG
@@ -51,11 +51,11 @@ class CycloneSection(Section):
 
     @property
     def reference_pressure(self) -> float:
-        """At which levels at sides are as given, Pa."""
+        """Pressure at which the water levels at stage boundaries equal their prescribed values, Pa."""
         return self.ambient_pressure
 
     def read(self, grid: Grid, start_date: datetime | None) -> Track:
-        """The track in the coordinates of the grid."""
+        """Read the track in the coordinates of the grid."""
         from eagre.cyclone import Track
         from eagre.io import read_series
         from eagre.io.lattice import moved
@@ -91,7 +91,7 @@ class CycloneSection(Section):
         return Track(times, x, y, latitude, *(found[name].values for name in COLUMNS), *outer)
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
-        """The terms of a run to `end`, s."""
+        """Create the source terms of a run to `end`, s."""
         from eagre.cyclone import cyclone_fields
         from eagre.terms import WeatherPressure, WeatherWind
 

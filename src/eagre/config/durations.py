@@ -1,4 +1,4 @@
-"""Durations as they are written elsewhere, by a clock or ISO 8601, and how a case file has them."""
+"""Durations in clock or ISO 8601 notation, and their notation in case files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MINUTES = re.compile(r"(?<=\d)\s*[mM](?![A-Za-z])")
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a text begins with a date, as of ISO 8601."""
+    """Return whether a string starts with an ISO 8601 date."""
     return _DATE.fullmatch(text) is not None
 
 
 def written_out(text: str) -> str | None:
-    """``"1 h 30 min"`` for ``"01:30:00"`` (hours first), ``"PT1H30M"``; None for any other text."""
+    """Return ``"1 h 30 min"`` for ``"01:30:00"`` (hours first) or ``"PT1H30M"``; None for any other string."""
     match = _CLOCK.fullmatch(text) or _ISO.fullmatch(text)
     if match is None or not any(match.groups()):
         return None
@@ -27,5 +27,5 @@ def written_out(text: str) -> str | None:
 
 
 def with_minutes(text: str) -> str:
-    """A text in which an m, which is metres, is min."""
+    """Return the string with the unit m (metres) replaced by min."""
     return _MINUTES.sub(" min", text)

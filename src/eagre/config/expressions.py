@@ -1,7 +1,7 @@
-"""Arithmetic in x and y, read with the `ast` module and computed with NumPy.
+"""Arithmetic expressions in x and y, parsed with the `ast` module and evaluated with NumPy.
 
 ``"0.05 * x + 0.2 * exp(-((x - 50)**2 + y**2) / 100)"`` is parsed once into a tree of a few allowed
-node types and then walked; no text is ever executed. Comparisons give 1 or 0 per point, so that
+node types, which is then evaluated; no code is executed. Comparisons are 1 or 0 per point:
 ``"where(hypot(x, y) < 5, 2.5, 0.5)"`` is a circular dam.
 """
 
@@ -23,7 +23,7 @@ from eagre.errors import InputError
 from eagre.names import did_you_mean
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
-"""Names with a fixed value."""
+"""Named constants."""
 
 _FUNCTIONS_OF_ONE = (
     *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "log", "log10"),
@@ -64,29 +64,31 @@ _LARGEST = 1e308
 
 
 class Expression:
-    """An arithmetic expression in named variables.
+    """Arithmetic expression in named variables.
 
     Parameters
     ----------
     text : str
-        Such as ``"0.1 * x"``; operators ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``,
+        Expression such as ``"0.1 * x"`` with the operators ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``,
         ``a if c else b``, the functions in `FUNCTIONS` and the constants ``pi`` and ``e``.
     variables : sequence of str
-        Names that a value is given for when the expression is computed.
+        Names of the variables, whose values are arguments of the call.
 
     Raises
     ------
     InputError
-        If the text is no such expression; the message names the unknown name and the nearest allowed one.
+        If the expression is invalid; for unknown names the message suggests the nearest valid name.
     """
 
     def __init__(self, text: str, variables: Sequence[str] = ("x", "y")) -> None:
         self.text = text
         self.variables = tuple(variables)
         if decimal_point(text) is not None:
-            raise InputError(f'"{_short(text)}" with a decimal comma', allowed="a point", fix=str(decimal_point(text)))
+            raise InputError(
+                f'"{_short(text)}" with a decimal comma', allowed="a decimal point", fix=str(decimal_point(text))
+            )
         if _FILE.fullmatch(text):
-            what = f'"{_short(text)}", which is the name of a file'
+            what = f'"{_short(text)}", the name of a file'
             raise InputError(what, allowed="a table with the file", fix=f"{{ file = {literal(text)} }}")
         if len(text) > _MAX_LENGTH:
             raise InputError(f"an expression of {len(text)} characters", allowed=f"at most {_MAX_LENGTH}")
@@ -100,28 +102,28 @@ class Expression:
         except (RecursionError, MemoryError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            raise self._refuse("it is nested too deeply or holds a null character") from None
+            raise self._refuse("nested too deeply, or a null character") from None
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
 
     def __call__(self, **values: np.ndarray | float) -> np.ndarray:
-        """Compute the expression.
+        """Evaluate the expression.
 
         Parameters
         ----------
         **values : array or float
-            One per variable; arrays that broadcast against each other.
+            Value of each variable; arrays must be broadcastable.
 
         Returns
         -------
         array of float64
-            Of the broadcast shape of all values.
+            Result with the broadcast shape of all values.
 
         Raises
         ------
         InputError
-            If the result is not finite somewhere; the message names the first such point.
+            If the result is not finite everywhere; the message states the first such point.
         """
         arrays = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
         with np.errstate(all="ignore"):
@@ -133,11 +135,11 @@ class Expression:
         return result
 
     def _check(self, node: ast.AST) -> None:
-        """Refuse every node that is not plain arithmetic."""
+        """Raise `InputError` for nodes that are not plain arithmetic."""
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 if abs(value) > _LARGEST:
-                    raise self._refuse("it holds a number beyond 1e308")
+                    raise self._refuse("a number beyond 1e308")
             case ast.Name(id=name):
                 if name not in CONSTANTS and name not in self.variables:
                     raise self._unknown(name, (*self.variables, *CONSTANTS), "name")
@@ -150,7 +152,7 @@ class Expression:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 self._check_all((left, right))
             case ast.BinOp(op=ast.BitXor()):
-                raise self._refuse("a power is written **, not ^")
+                raise self._refuse("powers are written **, not ^")
             case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Not(), operand=operand):
                 self._check(operand)
             case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARE for op in ops):
@@ -167,7 +169,7 @@ class Expression:
             self._check(node)
 
     def _value(self, node: ast.AST, names: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Value of a checked node; integers become floats, so that no power can grow without bound."""
+        """Evaluate a checked node; integers become floats, which limits the size of powers."""
         match node:
             case ast.Constant(value=value):
                 return np.float64(value)  # type: ignore[arg-type, return-value]
@@ -212,23 +214,23 @@ class Expression:
 
     def _syntax_error(self, error: SyntaxError) -> InputError:
         column = min(error.offset or 1, len(self.text) + 1)
-        return self._refuse(f"it cannot be read at character {column} ({error.msg})")
+        return self._refuse(f"syntax error at character {column} ({error.msg})")
 
     def _not_finite(self, result: np.ndarray, arrays: Mapping[str, np.ndarray]) -> InputError:
         first = tuple(int(index) for index in np.argwhere(~np.isfinite(result))[0])
         at = ", ".join(f"{name} = {np.broadcast_to(array, result.shape)[first]:g}" for name, array in arrays.items())
         count = int((~np.isfinite(result)).sum())
         return InputError(
-            f'the expression "{_short(self.text)}" gives {result[first]} at {at} ({count} of {result.size} points)',
+            f'the expression "{_short(self.text)}" is {result[first]} at {at} ({count} of {result.size} points)',
             allowed="an expression that is finite everywhere",
         )
 
 
 def _one_or_zero(truth: np.ndarray) -> np.ndarray:
-    """Numbers, which add and subtract as such; booleans do not."""
+    """Convert booleans to floats, which can be added and subtracted."""
     return np.asarray(truth, np.float64)
 
 
 def _short(text: str) -> str:
-    """At most 80 characters of a text."""
+    """Shorten a string to at most 80 characters."""
     return text if len(text) <= 80 else text[:77] + "..."

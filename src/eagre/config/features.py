@@ -1,4 +1,4 @@
-"""What a case file says of the features of a vector file: one value for all, or the property that has it."""
+"""Values of the features of a vector file: one value for all features, or the name of a property."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from eagre.grid import Grid
 
 @dataclass(frozen=True)
 class FeatureValue:
-    """What a key of a case file says of the value of each feature.
+    """Value of each feature, as defined by a key of a case file.
 
     Parameters
     ----------
     given : float or str
-        A number in SI or a text with a unit, which is the value of all; or the name of the property that has it.
+        Value of all features (a number, SI, or a string with a unit), or the name of the property with the value.
     dimension : str
-        Of the value, for its units.
+        Dimension of the value, for unit conversion.
     key : str
-        In the case file, for errors.
+        Key in the case file, for error messages.
 
     Raises
     ------
@@ -45,12 +45,12 @@ class FeatureValue:
         return isinstance(self.given, str) and not is_quantity(self.given)
 
     def of(self, feature: Any, kind: str, path: Path | None) -> float:
-        """The value of a feature, SI; `kind`, "line" or "polygon", and `path` of its file are for errors.
+        """Return the value of a feature, SI; `kind`, "line" or "polygon", and `path` are for error messages.
 
         Raises
         ------
         InputError
-            If it has no such property, or one that is no finite quantity.
+            If the property is missing or not a finite quantity.
         """
         if not self._is_property:
             return parse_quantity(self.given, self.dimension, self.key)
@@ -64,12 +64,12 @@ class FeatureValue:
 
 
 def property_of(feature: Any, name: str, kind: str, path: Path | None, key: str) -> Any:
-    """A property of a feature, which a key of the case file names.
+    """Return the property of a feature that a key of the case file names.
 
     Raises
     ------
     InputError
-        If it has no such property, with those that it has.
+        If the property is missing; the message lists the available properties.
     """
     from eagre.io.files import choose
 
@@ -79,10 +79,10 @@ def property_of(feature: Any, name: str, kind: str, path: Path | None, key: str)
 
 
 def cells_in_none(out: np.ndarray, grid: Grid, path: Path, kind: str, fix: str) -> InputError:
-    """The error for cells, (ny, nx) bool, whose centres lie in no "polygon" or "zone" of a file."""
+    """Return the error for cells, (ny, nx) bool, whose centres are outside all polygons or zones of a file."""
     j, i = (int(index) for index in np.argwhere(out)[0])
     return InputError(
         f"{path}: {out.sum()} of {out.size} cells in no {kind}; the first centre is "
         f"x = {grid.x[i]:.10g} m, y = {grid.y[j]:.10g} m",
-        allowed=f"{kind}s over all centres, or a value outside", fix=fix,
+        allowed=f"{kind}s that cover all cell centres, or a value outside", fix=fix,
     )  # fmt: skip

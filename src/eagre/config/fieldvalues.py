@@ -1,4 +1,4 @@
-"""Values over the domain: a number, an expression in x and y, a raster file, or zones."""
+"""Field values: a number, an expression in x and y, a raster file, or zones."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ from eagre.grid import Grid
 from eagre.plausible import check_plausible
 
 NAMES = ("x", "y", "bed")
-"""Names in expressions for fields at centres: coordinates, m, and bed elevation, m."""
+"""Variables of expressions for fields at cell centres: coordinates, m, and bed elevation, m."""
 
 
 class RasterFile(Section):
-    """A raster that covers the domain."""
+    """Raster file that covers the domain."""
 
     file: InputFiles = Field(
-        description="a GeoTIFF, ESRI ASCII or NetCDF raster, or a list: the first with data wins",
+        description="GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
         examples=["field.tif"],
     )
-    band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
-    variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
+    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
     record: int | None = Field(
-        default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]
+        default=None,
+        description="record of a time-dependent NetCDF variable, counted from 1; -1 is the last",
+        examples=[-1],
     )
-    nodata: NoData = Field(default="error", description='"error" or a number that replaces missing values')
+    nodata: NoData = Field(default="error", description='"error", or a number that replaces missing values')
     shift: Shift = Field(
-        default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres, as in [bed]"
+        default=[0.0, 0.0], description="offset [x, y] added to the coordinates of the file, metres, as in [bed]"
     )
 
     def at_centres(self, grid: Grid, quantity: str = "", name: str = "value") -> np.ndarray:
-        """Values at the centres of `grid`, (ny, nx); of a `quantity` with a plausible range, as in the file."""
+        """Return values at the cell centres of `grid`, (ny, nx); check the plausible range of `quantity`."""
         from eagre.io import raster_to_centres, read_raster
         from eagre.io.dem import check_raster_fill
         from eagre.io.warp import around, onto
@@ -57,20 +59,22 @@ class RasterFile(Section):
 
 
 class ClassRaster(Section):
-    """A raster of land-cover classes, and the value of each class."""
+    """Raster of land-cover classes with a value per class."""
 
     classes: InputFiles = Field(
-        description="a raster of class numbers, or a list: the first with data wins", examples=["worldcover.tif"]
+        description="raster of class numbers, or a list; the first file with data has priority",
+        examples=["worldcover.tif"],
     )
     table: ClassTable = Field(
-        description='"esa-worldcover", "nlcd", or a .csv file with the columns class and n', examples=["esa-worldcover"]
+        description='"esa-worldcover", "nlcd", or a .csv file with the columns class and n (Manning)',
+        examples=["esa-worldcover"],
     )
-    band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
-    variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
-    nodata: NoData = Field(default="error", description='"error" or the value of cells without a class')
+    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
+    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
+    nodata: NoData = Field(default="error", description='"error", or the value of cells without a class')
 
     def at_centres(self, grid: Grid) -> np.ndarray:
-        """Means over cells of the classes' values, (ny, nx)."""
+        """Return the cell means of the class values, (ny, nx)."""
         from eagre.io import raster_to_centres, read_raster
         from eagre.io.landcover import read_class_table, values_of_classes
         from eagre.io.warp import around, onto
@@ -84,15 +88,15 @@ class ClassRaster(Section):
 
 @dataclass(frozen=True)
 class FieldValue:
-    """A number, an expression, a raster or zones.
+    """Field value: a number, an expression, a raster or zones.
 
     Parameters
     ----------
     source : float, Expression, RasterFile, ClassRaster or ZoneValues
     quantity : str
-        Key of `eagre.plausible.QUANTITIES` for the range of the values; empty if it has no range.
+        Key of `eagre.plausible.QUANTITIES` for the plausible range; empty if not checked.
     name : str
-        The key, for errors.
+        Name of the key, for error messages.
     """
 
     source: float | Expression | RasterFile | ClassRaster | ZoneValues
@@ -100,18 +104,18 @@ class FieldValue:
     name: str = "value"
 
     def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
-        """The number, or an array of shape (ny, nx).
+        """Return a number, or an array of shape (ny, nx).
 
         Parameters
         ----------
         grid : Grid
         bed : (ny, nx) array or float
-            Bed elevation at centres, m, for expressions that use ``bed``.
+            Bed elevation at cell centres, m, for expressions with ``bed``.
 
         Raises
         ------
         InputError
-            For values outside of the plausible range of the quantity.
+            For values outside the plausible range of the quantity.
         """
         values = self._at_centres(grid, bed)
         if self.quantity:
@@ -131,7 +135,7 @@ class FieldValue:
 
 
 def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None, names: Sequence[str]) -> Any:
-    """A number in SI units, or an expression in `names`; None for anything else."""
+    """Return a number in SI units, or an expression in `names`; None for other values."""
     if isinstance(value, str) and not is_quantity(value) and decimal_point(value) is None:
         return Expression(value, names)
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):

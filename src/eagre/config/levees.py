@@ -1,4 +1,4 @@
-"""Tables [[bed.levees]]: lines along which the ground is raised to a crest."""
+"""Tables [[bed.levees]]: lines along which the bed is raised to a crest elevation."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from eagre.grid import Grid
 
 
 class LeveeSection(Section):
-    """A levee, road or wall along a line: the ground of the cells that it crosses is no lower than its crest."""
+    """Levee, road or wall along a line; the bed of crossed cells is raised to the crest elevation."""
 
     points: list[PointXY] | None = Field(
-        default=None, min_length=2, description="points [x, y] of a line, metres, through which it goes straight",
+        default=None, min_length=2, description="vertices [x, y] of a polyline, metres",
         examples=[[[100.0, 0.0], [100.0, 250.0]]],
     )  # fmt: skip
     file: VectorFile | None = Field(
-        default=None, description="in place of points: lines of .geojson, or .gpkg, .shp, .fgb with eagre[vector]",
+        default=None, description="alternative to points: lines of a file (.geojson; .gpkg, .shp, .fgb: eagre[vector])",
         examples=["levees.geojson"],
     )  # fmt: skip
-    layer: str | None = Field(default=None, description="the layer of a file that holds several")
+    layer: str | None = Field(default=None, description="layer of a file with several layers")
     crest: float | str = Field(
-        description="elevation of the crest, metres, or the property of the lines that has it", examples=["3.2 m"]
+        description="crest elevation, metres, or the name of the property with the crest elevation", examples=["3.2 m"]
     )
 
     @model_validator(mode="after")
@@ -39,17 +39,17 @@ class LeveeSection(Section):
             raise InputError(got, allowed="one of them", fix='file = "levees.geojson"')
         if self.points is not None:
             parse_quantity(self.crest, "length", "crest")
-        self._crests()  # a wrong one is refused here
+        self._crests()  # raises an error for an invalid crest
         if self.layer is not None and self.file is None:
-            raise InputError("layer without file", allowed="layer with files that hold several")
+            raise InputError("layer without file", allowed="layer with a file of several layers")
         return self
 
     def _crests(self) -> FeatureValue:
-        """The crest of each line of the file."""
+        """Return the crest elevation of each line of the file."""
         return FeatureValue(self.crest, "length", "crest")
 
     def raised(self, grid: Grid, corners: np.ndarray) -> np.ndarray:
-        """The bed with the levee on it.
+        """Return the bed elevation raised by the levee.
 
         Parameters
         ----------
@@ -71,14 +71,14 @@ class LeveeSection(Section):
                 f"a levee ({self.file or self.points}) that crosses no cell",
                 allowed=f"lines in x {west:.10g} to {east:.10g}, y {south:.10g} to {north:.10g} (the domain)",
             )
-        found = np.array(corners)  # of which each cell raises its four
+        found = np.array(corners)  # each cell raises its four corners
         for rows in (slice(None, -1), slice(1, None)):
             for columns in (slice(None, -1), slice(1, None)):
                 np.maximum(found[rows, columns], crest, out=found[rows, columns])
         return found
 
     def _lines(self, grid: Grid) -> Iterator[tuple[float, np.ndarray]]:
-        """Crest and points, (n, 2), of each line."""
+        """Yield crest elevation and vertices, (n, 2), of each line."""
         if self.points is not None:
             yield parse_quantity(self.crest, "length", "crest"), np.array(self.points, np.float64)
             return

@@ -25,33 +25,35 @@ def _paths(value: Any, info: ValidationInfo) -> Places:
         return found
     if not isinstance(value, dict) or not value:
         got = f"paths = {literal(value)}"
-        raise InputError(got, allowed="a table of lines", fix="paths = {weir = [[100.0, 0.0], [100.0, 250.0]]}")
+        raise InputError(
+            got, allowed="a table of cross sections", fix="paths = {weir = [[100.0, 0.0], [100.0, 250.0]]}"
+        )
     return Places(value)
 
 
 class CrossSectionsSection(MeasuredSection):
-    """Discharge through lines over time, in a NetCDF or CSV file."""
+    """Time series of the discharge through cross sections, in a NetCDF or CSV file."""
 
     culprit: ClassVar[Key] = ("paths",)
 
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
+        description="file name with the suffix .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
     )
     interval: PositiveSeconds = Field(
-        description="the time between records, over which discharges are means", examples=["1 min"]
+        description="time between records; discharges are means over this time", examples=["1 min"]
     )
     paths: Annotated[Places, PlainValidator(_paths)] = Field(
-        description="a table of name = [[x, y], [x, y], ..], metres, or a file of lines; positive is to the right",
+        description="table of name = [[x, y], [x, y], ..], metres, or a file of lines; positive to the right",
         examples=[{"weir": [[100.0, 0.0], [100.0, 250.0]]}],
     )
 
     @property
     def note(self) -> str:
-        """What the file holds."""
+        """Description of the file for the summary."""
         return f"{', '.join(self.paths)} every {self.interval:g} s"
 
     def open(self, path: Path, model: Any, **options: Any) -> ProbeWriter:
-        """The writer of the discharges of a model's lines."""
+        """Open the writer of the discharges."""
         from eagre.io import ProbeWriter
 
         return ProbeWriter(path, model, model.cross_sections, what="cross-section", **options)

@@ -1,4 +1,4 @@
-"""The section [maps]: averages and extremes of all models; largest, soonest and longest of those of shallow water."""
+"""Section [maps]: time statistics of all models; maxima, arrival times and durations of shallow water."""
 
 from __future__ import annotations
 
@@ -20,39 +20,43 @@ if TYPE_CHECKING:
 
 
 class AveragesSection(MeasuredSection):
-    """Maps of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
+    """Maps of time means, variances, covariances and extremes, in a NetCDF file or a Zarr store."""
 
     at_start: ClassVar[bool] = False
-    usual: ClassVar[str] = "velocity"  # a field that all models with this section have
+    usual: ClassVar[str] = "velocity"  # a field of all models with this section
 
     file: FieldsFile = Field(
-        description="a file name that ends in .nc or .zarr, relative to the case file", examples=["maps.nc"]
+        description="file name with the suffix .nc or .zarr, relative to the case file", examples=["maps.nc"]
     )
     interval: PositiveSeconds | None = Field(  # type: ignore[assignment]
-        default=None, description="the time between records, each up to its time; without it the last", examples=["1 h"]
+        default=None,
+        description="time between records, each cumulative from the start; default: one record at the end",
+        examples=["1 h"],
     )
     mean: AveragedNames = Field(
-        default=[], description="names of fields; velocity is its components", examples=[["velocity"]]
+        default=[], description="names of fields; velocity stands for its components", examples=[["velocity"]]
     )
     variance: AveragedNames = Field(default=[], description="names of fields", examples=[["velocity"]])
     covariance: list[TwoNames] = Field(
         default=[], description="pairs of names of fields", examples=[[["velocity_x", "velocity_y"]]]
     )
     from_: Seconds | None = Field(
-        default=None, alias="from", description="when averages begin; at the start if not given", examples=["10 d"]
+        default=None, alias="from", description="start of time statistics; default: start of the run", examples=["10 d"]
     )
     every: int = Field(
         default=1,
-        description="steps from one state that averages count to the next; extremes count all",
+        description="sampling interval of means and variances in steps; extremes use every step",
         ge=1,
         examples=[10],
     )
     maximum: AveragedNames = Field(
-        default=[], description="names of fields whose largest value at each place is wanted", examples=[["speed"]]
+        default=[], description="names of fields: maximum at each point", examples=[["speed"]]
     )
-    minimum: AveragedNames = Field(default=[], description="the smallest likewise", examples=[["velocity_x"]])
+    minimum: AveragedNames = Field(
+        default=[], description="names of fields: minimum at each point", examples=[["velocity_x"]]
+    )
     time_of_maximum: AveragedNames = Field(
-        default=[], description="names of fields: when the largest value came first", examples=[["speed"]]
+        default=[], description="names of fields: first time of the maximum", examples=[["speed"]]
     )
 
     @model_validator(mode="after")
@@ -65,12 +69,12 @@ class AveragesSection(MeasuredSection):
         return self
 
     def check(self) -> None:
-        """Refuse what nothing can be made of."""
+        """Raise an error for inconsistent keys."""
         self.time_statistics()
 
     @property
     def note(self) -> str:
-        """What the file holds."""
+        """Description of the file for the summary."""
         asked = {
             "means of": self.mean, "variances of": self.variance,
             "covariances of": [*map(" and ".join, self.covariance)], "largest": self.maximum,
@@ -80,67 +84,67 @@ class AveragesSection(MeasuredSection):
 
     @property
     def averages_any(self) -> bool:
-        """Whether there is a mean, a variance, a covariance or an extreme."""
+        """True if a mean, variance, covariance or extreme is requested."""
         from eagre.stepping.averages import KINDS
 
         return any(getattr(self, key) for key in KINDS)
 
     def time_statistics(self, **options: Any) -> TimeStatistics | None:
-        """The averages that the model is asked for; `options` : more arguments of `TimeStatistics`."""
+        """Create the time statistics; `options`: further arguments of `TimeStatistics`."""
         from eagre.stepping.averages import KINDS, TimeStatistics
 
         if not self.averages_any:
             fix = f'mean = ["{self.usual}"]'
-            raise InputError("no mean, variance, covariance or extreme", allowed="one", fix=fix)
+            raise InputError("no mean, variance, covariance or extreme", allowed="at least one", fix=fix)
         start = -math.inf if self.from_ is None else self.from_
         given = {key: getattr(self, key) for key in KINDS}
         return TimeStatistics(**given, start=start, every=self.every, **options)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
-        """The writer of what the model gathers."""
+        """Open the writer of the maps."""
         from eagre.io import MeasuredWriter
 
         return MeasuredWriter(path, model, model.maps, **options)
 
 
 class MapsSection(AveragesSection):
-    """Maps of what was largest, soonest and longest, averages and extremes over time, in NetCDF or a Zarr store."""
+    """Maps of maxima, arrival times, durations and time statistics, in a NetCDF file or a Zarr store."""
 
     variables: Annotated[list[str], variable_names("max_depth")] | None = Field(
         default=None,
-        description="of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
-        "max_hazard_rating and hazard_class; the first four if not given, unless averages or extremes are asked for",
+        description="any of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
+        "max_hazard_rating and hazard_class; default: the first four, or none with time statistics",
         examples=[["max_depth", "max_speed"]],
     )
     arrival_depths: list[Metres] = Field(
-        default=[], description="when the depth first is above each, metres", examples=[["1 cm", "30 cm"]]
+        default=[], description="depths, metres: first time at which each is exceeded", examples=[["1 cm", "30 cm"]]
     )
     arrival_rises: list[Metres] = Field(
         default=[],
-        description="when the surface first is over that of the start by more than each, metres",
+        description="rises of the surface, metres: first time at which each rise above the initial level is exceeded",
         examples=[["10 cm"]],
     )
     duration_depths: list[Metres] = Field(
-        default=[], description="how long in all the depth is above each, metres", examples=[["30 cm"]]
+        default=[], description="depths, metres: total duration for which each is exceeded", examples=[["30 cm"]]
     )
     wet_depth: Metres = Field(
-        default=0.0, description="depth up to which water does not count, metres", examples=["1 cm"]
+        default=0.0, description="depth up to which a cell counts as dry, metres", examples=["1 cm"]
     )
 
     def check(self) -> None:
-        """Refuse what nothing can be made of."""
+        """Raise an error for inconsistent keys."""
         self.make()
         self.time_statistics()
 
     @property
     def note(self) -> str:
-        """What the file holds."""
+        """Description of the file for the summary."""
         maps = self.make()
         names = ", ".join(one.name for one in maps.outputs) if maps is not None else ""
         return "; ".join(text for text in (names, super().note) if text)
 
     def make(self) -> Maps | None:
-        """What the model is asked for beside averages."""
+        """Create the maps other than time statistics; None without any."""
         from eagre.stepping.maps import Maps
 
         keys = ("variables", "arrival_depths", "arrival_rises", "duration_depths")
@@ -152,6 +156,6 @@ class MapsSection(AveragesSection):
         return Maps(**given)
 
     def time_statistics(self, **options: Any) -> TimeStatistics | None:
-        """As of `AveragesSection`, if any are asked for."""
+        """Create the time statistics; None without any. See `AveragesSection`."""
         wanted = self.averages_any or self.from_ is not None or self.every > 1
         return super().time_statistics(**options) if wanted else None

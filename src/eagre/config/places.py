@@ -1,4 +1,4 @@
-"""Named places in a case: gauges, probes, and lines through which the discharge is summed, of a file too."""
+"""Named locations in a case: gauges, probes and cross sections, also read from files."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ def _file(value: Any, info: ValidationInfo) -> Path:
 
 
 class PlacesFile(Section):
-    """Named points or lines of a file, warped to the grid's coordinate system; the name of a file alone will do."""
+    """Named points or lines of a file, transformed to the coordinate system of the grid.
+
+    A file name alone, as in `points = "gauges.csv"`, has the same effect as `points = { file = "gauges.csv" }`.
+    """
 
     file: Annotated[Path, PlainValidator(_file)] = Field(
-        description=".csv (name, x, y, or easting, northing, or lon, lat; rows of one name are a line), .geojson, or "
-        ".gpkg, .shp, .fgb with eagre[vector]",
+        description=".csv (name, x, y, or easting, northing, or lon, lat; rows of a name form a line), .geojson, or "
+        ".gpkg, .shp, .fgb (eagre[vector])",
         examples=["gauges.csv"],
     )
-    layer: str | None = Field(default=None, description="the layer of a file that holds several")
-    crs: Crs | None = Field(default=None, description="coordinate system, in place of what the file says")
+    layer: str | None = Field(default=None, description="layer of a file with several layers")
+    crs: Crs | None = Field(default=None, description="coordinate system; overrides the system of the file")
 
 
 def places_of_file(value: Any, info: ValidationInfo, read: Callable[..., Places]) -> Places | None:
-    """What the name of a file or the table of one gives, read by `read`; None for anything else."""
+    """Read a file name or a table with a file by `read`; return None for other values."""
     if isinstance(value, dict) and isinstance(value.get("file"), str):
         section = check(PlacesFile, value, info.context)
         return read(section.file, section.layer, section.crs)
@@ -43,7 +46,7 @@ def places_of_file(value: Any, info: ValidationInfo, read: Callable[..., Places]
 
 
 def named(section: type[Section], example: dict[str, Any]) -> BeforeValidator:
-    """What also takes a table by name for a list of tables that have a name; `example` is one, without its name."""
+    """Return a validator that accepts a table of named tables as a list; `example` is one table without name."""
 
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
@@ -52,7 +55,7 @@ def named(section: type[Section], example: dict[str, Any]) -> BeforeValidator:
         def one(name: str, table: Any) -> Section:
             if not isinstance(table, dict) or "name" in table:
                 got, fix = f"{name} = {literal(table)}", f"{name} = {literal(example)}"
-                raise InputError(got, allowed="tables by their names, or [[points]] with a name", fix=fix)
+                raise InputError(got, allowed="tables by name, or [[points]] with the key name", fix=fix)
             return check(section, {"name": name, **table}, info.context)
 
         return read_each(value.items(), one)
@@ -61,9 +64,9 @@ def named(section: type[Section], example: dict[str, Any]) -> BeforeValidator:
 
 
 def own_names(places: list[Any]) -> list[Any]:
-    """Refuse two places of one name."""
+    """Raise an error if two locations have the same name."""
     names = [one.name for one in places]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two called {name!r}", allowed="a name of its own for each", fix=f'name = "{name} 2"')
+            raise InputError(f"two called {name!r}", allowed="unique names", fix=f'name = "{name} 2"')
     return places

@@ -1,4 +1,4 @@
-"""Problems of a case file, each with its key, what was got, what is allowed and the line to write."""
+"""Problems of a case file, each with key, value, allowed values and a corrected line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a case.
+    """One problem of a case.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Problem:
     problem: str = ""
 
     def under(self, prefix: Key) -> Problem:
-        """The same problem, of a key one or more levels down."""
+        """Return the problem with `prefix` in front of its key."""
         return replace(self, key=(*prefix, *self.key))
 
     def __str__(self) -> str:
@@ -52,12 +52,12 @@ class Problem:
 
 
 class ConfigError(InputError):
-    """A case file cannot be used; every problem found in it is listed.
+    """Invalid case file; the message lists every problem.
 
     Attributes
     ----------
     problems : tuple of Problem
-        In the order of the file's sections.
+        Problems in the order of the sections.
     source : str
         Name of the file, for the message.
     """
@@ -72,27 +72,27 @@ class ConfigError(InputError):
 
 
 class Problems(ValueError):
-    """Carries problems through pydantic; never seen by a user."""
+    """Internal exception that carries problems through pydantic."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("; ".join(problem.what for problem in problems))
+        super().__init__("; ".join(problem.problem or problem.what for problem in problems))
 
 
 def problem_of(error: InputError, key: Key) -> list[Problem]:
-    """Problems of an `InputError` that was raised for `key`."""
+    """Return the problems of an `InputError` raised for `key`."""
     if isinstance(error, ConfigError):
         return [problem.under(key) for problem in error.problems]
     return [Problem(key, error.what, error.allowed, error.fix, problem=error.problem)]
 
 
 def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any], Made]) -> list[Made]:
-    """`read` of every (part of the key, value); every wrong one is told.
+    """Apply `read` to every (part of the key, value) and collect the problems.
 
     Raises
     ------
     Problems
-        All of `read`, which raises them or `InputError`.
+        All problems of `read`, which raises `Problems` or `InputError`.
     """
     made, problems = [], []
     for part, value in items:
@@ -108,7 +108,7 @@ def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any],
 
 
 def spell_key(key: Key) -> str:
-    """A path as a person writes it: ``boundaries.north[1].kind`` (parts are counted from 1)."""
+    """Format a path as in a case file: ``boundaries.north[1].kind`` (items are counted from 1)."""
     text = ""
     for part in key:
         text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
@@ -116,5 +116,5 @@ def spell_key(key: Key) -> str:
 
 
 def _indent(text: str) -> str:
-    """Continue lines below the first one."""
+    """Indent the lines after the first line."""
     return text.replace("\n", "\n           ")

@@ -1,4 +1,4 @@
-"""What all tables of waves in case files share, and regular waves."""
+"""Common keys of wave tables in case files, and regular waves."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from eagre.waves.steady import RegularWave
 
 
 def _angle(value: Any, info: ValidationInfo) -> float:
-    """Radians; a plain number beyond a turn must be degrees, and has to say so."""
+    """Return radians; raise an error for plain numbers above 2 pi, which are probably degrees."""
     number = parse_quantity(value, "number", key_of(info))
     if not isinstance(value, str) and abs(number) > 2.0 * math.pi:
         raise InputError(
-            f"{key_of(info)} = {literal(value)}", allowed="radians, or a text with degrees",
+            f"{key_of(info)} = {literal(value)}", allowed="radians, or a string with degrees",
             fix=f'{key_of(info)} = "{number:g} deg"',
         )  # fmt: skip
     return number
@@ -36,13 +36,13 @@ Height = Annotated[float, quantity("length"), Field(gt=0)]
 class WaveSection(Section):
     """A wave or a sea."""
 
-    kind: str = Field(description="the kind of wave")
+    kind: str = Field(description="kind of the wave")
     direction: Angle | None = Field(
-        default=None, description="where it goes to, from the x axis towards the y axis", examples=["30 deg"]
+        default=None, description="propagation direction, from the x axis towards the y axis", examples=["30 deg"]
     )
     coming_from: Angle | None = Field(
         default=None,
-        description="in place of direction: where it comes from, clockwise from north, with x east",
+        description="alternative to direction: direction of origin, clockwise from north, with x to the east",
         examples=["270 deg"],
     )
 
@@ -53,24 +53,24 @@ class WaveSection(Section):
         return self
 
     def goes_to(self) -> float:
-        """Where it goes to, rad, from the x axis."""
+        """Return the propagation direction, rad, from the x axis."""
         if self.coming_from is not None:
             return float(waves.from_nautical(math.degrees(self.coming_from)))
         return self.direction or 0.0
 
     @abstractmethod
     def make(self, depth: float, gravity: float) -> RegularWave | waves.LinearWaves:
-        """The wave in a depth, m, under a gravity, m s-2.
+        """Create the wave for a depth, m, and a gravity, m s-2.
 
         Raises
         ------
         InputError
-            If there is no such wave, one higher than the highest for instance.
+            If the wave does not exist, for example above the maximum height.
         """
 
 
 def _only_one(section: Section, names: tuple[str, str], fix: str) -> dict[str, Any]:
-    """The one of two keys that is given, by name."""
+    """Return the one of two keys that is set, by name."""
     given = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
     if len(given) != 1:
         raise InputError(f"{'both' if given else 'neither'} {names[0]} {'and' if given else 'nor'} {names[1]}",
@@ -79,10 +79,12 @@ def _only_one(section: Section, names: tuple[str, str], fix: str) -> dict[str, A
 
 
 class _Regular(WaveSection):
-    height: Height = Field(description="crest to trough, metres", examples=[0.1])
-    length: PositiveMetres | None = Field(default=None, description="length, metres", examples=[3.0])
-    period: PositiveSeconds | None = Field(default=None, description="in place of length: the period", examples=["2 s"])
-    phase: Angle = Field(default=0.0, description="of the crest at x = y = t = 0 where it is 0", examples=["90 deg"])
+    height: Height = Field(description="wave height (crest to trough), metres", examples=[0.1])
+    length: PositiveMetres | None = Field(default=None, description="wave length, metres", examples=[3.0])
+    period: PositiveSeconds | None = Field(
+        default=None, description="alternative to length: wave period, s", examples=["2 s"]
+    )
+    phase: Angle = Field(default=0.0, description="phase at x = y = t = 0; 0 is a crest", examples=["90 deg"])
 
     @model_validator(mode="after")
     def _one_size(self) -> _Regular:
@@ -90,15 +92,15 @@ class _Regular(WaveSection):
         return self
 
     def size(self) -> dict[str, Any]:
-        """Length or period."""
+        """Return length or period."""
         return _only_one(self, ("length", "period"), 'period = "2 s"')
 
 
 class AirySection(_Regular):
-    """A small wave, by linear theory."""
+    """Linear (Airy) wave."""
 
     eulerian_current: Speed = Field(
-        default=0.0, description="uniform current, positive with the wave", examples=["0.2 m/s"]
+        default=0.0, description="uniform current in the direction of the wave, m/s", examples=["0.2 m/s"]
     )
 
     def make(self, depth: float, gravity: float) -> waves.AiryWave:
@@ -110,17 +112,17 @@ class AirySection(_Regular):
 
 class _Steady(_Regular):
     eulerian_current: Speed | None = Field(
-        default=None, description="mean velocity at a point below the troughs; 0 in the open sea", examples=[0.0]
+        default=None, description="mean Eulerian velocity below the troughs, m/s; 0 in the open sea", examples=[0.0]
     )
     stokes_current: Speed | None = Field(
         default=None,
-        description="in place of it: the volume flux over the depth, the mass transport; 0 in a closed flume",
+        description="alternative: mass-transport velocity (volume flux / depth), m/s; 0 in a closed flume",
         examples=[0.0],
     )
 
     datum: Annotated[str, one_of("mean_level", "still_water")] = Field(
         default="mean_level",
-        description="what z = 0 is: mean_level, or still_water where the wave meets water at rest (set-down)",
+        description="level z = 0: mean_level, or still_water next to water at rest (with set-down)",
         examples=["still_water"],
     )
 
@@ -130,19 +132,19 @@ class _Steady(_Regular):
         return self
 
     def maker(self, theory: Any) -> Any:
-        """What makes a wave of a theory for the datum."""
+        """Return the constructor of a wave theory for the datum."""
         return theory.over_still_water if self.datum == "still_water" else theory
 
     def current(self) -> dict[str, Any]:
-        """One of the two currents."""
+        """Return the one of two currents that is set."""
         fix = "eulerian_current = 0.0, or stokes_current = 0.0 in a closed flume"
         return _only_one(self, ("eulerian_current", "stokes_current"), fix)
 
 
 class StokesSection(_Steady):
-    """A steady wave of moderate height, by Stokes' expansion."""
+    """Steady wave of moderate height, Stokes expansion."""
 
-    order: int = Field(default=5, ge=1, le=9, description="of the expansion", examples=[5])
+    order: int = Field(default=5, ge=1, le=9, description="order of the expansion", examples=[5])
 
     def make(self, depth: float, gravity: float) -> waves.StokesWave:
         return self.maker(waves.StokesWave)(
@@ -152,10 +154,14 @@ class StokesSection(_Steady):
 
 
 class StreamFunctionSection(_Steady):
-    """A steady wave of any height, by the stream function method."""
+    """Steady wave of any height, stream-function method."""
 
     order: int | None = Field(
-        default=None, ge=2, le=300, description="number of modes; without it what rounding asks for", examples=[20]
+        default=None,
+        ge=2,
+        le=300,
+        description="number of Fourier modes; default: as many as needed for rounding accuracy",
+        examples=[20],
     )
 
     def make(self, depth: float, gravity: float) -> waves.StreamFunctionWave:

@@ -1,4 +1,4 @@
-"""Seas, focused groups and measured records as tables of case files."""
+"""Sea states, focused groups and measured records as tables of case files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Frequency = Annotated[float, quantity("frequency"), Field(gt=0)]
 
 
 class SpreadingSection(Section):
-    """Directional spreading, one of its keys."""
+    """Directional spreading, by exactly one of the keys."""
 
-    s: float | None = Field(default=None, ge=0.5, description="cos^(2s)(angle / 2)", examples=[10.0])
+    s: float | None = Field(default=None, ge=0.5, description="exponent of cos^(2s)(angle / 2)", examples=[10.0])
     width: Angle | None = Field(
-        default=None, gt=0, description="the same by its directional width, up to 66 deg", examples=["25 deg"]
+        default=None, gt=0, description="directional width of cos^(2s)(angle / 2), up to 66 deg", examples=["25 deg"]
     )
     normal: Angle | None = Field(
         default=None, gt=0, description="standard deviation of a normal distribution", examples=["20 deg"]
@@ -41,7 +41,7 @@ class SpreadingSection(Section):
         return self
 
     def make(self) -> waves.Spreading:
-        """The distribution."""
+        """Create the spreading."""
         if self.normal is not None:
             return waves.NormalSpreading(self.normal)
         if self.wrapped_normal is not None:
@@ -52,36 +52,38 @@ class SpreadingSection(Section):
 class _Summed(WaveSection):
     lowest: Frequency | None = Field(
         default=None,
-        description='lowest frequency, Hz or a text such as "0.3 rad/s"; without it that of the spectrum',
+        description='lowest frequency, Hz or a string such as "0.3 rad/s"; default: lowest of the spectrum',
         examples=["0.05 Hz"],
     )
     highest: Frequency | None = Field(
         default=None,
-        description='highest frequency, Hz or a text such as "3 rad/s"; without it that of the spectrum',
+        description='highest frequency, Hz or a string such as "3 rad/s"; default: highest of the spectrum',
         examples=["0.4 Hz"],
     )
     stretching: Annotated[str, one_of("wheeler", "constant", "none")] = Field(
-        default="wheeler", description="of velocities near the surface: wheeler, constant or none", examples=["wheeler"]
+        default="wheeler",
+        description="stretching of velocities near the surface: wheeler, constant or none",
+        examples=["wheeler"],
     )
 
     def band(self, low: float, high: float) -> tuple[float, float]:
-        """Frequencies, Hz, that are kept out of low .. high."""
+        """Return the frequency band, Hz, within low .. high."""
         return self.lowest or low, self.highest or high
 
 
 class _Irregular(_Summed):
-    count: int = Field(default=1000, ge=1, le=1_000_000, description="number of waves", examples=[1000])
+    count: int = Field(default=1000, ge=1, le=1_000_000, description="number of wave components", examples=[1000])
     phase_seed: int = Field(default=1, ge=0, description="seed of the phases", examples=[1])
     amplitude_seed: int = Field(default=2, ge=0, description="seed of directions and random amplitudes", examples=[2])
     amplitudes: Annotated[str, one_of("deterministic", "random")] = Field(
-        default="deterministic", description="deterministic or random", examples=["random"]
+        default="deterministic", description="component amplitudes: deterministic or random", examples=["random"]
     )
     bins: Annotated[str, one_of("equal_energy", "equal_frequency")] = Field(
-        default="equal_energy", description="equal_energy or equal_frequency", examples=["equal_energy"]
+        default="equal_energy", description="frequency bins: equal_energy or equal_frequency", examples=["equal_energy"]
     )
 
     def sea(self, spectrum: waves.Spectrum, depth: float, gravity: float, **more: Any) -> waves.Sea:
-        """The sea of a spectrum."""
+        """Create the sea state of a spectrum."""
         return waves.Sea(
             spectrum, depth, count=self.count, phase_seed=self.phase_seed, amplitude_seed=self.amplitude_seed,
             amplitudes=self.amplitudes, bins=self.bins, band=self.band(*spectrum.band), gravity=gravity,
@@ -91,20 +93,20 @@ class _Irregular(_Summed):
 
 class _Spread(_Irregular):
     spreading: SpreadingSection | None = Field(
-        default=None, description="directional spreading; long-crested without it", examples=[{"s": 10.0}]
+        default=None, description="directional spreading; default: long-crested", examples=[{"s": 10.0}]
     )
 
     def spread_sea(self, spectrum: waves.Spectrum, depth: float, gravity: float) -> waves.Sea:
-        """The sea of a spectrum by frequency, with the spreading of the section."""
+        """Create the sea state of a frequency spectrum with the spreading of the section."""
         spreading = None if self.spreading is None else self.spreading.make()
         return self.sea(spectrum, depth, gravity, spreading=spreading, mean_direction=self.goes_to())
 
 
 class PiersonMoskowitzSection(_Spread):
-    """A fully developed sea."""
+    """Fully developed sea, Pierson-Moskowitz spectrum."""
 
     significant_height: Height = Field(description="Hs = 4 sqrt(m0), metres", examples=[2.0])
-    peak_period: PositiveSeconds = Field(description="the period of the largest density", examples=["8 s"])
+    peak_period: PositiveSeconds = Field(description="peak period, s", examples=["8 s"])
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         spectrum = waves.PiersonMoskowitz(self.significant_height, self.peak_period)
@@ -112,9 +114,9 @@ class PiersonMoskowitzSection(_Spread):
 
 
 class JonswapSection(PiersonMoskowitzSection):
-    """A growing sea."""
+    """Fetch-limited sea, JONSWAP spectrum."""
 
-    gamma: float = Field(default=3.3, ge=1, le=20, description="enhancement of the peak", examples=[3.3])
+    gamma: float = Field(default=3.3, ge=1, le=20, description="peak enhancement factor", examples=[3.3])
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         spectrum = waves.Jonswap(self.significant_height, self.peak_period, self.gamma)
@@ -122,7 +124,7 @@ class JonswapSection(PiersonMoskowitzSection):
 
 
 class TMASection(JonswapSection):
-    """A sea in shallow water: the JONSWAP spectrum for the depth."""
+    """Sea in shallow water, TMA spectrum (JONSWAP for finite depth)."""
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         spectrum = waves.TMA(self.significant_height, self.peak_period, self.gamma, depth, gravity)
@@ -130,27 +132,25 @@ class TMASection(JonswapSection):
 
 
 class SpectrumFileSection(_Spread):
-    """A sea from a text table of frequencies and variance densities, with units in the header: f (Hz),S (m2/Hz)."""
+    """Sea from a text table of frequency and variance density, with units in the header: f (Hz),S (m2/Hz)."""
 
-    file: InputFile = Field(description="a text table, relative to the case file", examples=["spectrum.csv"])
+    file: InputFile = Field(description="text table, relative to the case file", examples=["spectrum.csv"])
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         return self.spread_sea(waves.TabulatedSpectrum.read(self.file), depth, gravity)
 
 
 class DirectionalFileSection(_Irregular):
-    """A sea of a spectrum by frequency and direction in a file of SWAN, or of WAVEWATCH III (library wavespectra)."""
+    """Sea from a directional spectrum in a SWAN or WAVEWATCH III file (the latter with the library wavespectra)."""
 
-    file: InputFile = Field(description="the file, relative to the case file", examples=["sea.swn"])
-    time: int = Field(default=0, description="which time of the file, from 0", examples=[0])
-    site: int = Field(default=0, description="which place of the file, from 0, in the order of the file", examples=[0])
+    file: InputFile = Field(description="spectral file, relative to the case file", examples=["sea.swn"])
+    time: int = Field(default=0, description="index of the time in the file, from 0", examples=[0])
+    site: int = Field(default=0, description="index of the location in the file, from 0", examples=[0])
 
     @model_validator(mode="after")
     def _own_directions(self) -> DirectionalFileSection:
         if self.direction is not None or self.coming_from is not None:
-            raise InputError(
-                "a direction beside a spectrum that has its own", allowed="neither direction nor coming_from"
-            )
+            raise InputError("a direction with a directional spectrum", allowed="neither direction nor coming_from")
         return self
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
@@ -159,16 +159,16 @@ class DirectionalFileSection(_Irregular):
 
 
 class FocusedGroupSection(_Summed):
-    """A focused group of the JONSWAP spectrum (NewWave)."""
+    """Focused wave group of the JONSWAP spectrum (NewWave)."""
 
-    crest_height: Metres = Field(description="linear elevation at the focus, metres", examples=[3.0])
-    peak_period: PositiveSeconds = Field(description="the period of the largest density", examples=["8 s"])
-    gamma: float = Field(default=3.3, ge=1, le=20, description="enhancement of the peak", examples=[3.3])
+    crest_height: Metres = Field(description="linear crest elevation at the focus, metres", examples=[3.0])
+    peak_period: PositiveSeconds = Field(description="peak period, s", examples=["8 s"])
+    gamma: float = Field(default=3.3, ge=1, le=20, description="peak enhancement factor", examples=[3.3])
     x: Metres = Field(default=0.0, description="x of the focus, metres", examples=[100.0])
     y: Metres = Field(default=0.0, description="y of the focus, metres", examples=[0.0])
-    time: Seconds = Field(default=0.0, description="time of the focus", examples=["60 s"])
+    time: Seconds = Field(default=0.0, description="time of the focus, s", examples=["60 s"])
     spreading: SpreadingSection | None = Field(
-        default=None, description="directional spreading; long-crested without it", examples=[{"s": 10.0}]
+        default=None, description="directional spreading; default: long-crested", examples=[{"s": 10.0}]
     )
     count: int = Field(default=200, ge=1, le=100_000, description="number of frequencies", examples=[200])
     direction_count: int = Field(default=31, ge=1, le=1000, description="number of directions", examples=[31])
@@ -184,15 +184,19 @@ class FocusedGroupSection(_Summed):
 
 
 class MeasuredSection(_Summed):
-    """The waves of a measured record of the surface."""
+    """Waves from a measured record of the surface elevation."""
 
-    file: InputFile = Field(description="a CSV or NetCDF file, relative to the case file", examples=["gauge.csv"])
+    file: InputFile = Field(description="CSV or NetCDF file, relative to the case file", examples=["gauge.csv"])
     value: str | None = Field(
-        default=None, description="name of the elevation's column, metres; without it the second", examples=["eta"]
+        default=None,
+        description="name of the column of the elevation, metres; default: the second column",
+        examples=["eta"],
     )
     x: Metres = Field(default=0.0, description="x of the gauge, metres", examples=[5.0])
     y: Metres = Field(default=0.0, description="y of the gauge, metres", examples=[0.0])
-    taper: float = Field(default=0.0, ge=0, le=0.5, description="share that fades at each end", examples=[0.05])
+    taper: float = Field(
+        default=0.0, ge=0, le=0.5, description="fraction of the record that is tapered at each end", examples=[0.05]
+    )
 
     def make(self, depth: float, gravity: float) -> waves.MeasuredWaves:
         from eagre.io import read_series

@@ -1,4 +1,4 @@
-"""The base of every table of a case file: unknown keys refused, problems explained."""
+"""Base class of the tables of a case file: rejects unknown keys and explains problems."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from eagre.config.toml import literal
 from eagre.errors import InputError
 from eagre.names import nearest
 
-_YES = ("1", "1.0", "true", "yes", "y", "on", "t")  # texts and numbers that stand for true elsewhere
+_YES = ("1", "1.0", "true", "yes", "y", "on", "t")  # strings and numbers that mean true in other formats
 
 
 class Section(BaseModel):
-    """A table of a case file. Keys that are not declared are refused with the nearest name.
+    """Table of a case file. Undeclared keys are errors; the message suggests the nearest valid key.
 
-    Values are of the type that is declared: the text "yes" is no true, true is no 1, "2" and 2.0 are no whole numbers.
-    A key's ``description`` says what is allowed and its first ``examples`` entry is the value to write;
-    both go into the messages.
+    Types are strict: the string "yes" is not a boolean, true is not a number, "2" and 2.0 are not integers.
+    Messages contain the ``description`` of a key and its first ``examples`` entry as the value to write.
     """
 
     model_config = ConfigDict(
@@ -33,7 +32,7 @@ class Section(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """Turn pydantic's errors of this table into `Problems`."""
+        """Convert the pydantic errors of this table to `Problems`."""
         try:
             return handler(data)
         except ValidationError as error:
@@ -44,12 +43,12 @@ class Section(BaseModel):
 
     @classmethod
     def keys(cls) -> list[str]:
-        """Names of the keys as they are written in a file."""
+        """Return the names of the keys in a case file."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
 def check(section: type[Section], data: Any, context: Any = None) -> Any:
-    """Make a section from plain data, or raise `Problems`."""
+    """Create a section from plain data, or raise `Problems`."""
     try:
         return section.model_validate(data, context=context)
     except ValidationError as error:
@@ -57,7 +56,7 @@ def check(section: type[Section], data: Any, context: Any = None) -> Any:
 
 
 def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]:
-    """Problems of one entry of a pydantic error."""
+    """Return the problems of one entry of a pydantic error."""
     key, kind, value = details["loc"], details["type"], details["input"]
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, Problems):
@@ -74,7 +73,7 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     if kind == "extra_forbidden":
         return [_unknown_key(section, key, value)]
     if kind == "missing":
-        return [Problem(key, "nothing: this key is needed", _description(field), fix)]
+        return [Problem(key, "nothing", _description(field), fix, problem="Missing required key.")]
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         keys = f"a table with the keys {', '.join(section.keys())}" if not key else "a table"
         return [Problem(key, _shown(value), keys)]
@@ -82,9 +81,9 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
         return [_no_flag(key, value, field)]
     if kind == "too_short":
         return [Problem(key, _shown(value, name), f"one or more ({_description(field)})", fix)]
-    message = "a whole number" if kind.startswith("int_") else details["msg"].removeprefix("Input should be ")
+    message = "an integer" if kind.startswith("int_") else details["msg"].removeprefix("Input should be ")
     if kind == "too_long":
-        message = f"{details.get('ctx', {}).get('max_length')} at most"
+        message = f"at most {details.get('ctx', {}).get('max_length')}"
     message = message.removeprefix("Value error, ").replace("valid tuple", "list").replace("valid list", "list")
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message
@@ -92,25 +91,25 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
 
 
 def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
-    """A key that the section does not have, and the nearest one that it has and that may take such a value."""
+    """Return the problem of an unknown key, with the nearest valid key that accepts the value."""
     keys = section.keys()
     near = nearest(str(key[-1]), [name for name in keys if _may_take(_field(section, name), value)])
-    what = f'"{key[-1]}", which is no key here' + (f' (did you mean "{near}"?)' if near else "")
+    what = f'the key "{key[-1]}"' + (f' (did you mean "{near}"?)' if near else "")
     fix = ""
     if near:
         fix = f"[{near}]" if isinstance(value, dict) and len(literal(value)) > 40 else f"{near} = {literal(value)}"
-    return Problem(key, what, "the keys " + ", ".join(keys), fix)
+    return Problem(key, what, "the keys " + ", ".join(keys), fix, problem=f'Unknown key "{key[-1]}".')
 
 
 def _may_take(field: FieldInfo | None, value: object) -> bool:
-    """False of a list or a table for a key that takes a text, a number or a flag alone."""
+    """Return False for a list or table if the key accepts only a string, number or boolean."""
     kinds = [] if field is None else get_args(field.annotation) or (field.annotation,)
     plain = bool(kinds) and all(kind in (str, Path, int, float, bool, type(None)) for kind in kinds)
     return not (plain and isinstance(value, (list, dict)))
 
 
 def _no_flag(key: tuple[int | str, ...], value: object, field: FieldInfo | None) -> Problem:
-    """A value that is neither true nor false; the line to write says what it seems to mean."""
+    """Return the problem of a value that is not a boolean; the correction has the likely meaning."""
     name, text = str(key[-1]), _description(field)
     meant = "true" if str(value).casefold() in _YES else "false"
     allowed = f"true or false ({text})" if text else "true or false"
@@ -118,7 +117,7 @@ def _no_flag(key: tuple[int | str, ...], value: object, field: FieldInfo | None)
 
 
 def _field(section: type[Section], name: str) -> FieldInfo | None:
-    """Declaration of a key by the name it has in files."""
+    """Return the declaration of a key by its name in case files."""
     for field_name, field in section.model_fields.items():
         if name in (field_name, field.alias):
             return field
@@ -130,7 +129,7 @@ def _description(field: FieldInfo | None) -> str:
 
 
 def _shown(value: object, name: str = "") -> str:
-    """A value as TOML, shortened."""
+    """Format a value as TOML, shortened."""
     text = literal(value)
     text = text if len(text) <= 80 else text[:77] + "..."
     return f"{name} = {text}" if name else text

@@ -1,4 +1,4 @@
-"""Sections that every model's case file has: [run], [output], [gauges], [restart]."""
+"""Sections of the case files of all models: [run], [output], [gauges], [restart]."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def _date(value: Any) -> Any:
 
 
 class PointSection(Section):
-    """A gauge."""
+    """Gauge: a named point."""
 
-    name: str = Field(description="its name in the file; unlike the others", min_length=1, examples=["harbour"])
-    x: Metres = Field(description="place, metres", examples=[100.0])
-    y: Metres = Field(description="place, metres", examples=[50.0])
+    name: str = Field(description="unique name in the output file", min_length=1, examples=["harbour"])
+    x: Metres = Field(description="x coordinate, metres", examples=[100.0])
+    y: Metres = Field(description="y coordinate, metres", examples=[50.0])
 
 
 def _points(points: Any, info: ValidationInfo) -> Places:
@@ -70,7 +70,7 @@ def _points(points: Any, info: ValidationInfo) -> Places:
 
 
 def _point(info: ValidationInfo, name: str | int, at: Any) -> PointSection:
-    """A gauge of [x, y] or a table with x and y, by its name, or of a table with a name."""
+    """Read a gauge: [x, y] or a table with x and y by name, or a table with the key name."""
     if isinstance(name, int):
         return check(PointSection, at, info.context)
     if isinstance(at, dict) and "name" not in at:
@@ -89,51 +89,54 @@ Date = Annotated[datetime.datetime, BeforeValidator(_date)]
 
 
 class RunSection(Section):
-    """How long, on what and how precisely."""
+    """Duration, device and precision of the run."""
 
     end_time: PositiveSeconds = Field(
-        description='the model time at which the run ends, such as "2 h"; the run starts at 0', examples=["2 h"]
+        description='model time at the end of the run, such as "2 h"; the run starts at 0', examples=["2 h"]
     )
     device: DeviceName = Field(
-        default="auto", description="auto, cpu, cuda or cuda:<number>; several share a run where the model can"
+        default="auto", description="auto, cpu, cuda or cuda:<number>; several, separated by commas, share a run"
     )
-    precision: Precision = Field(default="single", description="single or double")
+    precision: Precision = Field(default="single", description="floating-point precision: single or double")
     tuning: Annotated[str, one_of("auto", "same-bits", "off")] = Field(
         default="auto",
-        description="auto: with what eagre tune found here; same-bits: of it what leaves results as they are; or off",
+        description="use of tuned parameters: auto, same-bits (only those that do not change results) or off",
         examples=["auto"],
     )
     start_date: Date | None = Field(
-        default=None, description="the date of model time 0, UTC: for output files, and for dates in series and weather"
+        default=None,
+        description="date of model time 0, UTC, for output files and for dates in series and weather files",
     )
 
 
 class OutputSection(Section):
-    """Fields over time in a NetCDF file or a Zarr store; `[[output]]`, in double brackets, once for each of several."""
+    """Fields over time in a NetCDF file or a Zarr store; several outputs are tables `[[output]]`."""
 
     file: FieldsFile = Field(
-        description="a file name that ends in .nc or .zarr, relative to the case file", examples=["out.nc"]
+        description="file name with the suffix .nc or .zarr, relative to the case file", examples=["out.nc"]
     )
     interval: PositiveSeconds | None = Field(
-        default=None, description="the time between records; without it the first and the last", examples=["60 s"]
+        default=None, description="time between records; default: the initial and the final state", examples=["60 s"]
     )
     variables: VariableNames | None = Field(
-        default=None, description="names of fields; velocity is its components", examples=[["depth", "velocity"]]
+        default=None,
+        description="names of fields; velocity stands for its components",
+        examples=[["depth", "velocity"]],
     )
     extent: Extent | None = Field(
         default=None,
-        description="[west, east, south, north] of the part that is written, metres; without it all",
+        description="[west, east, south, north] of the output region, metres; default: the whole domain",
         examples=[[0.0, 1000.0, 0.0, 500.0]],
     )
-    stride: int = Field(default=1, ge=1, description="n: only every n-th cell along x and along y", examples=[4])
+    stride: int = Field(default=1, ge=1, description="write every n-th cell along x and y", examples=[4])
     compression: int = Field(
-        default=1, ge=0, le=9, description="0 (none: large files, soon written), or from 1 (fast) to 9", examples=[0]
+        default=1, ge=0, le=9, description="compression level: 0 (none) or 1 (fast) to 9", examples=[0]
     )
-    overwrite: bool = Field(default=False, description="true: replace an existing file", examples=[False])
+    overwrite: bool = Field(default=False, description="replace an existing file", examples=[False])
 
 
 def _outputs(value: Any, info: ValidationInfo) -> OutputSection | list[OutputSection]:
-    """Read a table, or a list of tables; every wrong one is told."""
+    """Read a table, or a list of tables; report every invalid table."""
     if not isinstance(value, list):
         return check(OutputSection, value, info.context)
     if not value:
@@ -148,59 +151,61 @@ class GaugesSection(Section):
     """Time series at points, in a NetCDF or CSV file."""
 
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["gauges.nc"]
+        description="file name with the suffix .nc or .csv, relative to the case file", examples=["gauges.nc"]
     )
-    interval: PositiveSeconds = Field(description="the time between records", examples=["1 s"])
+    interval: PositiveSeconds = Field(description="time between records", examples=["1 s"])
     points: Points = Field(
-        description="a table of name = [x, y], metres, or of tables with x and y, or a file of points",
+        description="table of name = [x, y], metres, or of tables with x and y, or a file of points",
         examples=[{"harbour": [100.0, 50.0]}],
     )
     variables: VariableNames | None = Field(
-        default=None, description="names of fields; velocity is its components", examples=[["surface_elevation"]]
+        default=None,
+        description="names of fields; velocity stands for its components",
+        examples=[["surface_elevation"]],
     )
 
     def on(self, grid: Grid) -> dict[str, tuple[float, float]]:
-        """The points in the coordinates of a grid, m."""
+        """Return the points in the coordinates of a grid, m."""
         return {name: point for name, (point,) in self.points.on(grid).items()}
 
 
 class MeasuredSection(Section):
-    """A file of what a model measures on its way, beside fields and gauges; sections of a model derive from it."""
+    """Base class of sections of in-run output other than fields and gauges."""
 
-    file: SeriesOutputFile = Field(description="a file name that ends in .nc or .csv, relative to the case file")
-    interval: PositiveSeconds = Field(description="the time between records")
+    file: SeriesOutputFile = Field(description="file name with the suffix .nc or .csv, relative to the case file")
+    interval: PositiveSeconds = Field(description="time between records")
 
-    at_start: ClassVar[bool] = True  # whether there is something to write at the start
-    culprit: ClassVar[Key] = ()  # the key that is wrong if `open` refuses its input
+    at_start: ClassVar[bool] = True  # whether the initial state is written
+    culprit: ClassVar[Key] = ()  # the invalid key if `open` rejects its input
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to write."""
+        """True if there is anything to write."""
         return True
 
     @property
     def note(self) -> str:
-        """What the file holds, for people."""
+        """Description of the file for the summary."""
         raise NotImplementedError(f"{type(self).__name__}.note")
 
     def open(self, path: Path, model: Any, **options: Any) -> Any:
-        """The writer of a model's file: a context manager whose `write(model)` adds a record.
+        """Open the writer of the file: a context manager whose `write(model)` appends a record.
 
         Raises
         ------
         InputError
-            If the model cannot measure this.
+            If the model does not support the output.
         """
         raise NotImplementedError(f"{type(self).__name__}.open")
 
 
 class RestartSection(Section):
-    """Files from which a run continues exactly."""
+    """Restart files, from which a run continues with identical results."""
 
-    file: NetcdfFile | None = Field(default=None, description="a file name that ends in .nc", examples=["restart.nc"])
+    file: NetcdfFile | None = Field(default=None, description="file name with the suffix .nc", examples=["restart.nc"])
     interval: PositiveSeconds | None = Field(
-        default=None, description="the model time between restart files, each replacing the last", examples=["1 h"]
+        default=None, description="model time between restart files; each replaces the previous file", examples=["1 h"]
     )
     from_: InputFile | None = Field(
-        default=None, alias="from", description="the restart file to continue from", examples=["restart.nc"]
+        default=None, alias="from", description="restart file from which the run continues", examples=["restart.nc"]
     )

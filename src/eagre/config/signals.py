@@ -1,4 +1,4 @@
-"""Values that may change with time: a number, a series file, a short table, an expression in t, or a tide."""
+"""Time-dependent values: a number, a series file, a table, an expression in t, or a tide."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
 
 
 class SeriesFile(Section):
-    """A column of a CSV or NetCDF file. A unit in the name of the time column, ``t (h)``, is applied."""
+    """Series from a column of a CSV or NetCDF file. The unit in the time column's name, as in ``t (h)``, is applied."""
 
-    file: InputFile = Field(description="a CSV or NetCDF file, relative to the case file", examples=["river.csv"])
+    file: InputFile = Field(description="CSV or NetCDF file, relative to the case file", examples=["river.csv"])
     time: str | None = Field(
-        default=None, description="name of the time column; without it the first", examples=["time"]
+        default=None, description="name of the time column; default: the first column", examples=["time"]
     )
     value: str | None = Field(
-        default=None, description="name of the value column; without it the second", examples=["q"]
+        default=None, description="name of the value column; default: the second column", examples=["q"]
     )
     units: str | None = Field(
         default=None,
-        description="unit of the values, such as mm/h; without it the one in brackets in the column's name, or SI",
+        description="unit of the values, such as mm/h; default: the unit in brackets in the column's name, or SI",
         examples=["mm/h"],
     )
 
     def series(self, dimension: str, start_date: datetime | None = None) -> Series:
-        """Read the file; times in s (dates count from `start_date`) and values in SI units of `dimension`."""
+        """Read the file: times in s (dates relative to `start_date`), values in SI units of `dimension`."""
         from eagre.io import read_series
 
         def scale(written: str) -> float:
@@ -50,7 +50,7 @@ class SeriesFile(Section):
             try:
                 return unit_factor(unit, dimension)
             except InputError as error:
-                fix = f'units = "{DIMENSIONS[dimension].si}", or the unit that the file means'
+                fix = f'units = "{DIMENSIONS[dimension].si}", or the unit of the file'
                 raise InputError(
                     f"{self.file} with {error.what}", allowed=error.allowed, fix=fix, problem=error.problem
                 ) from None
@@ -59,19 +59,25 @@ class SeriesFile(Section):
 
 
 class SeriesTable(Section):
-    """Times and values written in the case file."""
+    """Series of times and values written in the case file."""
 
-    times: list[Seconds] = Field(description="increasing times, numbers in s or texts", examples=[[0, "1 h"]])
-    values: list[float | str] = Field(description="one value per time, numbers in SI units or texts", examples=[[0, 1]])
+    times: list[Seconds] = Field(
+        description="increasing times, numbers in s or strings with a unit", examples=[[0, "1 h"]]
+    )
+    values: list[float | str] = Field(
+        description="one value per time, numbers in SI units or strings with a unit", examples=[[0, 1]]
+    )
 
     @model_validator(mode="after")
     def _same_length(self) -> SeriesTable:
         if len(self.times) != len(self.values) or not self.times:
-            raise InputError(f"{len(self.times)} times and {len(self.values)} values", allowed="as many, at least one")
+            raise InputError(
+                f"{len(self.times)} times and {len(self.values)} values", allowed="one value per time, at least one"
+            )
         return self
 
     def series(self, dimension: str) -> Series:
-        """Values in SI units of `dimension`."""
+        """Create the series with values in SI units of `dimension`."""
         values = [parse_quantity(value, dimension, "values") for value in self.values]
         written = [number_of(value) for value in self.values]
         check_series_fill(np.array(self.times), np.array(written), "the table of times and values")
@@ -79,13 +85,15 @@ class SeriesTable(Section):
 
 
 class SeriesExpression(Section):
-    """An expression in the time t (seconds), sampled and then linear in between.
+    """Series from an expression in the time t (seconds), sampled every `every` and interpolated linearly.
 
-    Lines that miss the expression by more than 2 % of its range between samples are an error; `every` must be shorter.
+    An interpolation error above 2 % of the range of the expression is an error; choose a shorter `every`.
     """
 
-    expression: str = Field(description="arithmetic in t, seconds", examples=["0.5 * sin(2 * pi * t / 44712)"])
-    every: PositiveSeconds = Field(description="the time between samples", examples=["60 s"])
+    expression: str = Field(
+        description="arithmetic expression in t, seconds", examples=["0.5 * sin(2 * pi * t / 44712)"]
+    )
+    every: PositiveSeconds = Field(description="time between samples", examples=["60 s"])
 
     @model_validator(mode="after")
     def _can_be_read(self) -> SeriesExpression:
@@ -93,7 +101,7 @@ class SeriesExpression(Section):
         return self
 
     def series(self, start: float, end: float) -> Series:
-        """Samples from `start` to `end`, s."""
+        """Sample the expression from `start` to `end`, s."""
         check_samples(start, end, self.every)
         count = max(2, int(np.ceil((end - start) / self.every - 1e-9)) + 1)
         times, expression = start + self.every * np.arange(count), Expression(self.expression, ("t",))
@@ -103,12 +111,12 @@ class SeriesExpression(Section):
 
 
 Source = SeriesFile | SeriesTable | SeriesExpression | SeriesTides
-"""Tables that a series comes from."""
+"""Tables that define a series."""
 
 
 @dataclass(frozen=True)
 class Signal:
-    """A constant, or where a series comes from.
+    """A constant, or the source of a series.
 
     Parameters
     ----------
@@ -121,12 +129,12 @@ class Signal:
     dimension: str
 
     def resolve(self, start: float, end: float, start_date: datetime | None = None) -> float | Series:
-        """The constant or the series, in SI units.
+        """Return the constant or the series, in SI units.
 
         Raises
         ------
         InputError
-            If a series does not reach from `start` to `end`, s.
+            If a series does not cover `start` to `end`, s.
         """
         if isinstance(self.source, (int, float)):
             return float(self.source)
@@ -143,7 +151,7 @@ class Signal:
 
 
 def signal(dimension: str) -> PlainValidator:
-    """What reads a number, a text with a unit, or a series, of a dimension."""
+    """Return a validator that reads a number, a string with a unit, or a series, of a dimension."""
 
     def read(value: Any, info: ValidationInfo) -> Signal:
         if isinstance(value, Signal):
@@ -154,14 +162,14 @@ def signal(dimension: str) -> PlainValidator:
             key = key_of(info)
             raise InputError(
                 f'{key} = "{value}"',
-                allowed="an expression in t in a table that says how often it is sampled",
+                allowed="an expression in t in a table with the sampling interval",
                 fix=f'{key} = {{expression = "{value}", every = {_step_of(value):g}}}',
             )
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             return Signal(parse_quantity(value, dimension, key_of(info)), dimension)
         raise InputError(
             f"{key_of(info)} = {literal(value)}",
-            allowed=f'a number in {DIMENSIONS[dimension].si}, a text such as "{DIMENSIONS[dimension].example}", '
+            allowed=f'a number in {DIMENSIONS[dimension].si}, a string such as "{DIMENSIONS[dimension].example}", '
             "or a table with file, times and values, expression, or constituents",
             fix=f'{key_of(info)} = {{file = "series.csv"}}',
         )
@@ -170,7 +178,7 @@ def signal(dimension: str) -> PlainValidator:
 
 
 def _source(value: dict[str, Any], info: ValidationInfo, dimension: str) -> Source:
-    """The kind of table that its keys say."""
+    """Read the table by the kind that its keys indicate."""
     if "constituents" in value or "phases" in value:
         tide = check(SeriesTides, value, info.context)
         tide.checked(dimension)
@@ -189,7 +197,7 @@ def _source(value: dict[str, Any], info: ValidationInfo, dimension: str) -> Sour
 
 
 def _in_time(text: str) -> bool:
-    """Tell whether a text is an expression in t."""
+    """Return whether a string is an expression in t."""
     try:
         Expression(text, ("t",))
     except InputError:

@@ -1,4 +1,4 @@
-"""Sections [grid] and [bed]: the rectangle of cells and the ground below the water."""
+"""Sections [grid] and [bed]: the computational grid and the bed elevation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eagre.grid import Grid
 
 
 def checked_crs(text: str) -> str:
-    """A coordinate system that can be read."""
+    """Return the coordinate system if it is valid."""
     from eagre.io.raster import parse_crs
 
     if parse_crs(text) is None:
@@ -36,7 +36,7 @@ CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
 
 def _crs_text(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
-        raise InputError(f"crs = {value}", allowed="a text: an EPSG code, or WKT", fix=f'crs = "EPSG:{value}"')
+        raise InputError(f"crs = {value}", allowed="a string: an EPSG code, or WKT", fix=f'crs = "EPSG:{value}"')
     return value
 
 
@@ -45,22 +45,18 @@ _MOST = 2**31 - 1
 
 
 class GridSection(Section):
-    """The cells: nx, ny and dx, or dx and extent, or dx and a bed file."""
+    """Computational grid: nx, ny and dx, or dx and extent, or dx and a bed file."""
 
-    nx: int | None = Field(
-        default=None, description="the number of cells along x, >= 1", ge=1, le=_MOST, examples=[200]
-    )
-    ny: int | None = Field(
-        default=None, description="the number of cells along y, >= 1", ge=1, le=_MOST, examples=[100]
-    )
-    dx: CellSize | None = Field(default=None, description="the cell size along x, metres", examples=[10.0])
-    dy: CellSize | None = Field(
-        default=None, description="the cell size along y, metres; without it dx", examples=[10.0]
-    )
+    nx: int | None = Field(default=None, description="number of cells along x, >= 1", ge=1, le=_MOST, examples=[200])
+    ny: int | None = Field(default=None, description="number of cells along y, >= 1", ge=1, le=_MOST, examples=[100])
+    dx: CellSize | None = Field(default=None, description="cell size along x, metres", examples=[10.0])
+    dy: CellSize | None = Field(default=None, description="cell size along y, metres; default: dx", examples=[10.0])
     x0: Coordinate | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
     y0: Coordinate | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
     extent: Extent | None = Field(
-        default=None, description="[west, east, south, north], metres", examples=[[0.0, 1000.0, 0.0, 500.0]]
+        default=None,
+        description="[west, east, south, north] of the domain, metres",
+        examples=[[0.0, 1000.0, 0.0, 500.0]],
     )
     crs: Crs | None = Field(default=None, description="coordinate reference system, such as EPSG:32633")
 
@@ -79,11 +75,11 @@ class GridSection(Section):
 
     @property
     def is_complete(self) -> bool:
-        """True if the section gives the grid without a bed file."""
+        """True if the section defines the grid without a bed file."""
         return self.nx is not None or (self.extent is not None and self.dx is not None)
 
     def grid(self) -> Grid:
-        """The grid of a section that is complete."""
+        """Create the grid of a complete section."""
         assert self.dx is not None
         dy = self.dy or self.dx
         if self.nx is not None and self.ny is not None:
@@ -99,38 +95,42 @@ class BedSection(Section):
 
     file: InputFiles | None = Field(
         default=None,
-        description="a GeoTIFF, ESRI ASCII or NetCDF raster, or a list: the first with data wins",
+        description="GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
         examples=["bed.tif"],
     )
-    value: Metres | None = Field(default=None, description="the same elevation everywhere, metres", examples=[0.0])
-    expression: str | None = Field(default=None, description="arithmetic in x and y, metres", examples=["0.01 * x"])
+    value: Metres | None = Field(default=None, description="uniform bed elevation, metres", examples=[0.0])
+    expression: str | None = Field(
+        default=None, description="bed elevation as an expression in x and y, metres", examples=["0.01 * x"]
+    )
     positive: Literal["up", "down"] | None = Field(
         default=None,
-        description="up (elevations, the default) or down (depths); needed for depths that the file does not declare",
+        description="direction of values: up (elevations, default) or down (depths); required for undeclared depths",
         examples=["up"],
     )
-    nodata: NoData = Field(default="error", description='"error" or a number, metres, for cells without a value')
+    nodata: NoData = Field(default="error", description='"error", or the elevation of cells without data, metres')
     crests: Literal["keep", "mean"] = Field(
         default="keep",
-        description="keep (levees and dams up to three raster cells wide keep their height) or mean",
+        description="keep (levees and dams up to three raster cells wide keep their height) or mean (averaged)",
         examples=["keep"],
     )
-    offset: Metres = Field(default=0.0, description="a height that is added to the file's values, metres")
+    offset: Metres = Field(default=0.0, description="vertical offset added to the values of the file, metres")
     shift: Shift = Field(
         default=[0.0, 0.0],
-        description="[x, y] that is added to the file's coordinates, metres; then crs is that of [grid]",
+        description="offset [x, y] added to the file's coordinates, metres; the result is in the crs of [grid]",
     )
-    band: int | None = Field(default=None, description="the band of a GeoTIFF that holds several, from 1", ge=1)
-    variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
+    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
     coordinates: Literal["file", "metres"] = Field(
         default="file",
-        description="metres declares that a file without a coordinate system is in metres, as of a flume",
+        description="metres: coordinates of a file without coordinate system are metres, as for a flume",
         examples=["metres"],
     )
     record: int | None = Field(
-        default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]
+        default=None,
+        description="record of a time-dependent NetCDF variable, counted from 1; -1 is the last",
+        examples=[-1],
     )
-    levees: list[LeveeSection] = Field(default_factory=list, description="the tables [[bed.levees]]")
+    levees: list[LeveeSection] = Field(default_factory=list, description="tables [[bed.levees]]")
 
     @model_validator(mode="after")
     def _one_source(self) -> BedSection:
@@ -150,7 +150,7 @@ class BedSection(Section):
 
 
 def check_terrain(grid: GridSection | None, bed: BedSection) -> None:
-    """Raise `Problems` unless the two sections say which cells there are."""
+    """Raise `Problems` unless the two sections define the cells."""
     if bed.file is None and (grid is None or not grid.is_complete):
         got = "nothing: this section is needed" if grid is None else f"only {', '.join(sorted(grid.model_fields_set))}"
         allowed = "nx, ny and dx, or extent and dx, or a file in [bed]"
@@ -160,15 +160,15 @@ def check_terrain(grid: GridSection | None, bed: BedSection) -> None:
 def make_terrain(
     grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None = None
 ) -> tuple[Grid, np.ndarray]:
-    """Make the grid and the bed elevation at its corners.
+    """Create the grid and the bed elevation at its corners.
 
     Parameters
     ----------
     grid : GridSection or None
-        None takes the cells of the bed file.
+        None: use the cells of the bed file.
     bed : BedSection
     check : callable, optional
-        Gets the grid before any array of its size is made, to refuse one that does not fit the memory.
+        Called with the grid before arrays are allocated; raises an error if the memory is too small.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def make_terrain(
     Raises
     ------
     InputError
-        If there is neither a complete grid nor a bed file, or the file does not cover the grid.
+        If neither a complete grid nor a bed file is given, or the file does not cover the grid.
     """
     cells, corners = _bare(grid, bed, check)
     for levee in bed.levees:
@@ -188,7 +188,7 @@ def make_terrain(
 
 
 def _bare(grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None) -> tuple[Grid, np.ndarray]:
-    """Grid and bed without its levees."""
+    """Create grid and bed without levees."""
     if bed.file is not None:
         return _from_file(grid or GridSection(), bed, check)
     check_terrain(grid, bed)
@@ -203,7 +203,7 @@ def _bare(grid: GridSection | None, bed: BedSection, check: Callable[[Grid], obj
 def _from_file(
     section: GridSection, bed: BedSection, check: Callable[[Grid], object] | None
 ) -> tuple[Grid, np.ndarray]:
-    """Grid and bed from a raster file."""
+    """Create grid and bed from a raster file."""
     from eagre.io import dem_to_corners, grid_from_dem
     from eagre.io.raster import Around
     from eagre.io.warp import around, onto
@@ -231,7 +231,7 @@ _BED_OPTIONS = ("positive", "band", "variable", "record", "coordinates")
 
 
 def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
-    """The rasters of a bed, in the file's system where they are to be warped."""
+    """Read the rasters of a bed; rasters to be warped stay in the coordinate system of the file."""
     from eagre.io import read_dem
 
     options: dict[str, Any] = {name: getattr(bed, name) for name in _BED_OPTIONS}
@@ -241,7 +241,7 @@ def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
 
 
 def _need_grid(section: GridSection, dems: list[Dem]) -> None:
-    """Refuse rasters that leave open which cells there are: several, or one of another coordinate system."""
+    """Raise an error if rasters do not define the cells: several rasters, or another coordinate system."""
     from eagre.io.raster import Around, parse_crs
     from eagre.io.warp import cells_within
 
@@ -252,17 +252,17 @@ def _need_grid(section: GridSection, dems: list[Dem]) -> None:
     got = f"{first.name} in {(first.crs or '')[:60]} for {(section.crs or '')[:60]}" if other else f"{len(dems)} files"
     raise InputError(
         f"{got} without the cells of the grid",
-        allowed="dx and extent in [grid], whole cells each way",
+        allowed="dx and extent in [grid], an integer number of cells along each axis",
         fix=cells_within(first, section.crs if other else first.crs, section.dx, section.dy),
     )
 
 
 def _whole(key: str, length: float, step: float) -> int:
-    """Number of cells in `length`, which must be a whole number."""
+    """Return the number of cells in `length`; raise an error if it is not an integer."""
     count = round(length / step)
     if count < 1 or abs(count * step - length) > 1e-6 * step * max(count, 1):
         raise InputError(
-            f"{key} = {step:g} for an extent of {length:g} m, that is {length / step:.6g} cells",
+            f"{key} = {step:g} for an extent of {length:g} m, i.e. {length / step:.6g} cells",
             allowed="a cell size that divides the extent",
             fix=f"{key} = {length / max(count, 1):.10g}",
         )

@@ -1,4 +1,4 @@
-"""Tides of constituents in case files."""
+"""Tides from harmonic constituents in case files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from eagre.names import nearest
 from eagre.series import Series
 
 MOST_SAMPLES = 10_000_000
-"""Of an expression or a tide."""
-_PHASES = "from where phase lags count"
+"""Maximum number of samples of an expression or a tide."""
+_PHASES = "reference of the phase lags"
 
 
 def _phases(value: Any, info: ValidationInfo) -> str | datetime:
@@ -37,32 +37,34 @@ def _phases(value: Any, info: ValidationInfo) -> str | datetime:
 
 
 class SeriesTides(Section):
-    """A tide: a mean and constituents, M2 = [amplitude, phase lag in degrees], sampled and then linear in between."""
+    """Tide: a mean and constituents, M2 = [amplitude, phase lag in degrees], sampled and interpolated linearly."""
 
     constituents: dict[str, Any] = Field(
-        description="names with an amplitude and a phase lag, degrees",
+        description="constituents by name: [amplitude, phase lag in degrees]",
         examples=[{"M2": [1.21, 143.0], "S2": [0.42, 190.0]}],
     )
     phases: Annotated[str | datetime, PlainValidator(_phases)] = Field(
         description=f"{_PHASES}: greenwich, start (of the run) or a date", examples=["greenwich"]
     )
-    mean: float | str = Field(default=0.0, description="added to the sum", examples=["10 cm"])
+    mean: float | str = Field(
+        default=0.0, description="mean level added to the sum of constituents", examples=["10 cm"]
+    )
     every: PositiveSeconds = Field(
-        default=60.0, description="the time between samples, 1/20 of the shortest period at most", examples=["60 s"]
+        default=60.0, description="time between samples, at most 1/20 of the shortest period", examples=["60 s"]
     )
 
     def checked(self, dimension: str) -> dict[str, tuple[float, float]]:
-        """Amplitudes in SI units of `dimension` and lags; `InputError` if one is none."""
+        """Return amplitudes in SI units of `dimension` and lags; raise `InputError` for invalid values."""
         found = {}
         for name, pair in self.constituents.items():
             if not (isinstance(pair, list) and len(pair) == 2 and type(pair[1]) in (int, float)):
-                allowed = "[amplitude, phase lag], the lag a number of degrees"
+                allowed = "[amplitude, phase lag], the lag a number in degrees"
                 raise InputError(f"{name} = {literal(pair)}", allowed=allowed, fix=f"{name} = [1.21, 143.0]")
             found[name] = parse_quantity(pair[0], dimension, name), float(pair[1])
         return tides.checked(found)
 
     def series(self, start: float, end: float, dimension: str, start_date: datetime | None) -> Series:
-        """Samples from `start` to `end`, s, in SI units of `dimension`."""
+        """Sample the tide from `start` to `end`, s, in SI units of `dimension`."""
         if self.phases != "start" and start_date is None:
             raise InputError(
                 f"phases = {literal(self.phases)} without start_date in [run]",
@@ -76,7 +78,7 @@ class SeriesTides(Section):
 
 
 def check_samples(start: float, end: float, every: float) -> None:
-    """Refuse more than `MOST_SAMPLES` from `start` to `end`, s."""
+    """Raise an error for more than `MOST_SAMPLES` samples from `start` to `end`, s."""
     count = np.ceil((end - start) / every)
     if count > MOST_SAMPLES:
-        raise InputError(f"every = {every:g} s, that is {count:.0f} samples", allowed="at most 10 million samples")
+        raise InputError(f"every = {every:g} s, i.e. {count:.0f} samples", allowed="at most 10 million samples")

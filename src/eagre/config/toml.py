@@ -1,4 +1,4 @@
-"""Reading and spelling TOML: errors with line, column and the line itself; where a key stands."""
+"""TOML input and output: syntax errors with line and column, and the line number of a key."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     Raises
     ------
     InputError
-        If there is no such file, it is no text, or its syntax is wrong (with line and column).
+        If the file does not exist, is not UTF-8 text, or has a syntax error (with line and column).
     """
     path = Path(path)
     existing_file(path, "case file")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path.resolve()}: byte {error.start} is no UTF-8", allowed="a TOML text file") from None
+        raise InputError(f"{path.resolve()}: byte {error.start} is not UTF-8", allowed="a TOML text file") from None
     return parse_toml(text, str(path)), text
 
 
-_SYNTAX = 'TOML: key = value lines under [section] lines; texts in quotes: end_time = "2 h"'
-_ONCE = "each key and each [section] once; where there may be several, all of them in double brackets: [[sponges]]"
+_SYNTAX = 'TOML: key = value lines under [section] lines; strings in quotes: end_time = "2 h"'
+_ONCE = "each key and each [section] once; sections that can be repeated in double brackets: [[sponges]]"
 _TWICE = ("Cannot overwrite a value", "Cannot declare", "Cannot mutate", "Cannot redefine")
 
 
 def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
     """Parse TOML, or raise `InputError` with the line and a mark below the column."""
-    if _LONG_KEY.search(text):  # the parser takes a time that grows with the square of the length
+    if _LONG_KEY.search(text):  # the parser's time grows with the square of the length
         raise _too_deep(source)
     try:
         data = tomllib.loads(text)
@@ -72,8 +72,8 @@ def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise _too_deep(source) from None
-    except ValueError as error:  # a whole number of thousands of digits
-        raise InputError(f"{source}: {error}", allowed="numbers that fit a computer's") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputError(f"{source}: {error}", allowed="64-bit integers") from None
     odd = _odd(data)
     if odd is not None:
         raise ConfigError([replace(odd, line=line_of(text, odd.key))], source)
@@ -86,13 +86,13 @@ def _too_deep(source: str) -> InputError:
 
 
 def _odd(data: Any, key: Key = ()) -> Problem | None:
-    """Return the first value that TOML allows and no case: a null character, a huge integer, deep nesting."""
+    """Return the first value that is valid TOML but invalid in a case: null character, huge integer, deep nesting."""
     if len(key) > DEEPEST:
         return Problem(key[:1], f"values more than {DEEPEST} levels deep", "a few levels of tables and lists")
     if isinstance(data, str) and "\0" in data:
-        return Problem(key, "a text with the character \\u0000", "texts without it")
+        return Problem(key, "a string with the character \\u0000", "strings without null characters")
     if isinstance(data, int) and not -(2**63) <= data < 2**63:
-        return Problem(key, f"a whole number of {data.bit_length()} bits", "one of 64 bits; larger ones as 1e30")
+        return Problem(key, f"an integer of {data.bit_length()} bits", "64-bit integers; write larger numbers as 1e30")
     inner = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
     for name, value in inner:
         plain = name.replace("\0", "?") if isinstance(name, str) else name
@@ -103,12 +103,12 @@ def _odd(data: Any, key: Key = ()) -> Problem | None:
 
 
 def existing_file(path: Path, what: str = "file") -> Path:
-    """`path` itself if it is a file, else `InputError` with the full path and the nearest name there."""
+    """Return `path` if it is a file, else raise `InputError` with the full path and the most similar file name."""
     try:
         path.stat()
     except FileNotFoundError:
         pass
-    except OSError as error:  # a name that is too long, links in a circle, a folder that may not be entered
+    except OSError as error:  # a name that is too long, circular links, a folder without permission
         raise InputError(f"{what} {str(path)[-80:]}: {error.strerror}", allowed="the path of a file") from None
     if path.is_file():
         if not os.access(path, os.R_OK):
@@ -126,7 +126,7 @@ def existing_file(path: Path, what: str = "file") -> Path:
 
 
 def literal(value: object) -> str:
-    """Spell a value as TOML."""
+    """Format a value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -141,9 +141,9 @@ def literal(value: object) -> str:
 
 
 def line_of(text: str, key: Key) -> int | None:
-    """Line (from 1) on which a key, or the nearest table above it, stands in a TOML text.
+    """Return the line (from 1) of a key, or of the nearest table above it, in a TOML text.
 
-    The text is scanned, not parsed: keys inside inline tables are found at their table's line.
+    The text is scanned, not parsed: a key of an inline table has the line of its table.
     """
     if not key:
         return None
@@ -168,5 +168,5 @@ def line_of(text: str, key: Key) -> int | None:
 
 
 def _split(dotted: str) -> Key:
-    """Parts of a dotted key, without quotes."""
+    """Split a dotted key into parts without quotes."""
     return tuple(part.strip().strip("\"'") for part in dotted.split("."))

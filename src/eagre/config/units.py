@@ -1,8 +1,8 @@
 """Quantities with units: ``"2 h"``, ``"20 mm/h"``, ``"0.5 m3/s"`` become numbers in SI units.
 
-A plain number is taken to be in SI units already. A text is a number and a unit; the unit is a
-product of known names with whole powers, written ``m3/s``, ``m3 s-1`` or ``m^3/s``. Every key of a
-case file declares its dimension, and a unit of another dimension is refused.
+A plain number is in SI units. A string is a number and a unit; the unit is a product of known
+names with integer powers, written ``m3/s``, ``m3 s-1`` or ``m^3/s``. Every key of a case file
+declares its dimension; a unit of another dimension is an error.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ _ANGLES, _CYCLES = {"rad", "deg", "degree", "degrees"}, {"Hz", "mHz", "kHz"}
 
 @dataclass(frozen=True)
 class Dimension:
-    """What kind of quantity a key holds.
+    """Dimension of the quantity of a key.
 
     Parameters
     ----------
     exponents : tuple of int
         Powers of (metre, kilogram, second, kelvin).
     si : str
-        The SI unit, in which plain numbers are taken.
+        SI unit of plain numbers.
     units : str
-        Common units, for messages.
+        Common units, for messages and the reference.
     example : str
-        A value to show in messages.
+        Example value, for messages.
     """
 
     exponents: Exponents
@@ -114,21 +114,21 @@ _FACTOR = re.compile(r"([*/.]|)\s*(?:(?<=/)(\d+)\s*(?=[A-Za-z]))?([A-Za-z%]+|1)(
 
 
 def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
-    """Factor that turns a value in `unit` into SI units.
+    """Return the factor that converts a value in `unit` to SI units.
 
     Parameters
     ----------
     unit : str
-        Such as ``"mm/h"`` or ``"m3 s-1"``.
+        Unit such as ``"mm/h"`` or ``"m3 s-1"``.
     dimension : str
         A key of `DIMENSIONS`.
     key : str
-        Name of the option, for messages.
+        Name of the key or option, for messages.
 
     Raises
     ------
     InputError
-        If the unit is not known or has another dimension.
+        If the unit is unknown or has another dimension.
     """
     wanted = DIMENSIONS[dimension]
     allowed = f"units of {dimension}: {wanted.units}"
@@ -144,7 +144,7 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
         elif count is not None:
             raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{wanted.example}"')
         if name not in UNITS:
-            raise InputError(f'the unit "{name}", which is not known', allowed=allowed)
+            raise InputError(f'the unknown unit "{name}"', allowed=allowed)
         n = int(power or 1) * (-1 if operator == "/" else 1)
         scale, base = UNITS[name]
         names.add(name)
@@ -152,7 +152,7 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
         exponents = tuple(a + n * b for a, b in zip(exponents, base, strict=True))
         position = match.end()
     if exponents != wanted.exponents:
-        raise InputError(f'the unit "{unit}", which is no unit of {dimension}', allowed=allowed)
+        raise InputError(f'the unit "{unit}", which is not a unit of {dimension}', allowed=allowed)
     return factor * _per_cycle(unit, names, dimension)
 
 
@@ -167,25 +167,25 @@ def _per_cycle(unit: str, names: set[str], dimension: str) -> float:
 
 
 def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
-    """Turn a number (SI) or a text with a unit into a number in SI units.
+    """Convert a number (SI) or a string with a unit to a number in SI units.
 
     Parameters
     ----------
     value : int, float or str
-        ``7200``, ``"2 h"``, ``"1 h 30 min"`` (times only), ``"20 mm/h"``.
+        Value such as ``7200``, ``"2 h"``, ``"1 h 30 min"`` (times only), ``"20 mm/h"``.
     dimension : str
         A key of `DIMENSIONS`.
     key : str
-        Name of the option, for messages.
+        Name of the key or option, for messages.
 
     Raises
     ------
     InputError
-        If it is not a finite quantity of that dimension.
+        If the value is not a finite quantity of that dimension.
     """
     wanted = DIMENSIONS[dimension]
     plain = f"a number in {wanted.si}" if wanted.exponents != _NONE else "a number"
-    allowed = f'{plain}, or a text with a unit such as "{wanted.example}" (units: {wanted.units})'
+    allowed = f'{plain}, or a string with a unit such as "{wanted.example}" (units: {wanted.units})'
     fix = _line(key, wanted.example if wanted.exponents == _NONE else f'"{wanted.example}"')
     if dimension == "time" and isinstance(value, (datetime.date, datetime.time)):
         value = value.isoformat()
@@ -202,7 +202,7 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
 
 
 def is_quantity(text: str) -> bool:
-    """Tell whether a text is a number, alone or followed by known units (and not an expression)."""
+    """Return whether a string is a number, alone or followed by known units (and not an expression)."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         return False
@@ -213,24 +213,24 @@ def is_quantity(text: str) -> bool:
 
 
 def number_of(value: float | str) -> float:
-    """Return the number of a quantity as it is written, without its unit."""
+    """Return the number of a quantity without its unit, not converted."""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     return float(value if match is None else match[1])
 
 
 def decimal_point(text: str) -> str | None:
-    """A number with a decimal comma, with or without a unit, with a point instead; None for any other text."""
+    """Replace the decimal comma of a number, with or without a unit, by a point; None for any other string."""
     match = _COMMA.fullmatch(text)
     return f"{match[1]}.{match[2]}{match[3]}" if match else None
 
 
 def _line(key: str, value: str) -> str:
-    """What to write: a key of a case file, or an option of a command."""
+    """Return the corrected line: a key of a case file, or an option of a command."""
     return f"{key} {value}" if key.startswith("--") else f"{key} = {value}"
 
 
 def _refuse_other_styles(text: str, allowed: str, fix: str, key: str) -> str:
-    """Raise `InputError` for clocks, ISO 8601 and dates; else what to write if the text is no duration."""
+    """Raise `InputError` for clock times, ISO 8601 and dates; else return the correction for invalid durations."""
     if is_date(text):
         raise InputError(f'"{text}", a date', allowed=f"{allowed}; the run starts at 0, which is start_date", fix=fix)
     likely = written_out(text)
@@ -241,7 +241,7 @@ def _refuse_other_styles(text: str, allowed: str, fix: str, key: str) -> str:
 
 
 def _sum_of_terms(text: str, fix: str) -> float:
-    """Seconds of a text such as ``1 h 30 min``."""
+    """Return the seconds of a string such as ``1 h 30 min``."""
     terms = re.findall(rf"({_NUMBER})\s*([A-Za-z]+)", text)
     try:
         return sum(float(number) * unit_factor(unit, "time") for number, unit in terms)
@@ -250,7 +250,7 @@ def _sum_of_terms(text: str, fix: str) -> float:
 
 
 def _parse_text(text: str, dimension: str, allowed: str, fix: str, key: str) -> float:
-    """Number in SI units of a text with a unit; several terms are added for times."""
+    """Return the number in SI units of a string with a unit; several terms are added for times."""
     if dimension == "time":
         fix = _refuse_other_styles(text, allowed, fix, key)
         if _DURATION.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Types of single values in case files: quantities with a unit, file paths, names."""
+"""Types of values in case files: quantities with a unit, file paths, names."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from eagre.names import nearest
 
 
 def key_of(info: ValidationInfo) -> str:
-    """Name of the key that is being read, as in a file."""
+    """Return the name of the key that is read, as in a case file."""
     return (info.field_name or "value").rstrip("_")
 
 
 def directory_of(info: ValidationInfo) -> Path:
-    """Folder that relative paths start from: the case file's, or the current one."""
+    """Return the folder of relative paths: the folder of the case file, or the current folder."""
     return Path((info.context or {}).get("directory", "."))
 
 
 def quantity(dimension: str) -> BeforeValidator:
-    """Validator that reads a number in SI units or a text with a unit of `dimension`."""
+    """Return a validator that reads a number in SI units or a string with a unit of `dimension`."""
 
     def read(value: Any, info: ValidationInfo) -> float:
         return parse_quantity(value, dimension, key_of(info))
@@ -37,7 +37,7 @@ def quantity(dimension: str) -> BeforeValidator:
 
 
 def one_of(*names: str) -> BeforeValidator:
-    """Validator that allows the given names only, and tells the nearest one."""
+    """Return a validator that accepts only the given names and suggests the nearest one."""
 
     def read(value: Any, info: ValidationInfo) -> str:
         if value in names:
@@ -60,7 +60,7 @@ def _input_file(value: Any, info: ValidationInfo) -> Path:
 def _input_files(value: Any, info: ValidationInfo) -> tuple[Path, ...]:
     if isinstance(value, list) and not value:
         raise InputError(
-            f"{key_of(info)} = []", allowed="one file or more", fix=f'{key_of(info)} = ["fine.tif", "coarse.tif"]'
+            f"{key_of(info)} = []", allowed="at least one file", fix=f'{key_of(info)} = ["fine.tif", "coarse.tif"]'
         )
     return tuple(_input_file(one, info) for one in (value if isinstance(value, list) else [value]))
 
@@ -78,10 +78,10 @@ def _class_table(value: Any, info: ValidationInfo) -> str | Path:
 
 
 def input_of(value: str, info: ValidationInfo, *suffixes: str) -> Path:
-    """The file that a key names, which ends in one of `suffixes`; noted as an input of the case."""
+    """Return the file of a key, with one of `suffixes`; register the file as an input of the case."""
     found = _input_file(value, info)
     if found.suffix.lower() not in suffixes:
-        raise InputError(f'{key_of(info)} = "{value}"', allowed=f"a file that ends in {' or '.join(suffixes)}")
+        raise InputError(f'{key_of(info)} = "{value}"', allowed=f"a file with the suffix {' or '.join(suffixes)}")
     return found
 
 
@@ -94,7 +94,7 @@ def _vector_file(value: Any, info: ValidationInfo) -> Path:
 def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
     def read(value: Any, info: ValidationInfo) -> Path:
         key = key_of(info)
-        allowed = f"a file name that ends in {' or '.join(suffixes)}, relative to the case file"
+        allowed = f"a file name with the suffix {' or '.join(suffixes)}, relative to the case file"
         if not isinstance(value, (str, Path)) or not str(value):
             raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=f'{key} = "{key}{suffixes[0]}"')
         path = Path(value).expanduser()
@@ -114,7 +114,7 @@ def _nodata(value: Any, info: ValidationInfo) -> str | float:
         return "error"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
-    allowed = '"error" or a number that replaces missing values'
+    allowed = '"error", or a number that replaces missing values'
     raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='nodata = "error"')
 
 
@@ -129,7 +129,9 @@ def _device(value: Any, info: ValidationInfo) -> str:
     near = nearest(str(value), ("auto", "cpu", "cuda")) or "auto"
     fix = f'device = "{near}"'
     raise InputError(
-        f"device = {literal(value)}", allowed="auto, cpu, cuda, cuda:0, cuda:1 ..., or several with commas", fix=fix
+        f"device = {literal(value)}",
+        allowed="auto, cpu, cuda, cuda:0, cuda:1 ..., or several separated by commas",
+        fix=fix,
     )
 
 
@@ -176,13 +178,13 @@ Shift = Annotated[list[float], AfterValidator(_shift)]
 
 
 def variable_names(example: str = "") -> AfterValidator:
-    """Validator of names of variables: each once, at least one; `example` is one to write."""
+    """Return a validator of names of variables: unique, at least one; `example` is used in corrections."""
 
     def read(names: list[str], info: ValidationInfo) -> list[str]:
         key, once = key_of(info), list(dict.fromkeys(names))
         if not names:
             fix = f'{key} = ["{example}"]' if example else ""
-            raise InputError(f"{key} = []", allowed="one variable or more; leave the key out for none", fix=fix)
+            raise InputError(f"{key} = []", allowed="at least one variable; leave the key out for none", fix=fix)
         if len(once) < len(names):
             twice = ", ".join(name for name in once if names.count(name) > 1)
             raise InputError(f"{twice} more than once", allowed="each variable once", fix=f"{key} = {literal(once)}")

@@ -1,4 +1,4 @@
-"""Values in space: a number, or an expression in x, y and z."""
+"""Three-dimensional field values: a number, or an expression in x, y and z."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NAMES = ("x", "y", "z", "terrain_height")
 
 @dataclass(frozen=True)
 class VolumeValue:
-    """A number or an expression."""
+    """Field value: a number or an expression."""
 
     source: float | Expression
 
     def at_points(self, grid: Grid, levels: Levels) -> float | np.ndarray:
-        """The number, or an array of shape (nz, ny, nx)."""
+        """Return a number, or an array of shape (nz, ny, nx)."""
         if isinstance(self.source, Expression):
             ground = 0.0 if levels.terrain_height is None else levels.terrain_height
             z = np.broadcast_to(levels.z, (levels.height.size, *grid.shape))

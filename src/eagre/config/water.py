@@ -1,4 +1,4 @@
-"""What the case files of the shallow-water models share: water at the start, boundaries, sources."""
+"""Common sections of the shallow-water models: initial state, boundaries, sources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class InitialSection(Section):
-    """The water at the start."""
+    """Initial state of the water."""
 
     surface_elevation: ElevationField | None = Field(
         default=None, description="surface elevation, metres", examples=[0.0]
@@ -57,18 +57,17 @@ class InitialSection(Section):
 
 
 class RainSection(Section):
-    """Rain on the whole domain, or by zone."""
+    """Rain, uniform, as a pattern or by zone."""
 
     rate: Annotated[Signal | ZoneSignals, zone_signal("rain")] = Field(
-        description="rain rate, m/s or a text with a unit, or zones and a series for each", examples=["20 mm/h"]
+        description="rain rate, m/s or a string with a unit, a series, or zones with one series per zone",
+        examples=["20 mm/h"],
     )
-    pattern: NumberField | None = Field(
-        default=None, description="a factor per cell", examples=["where(x < 100, 1, 0)"]
-    )
+    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["where(x < 100, 1, 0)"])
 
 
 class CoriolisSection(Section):
-    """The rotation of the Earth."""
+    """Coriolis force."""
 
     latitude: float | None = Field(default=None, description="latitude, degrees north", ge=-90, le=90, examples=[45.0])
     f: Rate | None = Field(default=None, description="Coriolis parameter, 1/s", examples=[1e-4])
@@ -83,25 +82,25 @@ class CoriolisSection(Section):
 
 
 class WindStressSection(Section):
-    """Stress of the wind on the water."""
+    """Wind stress on the water surface."""
 
     x: StressSignal = Field(default=Signal(0.0, "stress"), description="eastward stress, N/m2", examples=["0.1 N/m2"])
     y: StressSignal = Field(default=Signal(0.0, "stress"), description="northward stress, N/m2", examples=["0.1 N/m2"])
-    pattern: NumberField | None = Field(default=None, description="a factor per cell", examples=["sin(pi * y / 1e6)"])
+    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["sin(pi * y / 1e6)"])
 
 
 class AtmosphericPressureSection(Section):
-    """Pressure of the air on the water."""
+    """Atmospheric pressure on the water surface."""
 
-    pressure: PressureField = Field(description="pressure, Pa, or an expression", examples=["1013 hPa"])
-    factor: NumberSignal = Field(default=Signal(1.0, "number"), description="a factor in time", examples=[1.0])
+    pressure: PressureField = Field(description="atmospheric pressure, Pa", examples=["1013 hPa"])
+    factor: NumberSignal = Field(default=Signal(1.0, "number"), description="time-dependent factor", examples=[1.0])
 
 
 AccelerationSignal = Annotated[Signal, signal("acceleration")]
 
 
 class BodyForceSection(Section):
-    """An acceleration of all water."""
+    """Body force per unit mass (acceleration), such as a tide-generating force."""
 
     x: AccelerationSignal = Field(
         default=Signal(0.0, "acceleration"), description="eastward acceleration, m/s2", examples=["1e-6 m/s2"]
@@ -109,11 +108,11 @@ class BodyForceSection(Section):
     y: AccelerationSignal = Field(
         default=Signal(0.0, "acceleration"), description="northward acceleration, m/s2", examples=["1e-6 m/s2"]
     )
-    pattern: NumberField | None = Field(default=None, description="a factor per cell", examples=["x < 100"])
+    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["x < 100"])
 
 
 class SourcesSection(Section):
-    """What drives the water besides its boundaries."""
+    """Source terms: rain, wind, pressure, Coriolis and body forces."""
 
     rain: RainSection | None = Field(default=None, description="the section [sources.rain]")
     coriolis: CoriolisSection | None = Field(default=None, description="the section [sources.coriolis]")
@@ -127,7 +126,7 @@ class SourcesSection(Section):
 
 
 class WaterCase(Case):
-    """Base of the shallow-water models' cases: terrain, water, boundaries and sources."""
+    """Base class of the cases of the shallow-water models: terrain, initial state, boundaries and sources."""
 
     grid: GridSection | None = Field(default=None, description="the section [grid]")
     bed: BedSection = Field(description="the section [bed]", examples=[{"value": 0.0}])
@@ -143,7 +142,7 @@ class WaterCase(Case):
         return self
 
     def _terrain(self) -> tuple[Grid, np.ndarray, np.ndarray]:
-        """Grid, bed at its corners and bed of its cells."""
+        """Return the grid, the bed elevation at corners and the bed elevation of cells."""
         from eagre.checks import check_input_memory
 
         if self.grid is not None and self.bed.file is None:
@@ -163,7 +162,7 @@ class WaterCase(Case):
         scheme: str = "",
         gravity: float | None = None,
     ) -> dict[str, Any]:
-        """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
+        """Return the arguments of a shallow-water model, except grid, bed and numerics."""
         from eagre.boundaries import Boundaries
         from eagre.boundaries.lines import CrossSections
 
@@ -190,7 +189,7 @@ class WaterCase(Case):
             return options | self.place(device, precision, grid.cells, scheme)
 
     def _with_static_level(self, boundaries: Any, sources: list[Any], grid: Grid) -> Any:
-        """Boundaries whose levels follow the pressure of the weather."""
+        """Return boundaries whose levels include the inverse-barometer effect of the weather."""
         from eagre.boundaries import with_static_level
         from eagre.terms import WeatherPressure
 
@@ -202,22 +201,22 @@ class WaterCase(Case):
         return boundaries
 
     def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:
-        """Value of a field key, with the key named in errors."""
+        """Return the value of a field key; errors state the key."""
         with self.at(*place.split("."), name):
             return getattr(section, name).at_centres(grid, bed)
 
     def _lines(self, grid: Grid, place: InsidePlace, condition: Any, key: Key) -> list[InternalLine]:
-        """Lines of a condition inside the domain, with the key named in errors."""
+        """Return the lines of a condition inside the domain; errors state the key."""
         with self.at(*key):
             return place.lines(condition, grid)
 
     def _signal(self, signal: Signal, key: Key) -> float | Series:
-        """A constant, or a series that covers the run, with the key named in errors."""
+        """Return a constant, or a series that covers the run; errors state the key."""
         with self.at(*key):
             return signal.resolve(0.0, self.run.end_time, self.run.start_date)
 
     def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
-        """The terms that [sources] describes."""
+        """Create the source terms of [sources]."""
         made: list[Any] = []
         for name, section in self.sources:
             if section is None:
@@ -230,7 +229,7 @@ class WaterCase(Case):
         return made
 
     def _term(self, name: str, section: Section, grid: Grid, bed: np.ndarray) -> Any:
-        """The term of a section of [sources] whose keys are its arguments."""
+        """Create the source term of a section whose keys are its arguments."""
         from eagre import terms
 
         values: dict[str, Any] = {}
@@ -252,7 +251,7 @@ class WaterCase(Case):
 
     @contextmanager
     def _naming_sources(self) -> Iterator[None]:
-        """Name the section of [sources] in what the model says of a term."""
+        """Add the section of [sources] to errors that the model raises for a term."""
         from eagre.terms import NAMES
         from eagre.terms.collect import TermError
 

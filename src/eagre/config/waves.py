@@ -1,4 +1,4 @@
-"""A wave, or a sea, as a table of a case file: ``wave = { kind = "stream_function", height = 0.1, .. }``."""
+"""Waves and sea states as tables of a case file: ``wave = { kind = "stream_function", height = 0.1, .. }``."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ WAVES: dict[str, type[WaveSection]] = {
     "focused_group": FocusedGroupSection,
     "measured": MeasuredSection,
 }
-"""Section of every kind of wave."""
+"""Section of each kind of wave."""
 
 
 def _wave(value: Any, info: ValidationInfo) -> WaveSection:
-    """Read a table by its kind."""
+    """Read a table of waves by its kind."""
     if isinstance(value, WaveSection):
         return value
     kind = value.get("kind") if isinstance(value, Mapping) else None

@@ -1,4 +1,4 @@
-"""Section [sources.weather]: rain, wind and pressure that change in space and time, from a file."""
+"""Section [sources.weather]: rain, wind and pressure in space and time from NetCDF files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def checked_drag(value: Any, info: ValidationInfo) -> str | float:
-    """A law of drag, or a coefficient."""
+    """Return a drag law or a constant drag coefficient."""
     if isinstance(value, str) and value in LAWS:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value <= 0.01:
         return float(value)
-    allowed = f"{', '.join(LAWS)}, or a coefficient above 0, to 0.01"
+    allowed = f"{', '.join(LAWS)}, or a coefficient above 0 and up to 0.01"
     raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='drag = "garratt"')
 
 
@@ -44,7 +44,7 @@ PAIRS = {"wind": '["u10", "v10"]', "stress": '["ewss", "nsss"]'}
 
 
 def checked_pair(value: Any, info: ValidationInfo) -> bool | list[str]:
-    """Whether both components of a vector are used, or their names."""
+    """Return true or false, or the names of both components of a vector."""
     if isinstance(value, bool):
         return value
     if isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value):
@@ -57,17 +57,20 @@ def checked_pair(value: Any, info: ValidationInfo) -> bool | list[str]:
 
 SideLevels = Annotated[
     Literal["inverse-barometer", "given"],
-    Field(description="inverse-barometer (levels of stages rise as the pressure falls) or given", examples=["given"]),
+    Field(
+        description="levels at stage boundaries: inverse-barometer (rise as the pressure falls) or given (unchanged)",
+        examples=["given"],
+    ),
 ]
 Drag = Annotated[
     str | float,
     PlainValidator(checked_drag),
-    Field(description=f"law of the wind's drag: {', '.join(LAWS)}, or a number", examples=["garratt"]),
+    Field(description=f"drag law of the wind: {', '.join(LAWS)}, or a constant coefficient", examples=["garratt"]),
 ]
 LargestDrag = Annotated[
-    float, Field(gt=0.0, le=0.01, description="bound of a law's coefficient", examples=[LARGEST_DRAG])
+    float, Field(gt=0.0, le=0.01, description="upper bound of the drag coefficient of a law", examples=[LARGEST_DRAG])
 ]
-AirDensity = Annotated[float, Field(ge=0.5, le=2.0, description="density of the air, kg/m3", examples=[AIR_DENSITY])]
+AirDensity = Annotated[float, Field(ge=0.5, le=2.0, description="air density, kg/m3", examples=[AIR_DENSITY])]
 Name = Annotated[bool | str, PlainValidator(_names)]
 
 
@@ -75,10 +78,10 @@ def weather_of(
     section: Any, grid: Grid, start_date: datetime | None, choices: Mapping[tuple[str, ...], Any],
     leave_out: tuple[str, ...],
 ) -> Weather:  # fmt: skip
-    """What a section with file, crs and nodata reads.
+    """Read the weather fields of a section with file, crs and nodata.
 
-    choices : by quantities of `read_weather`, true (where the files have them), false, or names of variables.
-    leave_out : quantities that are not looked for, beside those that are false.
+    choices : by quantities of `read_weather`: true (if the files contain them), false, or names of variables.
+    leave_out : quantities that are not read, in addition to quantities with the choice false.
     """
     from eagre.io.weather import read_weather
 
@@ -98,34 +101,36 @@ class WeatherSection(Section):
     """Rain, 10 m wind and sea-level pressure from NetCDF files, such as those of ERA5."""
 
     file: InputFiles = Field(
-        description="a NetCDF file with a time, or a list: other times of the same, or other quantities",
+        description="NetCDF file with a time axis, or a list of files with further times or quantities",
         examples=["era5.nc"],
     )
     rain: Name = Field(
-        default=True, description="true (where the file has it), false, or the variable's name", examples=["tp"]
+        default=True, description="true (if the file contains it), false, or the name of the variable", examples=["tp"]
     )
     wind: Annotated[bool | list[str], PlainValidator(checked_pair)] = Field(
-        default=True, description="true, false, or the names of both components", examples=[["u10", "v10"]]
+        default=True,
+        description="true (if the file contains it), false, or the names of both components",
+        examples=[["u10", "v10"]],
     )
     pressure: Name = Field(
-        default=True, description="true (where the file has it), false, or the variable's name", examples=["msl"]
+        default=True, description="true (if the file contains it), false, or the name of the variable", examples=["msl"]
     )
     side_levels: SideLevels = "inverse-barometer"
     reference_pressure: Annotated[float, quantity("pressure")] = Field(
-        default=101_325.0, description="pressure at which levels at sides are as given, Pa", examples=["1013.25 hPa"]
+        default=101_325.0,
+        description="pressure at which levels at stage boundaries equal their prescribed values, Pa",
+        examples=["1013.25 hPa"],
     )
-    nodata: NoData = Field(
-        default="error", description='"error", or a number, m/s, that replaces missing values of rain and wind'
-    )
+    nodata: NoData = Field(default="error", description='"error", or the value of missing rain and wind, m/s')
     crs: Crs | None = Field(
-        default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
+        default=None, description="coordinate system of a file that does not declare it", examples=["EPSG:4326"]
     )
     drag: Drag = "large-pond"
     largest_drag: LargestDrag = LARGEST_DRAG
     air_density: AirDensity = AIR_DENSITY
 
     def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:
-        """The fields, which have to reach from time 0 to `end`, s; the first records are read."""
+        """Open the fields, which must cover time 0 to `end`, s, and read their first records."""
         choices = {("rain",): self.rain, ("wind_x", "wind_y"): self.wind, ("pressure",): self.pressure}
         found = weather_of(self, grid, start_date, choices, leave_out=("stress_x", "stress_y"))
         for field in (found.rain, found.wind_x, found.wind_y, found.pressure):
@@ -135,7 +140,7 @@ class WeatherSection(Section):
         return found
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
-        """The terms of a run."""
+        """Create the source terms of a run."""
         from eagre.terms import WeatherPressure, WeatherRain, WeatherWind
 
         found, made = self.read(grid, end, start_date), []

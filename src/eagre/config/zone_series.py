@@ -1,4 +1,4 @@
-"""A series for each zone: polygons of a file, or a raster of zone numbers, and what drives each."""
+"""One series per zone, with zones as polygons of a file or a raster of zone numbers."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ def _series(value: Any, info: ValidationInfo) -> Any:
         return check(SeriesFile, value, info.context)
     if isinstance(value, dict) and value:
         return value
-    allowed = "a table with a column for each zone, or name = a number, a text with a unit or a series for each"
+    allowed = "a file with one column per zone, or a table of zone = a number, a string with a unit or a series"
     raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='series = "rain.csv"')
 
 
 class ZoneSeries(Section):
-    """Zones of a file, and a series for each."""
+    """Zones of a file with one series per zone."""
 
     zones: InputFile = Field(
-        description="polygons (.geojson, or .gpkg, .shp, .fgb with eagre[vector]; a later one over an earlier), or a "
+        description="polygons (.geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority), or a "
         "raster of zone numbers",
         examples=["catchments.geojson"],
     )
-    layer: str | None = Field(default=None, description="the layer of a vector file that holds several")
-    name: str = Field(default="name", description="the property of the polygons that names their series")
+    layer: str | None = Field(default=None, description="layer of a vector file with several layers")
+    name: str = Field(default="name", description="property of the polygons with the name of the series")
     series: Annotated[Any, PlainValidator(_series)] = Field(
-        description="a CSV or NetCDF file with a column for each zone, { file, time, units }, or a table of zone = a "
-        "number or a series",
+        description="CSV or NetCDF file with one column per zone, { file, time, units }, or a table of zone = number "
+        "or series",
         examples=["rain.csv"],
     )
-    outside: Any = Field(default="error", description='"error", or the value or series of cells in no zone')
+    outside: Any = Field(default="error", description='"error", or the value or series of cells outside all zones')
 
 
 @dataclass(frozen=True)
 class ZoneSignals:
-    """What drives each zone.
+    """Values or series of each zone.
 
     Parameters
     ----------
     section : ZoneSeries
     dimension : str
     named : dict of str to Signal, or SeriesFile
-        Of the zones; or the file whose columns have their names.
+        Signals by zone; or the file whose columns have the names of the zones.
     outside : Signal, optional
     """
 
@@ -71,25 +71,27 @@ class ZoneSignals:
     outside: Signal | None
 
     def shares(self, grid: Grid) -> tuple[list[str], np.ndarray]:
-        """Names of the zones in the domain, and maps that are 1 where the centre of a cell lies in each."""
+        """Return the names of the zones in the domain, and masks that are 1 in cells whose centre is in the zone."""
         from eagre.io.vector import SUFFIXES
 
         by_polygon = self.section.zones.suffix.lower() in SUFFIXES
         found = self._of_polygons(grid) if by_polygon else self._of_raster(grid)
         if not found:
-            raise InputError(f"{self.section.zones}, of which no zone lies in the domain", allowed="one or more")
+            raise InputError(
+                f"{self.section.zones}: no zone lies in the domain", allowed="at least one zone in the domain"
+            )
         return list(found), np.stack(list(found.values()))
 
     def resolve(
         self, grid: Grid, end: float, start_date: datetime | None = None
     ) -> tuple[list[float | Series], np.ndarray]:
-        """Values or series of the zones, and maps of them, (zones, ny, nx); the last is outside, if any cell is.
+        """Return values or series of the zones, and their masks, (zones, ny, nx); a non-empty outside is the last mask.
 
         Raises
         ------
         InputError
-            If a zone has no series, a series does not reach from 0 to `end`, s, or cells lie in no zone and `outside`
-            is not given.
+            If a zone has no series, a series does not cover 0 to `end`, s, or cells are outside all zones and
+            `outside` is not set.
         """
         names, shares = self.shares(grid)
         values = []
@@ -148,17 +150,17 @@ class ZoneSignals:
         found = np.unique(values[held])
         if found.size > MOST_NUMBERS or (found != np.round(found)).any():
             got = f"{raster.name} with {found.size} values, such as {found[np.argmax(found != np.round(found))]:.10g}"
-            raise InputError(got, allowed=f"zone numbers: whole ones, {MOST_NUMBERS} at most")
+            raise InputError(got, allowed=f"at most {MOST_NUMBERS} integer zone numbers")
         return {f"{number:.0f}": (held & (values == number)).astype(np.float64) for number in found}
 
 
 def _text(value: Any) -> str:
-    """A property as a name: whole numbers without a point."""
+    """Convert a property to a name; integers have no decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def zone_signal(dimension: str) -> PlainValidator:
-    """What reads a signal of a dimension, or zones and a series for each."""
+    """Return a validator that reads a signal of a dimension, or zones with one series per zone."""
     plain = signal(dimension).func
 
     def read(value: Any, info: ValidationInfo) -> Signal | ZoneSignals:
@@ -177,7 +179,7 @@ def zone_signal(dimension: str) -> PlainValidator:
 
 
 def _named(plain: Any, value: Any, info: ValidationInfo, name: str) -> Signal:
-    """A signal of one zone, its name in place of the key in errors."""
+    """Read the signal of one zone; errors state the zone instead of the key."""
     try:
         return plain(value, info)
     except InputError as error:

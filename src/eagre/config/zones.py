@@ -1,4 +1,4 @@
-"""Values by zone: polygons of a file, and what holds inside each."""
+"""Values by zone, with zones as polygons of a file."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from eagre.grid import Grid
 
 
 class Zones(Section):
-    """Polygons of a file, and the value inside each."""
+    """Polygons of a file with one value per polygon."""
 
     zones: VectorFile = Field(
-        description="polygons, a later one over an earlier: .geojson, or .gpkg, .shp, .fgb with eagre[vector]",
+        description="polygons: .geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority",
         examples=["landuse.geojson"],
     )
-    layer: str | None = Field(default=None, description="the layer of a file that holds several")
+    layer: str | None = Field(default=None, description="layer of a file with several layers")
     value: str | float = Field(
-        description="the property of the polygons that has the value (SI, or texts with a unit), or one value for all",
+        description="property of the polygons with the value (SI, or strings with a unit), or one value for all",
         examples=["n"],
     )
     outside: Any = Field(
         default="error",
-        description='"error", or the value of cells with their centre in none: a number, an expression or a raster',
+        description='"error", or the value of cells whose centre is in no polygon: number, expression or raster',
         examples=[0.03],
     )
 
 
 @dataclass(frozen=True)
 class ZoneValues:
-    """Values of the cells by zone.
+    """Cell values by zone.
 
     Parameters
     ----------
     section : Zones
     dimension : str
-        Of the values, for their units.
+        Dimension of the values, for unit conversion.
     outside : object, optional
-        What gives the values of other cells, by `at_centres(grid, bed)`.
+        Source of the values of other cells, with a method `at_centres(grid, bed)`.
     """
 
     section: Zones
@@ -52,18 +52,18 @@ class ZoneValues:
     outside: Any = None
 
     def __post_init__(self) -> None:
-        self._value()  # a wrong one is refused here
+        self._value()  # raises an error for an invalid value
 
     def _value(self) -> FeatureValue:
         return FeatureValue(self.section.value, self.dimension, "value")
 
     def at_centres(self, grid: Grid, bed: np.ndarray | float) -> np.ndarray:
-        """Values at the centres of `grid`, (ny, nx).
+        """Return values at the cell centres of `grid`, (ny, nx).
 
         Raises
         ------
         InputError
-            If a polygon has no value, none lies in the domain, or cells lie in none and `outside` is not given.
+            If a polygon has no value, no polygon is in the domain, or cells are in no polygon and `outside` is not set.
         """
         from eagre.io.vector import read_features, zone_numbers
 
@@ -88,7 +88,7 @@ class ZoneValues:
         (west, south), (east, north) = points.min(0), points.max(0)
         raise InputError(
             f"{self.section.zones}: polygons at x {west:.10g} to {east:.10g}, y {south:.10g} to {north:.10g} in the "
-            f"grid's coordinates ({(grid.crs or 'of no known system')[:60]}), none over a centre",
+            f"grid's coordinates ({(grid.crs or 'with unknown coordinate system')[:60]}), which contain no cell centre",
             allowed="x {:.10g} to {:.10g}, y {:.10g} to {:.10g}".format(*grid.extent),
-            fix=f'crs = "EPSG:32633" {WHERE}, and in the file the system that it is in',
+            fix=f'crs = "EPSG:32633" {WHERE}, and declare the coordinate system in the file',
         )

@@ -1,4 +1,4 @@
-"""Validations of the barotropic model by runs: benchmark, figure and coarse grids of Bleichrodt (2011), eddies."""
+"""Validation of the barotropic model: benchmark, figure and coarse grids of Bleichrodt (2011), decaying eddies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ BENCHMARK_START = {33: (6.2027, 999.98, 3.18031e5), 65: (5.9268, 982.45, 8.91960
 
 
 def gyre(run: Run, points: int, **options: Any) -> BarotropicVorticity:
-    """The double gyre on the device and, unless `options` have another, in the precision of the run."""
+    """Return the double gyre on the device and, unless `options` override it, in the precision of the run."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     return BarotropicVorticity.double_gyre(points, **{**run.options, **options})
 
 
 def benchmark_start(run: Run) -> Iterator[Check]:
-    """The thesis's benchmark, 10,000 steps: psi_max, energy and enstrophy of a reference run."""
+    """Benchmark of Bleichrodt (2011), 10,000 steps: psi_max, energy and enstrophy against a reference run."""
     for points, expected in BENCHMARK_START.items():
         model = gyre(run, points, **SCHEME)
         model.advance(1e-3)
@@ -42,7 +42,7 @@ def benchmark_start(run: Run) -> Iterator[Check]:
 
 
 def precisions(run: Run) -> Iterator[Check]:
-    """Single against double precision, and psi_max of a reference run: 257 points, Re = 10 / 64, 10,000 steps."""
+    """Single against double precision, and psi_max against a reference run: 257 points, Re = 10 / 64, 10,000 steps."""
     fields = {}
     for precision in ("double", "single"):
         model = gyre(run, 257, precision=precision, reynolds=10.0 / 64.0, time_step=2e-6, **SCHEME)
@@ -56,7 +56,10 @@ def precisions(run: Run) -> Iterator[Check]:
 
 
 def figure(run: Run) -> Iterator[Check]:
-    """Figure 3.3: ten years at Re = 10 with 1025 points; on a CPU 257 points at Re = 10 / 64, the same layer."""
+    """Figure 3.3: ten years at Re = 10 with 1025 points.
+
+    A CPU runs 257 points at Re = 10 / 64, which has the same number of points per boundary layer.
+    """
     large = select(run.setting.device).kind == "cuda"
     points, reynolds, end, step = (1025, 10.0, TEN_YEARS, 5e-7) if large else (257, 10.0 / 64.0, 0.02, 2e-6)
     model = gyre(run, points, reynolds=reynolds, time_step=step, **SCHEME)
@@ -75,7 +78,7 @@ def figure(run: Run) -> Iterator[Check]:
 
 
 def coarse(run: Run) -> Iterator[Check]:
-    """What the thesis calls divergence: under-resolved boundary layers give far too strong gyres."""
+    """Under-resolved boundary layers, called divergence in Bleichrodt (2011): the gyres are far too strong."""
     model = gyre(run, 33, time_step=5e-7, **SCHEME)
     model.advance(0.02)
     found = model.diagnostics()["max_streamfunction"]
@@ -83,7 +86,7 @@ def coarse(run: Run) -> Iterator[Check]:
 
 
 def coarse_ten_years(run: Run) -> Iterator[Check]:
-    """The same to the end: noise on the scale of the grid, but no overflow; numbers of reference runs."""
+    """Under-resolved gyres over ten years: grid-scale noise without overflow, compared with reference runs."""
     for points, expected in COARSE_TEN_YEARS.items():
         model = gyre(run, points, time_step=5e-7, **SCHEME)
         model.advance(TEN_YEARS)
@@ -95,10 +98,10 @@ def coarse_ten_years(run: Run) -> Iterator[Check]:
 
 
 def eddies(run: Run) -> Iterator[Check]:
-    """Decaying eddies at a Reynolds number of 10^4 on a beta plane turn into zonal jets.
+    """Decaying eddies at a Reynolds number of 10^4 on a beta plane form zonal jets.
 
-    Energy stays, enstrophy is lost to small scales, and the jets are as wide as Rhines says: sqrt(2 U / beta) is
-    the inverse of their wavenumber (P. B. Rhines, J. Fluid Mech. 69, 417-443 (1975), doi:10.1017/S0022112075001504).
+    Most energy remains, enstrophy is dissipated at small scales, and the jets have the Rhines scale: their wavenumber
+    is sqrt(beta / (2 U)) (P. B. Rhines, J. Fluid Mech. 69, 417-443 (1975), doi:10.1017/S0022112075001504).
     """
     from eagre.models.barotropic.model import BarotropicVorticity
 
@@ -109,7 +112,7 @@ def eddies(run: Run) -> Iterator[Check]:
         relative_vorticity=ring_of_eddies(n, 20.0), **run.options,
     )  # fmt: skip
     first = model.diagnostics()
-    speed = math.sqrt(2.0 * first["energy"]) / (2.0 * math.pi)  # root of the mean square
+    speed = math.sqrt(2.0 * first["energy"]) / (2.0 * math.pi)  # root-mean-square velocity
     model.advance(4.0)
     last = model.diagnostics()
     u = model.field("velocity_x").astype(np.float64)
@@ -119,14 +122,14 @@ def eddies(run: Run) -> Iterator[Check]:
     rhines = math.sqrt(beta / (2.0 * math.sqrt((u**2).mean())))
     run.picture(draw_flow, f"beta = {beta:g}, t = 4", model.field("relative_vorticity"), grid, "zeta")
     detail = f"{n} points, Re = {2.0 * math.pi * speed / viscosity:.0f}"
-    yield Check("energy left", last["energy"] / first["energy"], 0.5, True, detail=detail)
-    yield Check("enstrophy left", last["enstrophy"] / first["enstrophy"], 0.7)
-    yield Check("part of u^2 in zonal means", zonal, 0.3, True)
-    yield Check("wavenumber of the jets / Rhines', log2", abs(math.log2(centroid / rhines)), 1.0)
+    yield Check("remaining energy, relative", last["energy"] / first["energy"], 0.5, True, detail=detail)
+    yield Check("remaining enstrophy, relative", last["enstrophy"] / first["enstrophy"], 0.7)
+    yield Check("fraction of u^2 in the zonal mean", zonal, 0.3, True)
+    yield Check("jet wavenumber / Rhines wavenumber, log2", abs(math.log2(centroid / rhines)), 1.0)
 
 
 def ring_of_eddies(n: int, size: float) -> np.ndarray:
-    """Vorticity of random phases at wavenumbers 6 to 12, its standard deviation `size`, (n, n)."""
+    """Return vorticity with random phases at wavenumbers 6 to 12 and standard deviation `size`, (n, n)."""
     k = np.fft.fftfreq(n, 1.0 / n)
     wavenumber = np.hypot(k, k[:, None])
     noise = np.fft.fft2(np.random.default_rng(7).standard_normal((n, n)))

@@ -1,4 +1,4 @@
-"""Validations of the barotropic model by linear solutions: gyres, walls at rest, basin modes."""
+"""Validation of the barotropic model with linear solutions: gyres, no-slip walls, basin modes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eagre.validation.norms import observed_orders, relative_norms
 from eagre.validation.setting import Check, Run, Validation, once
 
 MUNK = {33: (1.52e-2, 3.217), 65: (3.66e-3, 3.229), 129: (9.06e-4, 3.233)}
-"""Points: relative Linf error of a reference run, and psi_max beta / alpha of the exact gyre at the points."""
+"""Relative Linf error of a reference run and psi_max beta / alpha of the exact gyre, by number of points."""
 BASIN_MODE = {33: ("2.8e-2", 3e-2), 65: ("6.9e-3", 7.5e-3), 129: ("1.6e-3", 2e-3)}
-"""Points: relative L2 error of a reference run, and the limit."""
+"""Relative L2 error of a reference run and the limit of the check, by number of points."""
 
 
 def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
-    """Five-point Laplacian at the interior points, 0 on the walls."""
+    """Return the five-point Laplacian at interior points, 0 on walls."""
     zeta = np.zeros_like(psi)
     inner = psi[1:-1, 1:-1]
     zeta[1:-1, 1:-1] = (psi[1:-1, 2:] + psi[1:-1, :-2] + psi[2:, 1:-1] + psi[:-2, 1:-1] - 4.0 * inner) / h**2
@@ -28,9 +28,9 @@ def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
 
 
 def munk(run: Run) -> Iterator[Check]:
-    """The steady linear gyre with lateral friction, against its difference equation and the exact one.
+    """Steady linear gyre with lateral viscosity, against the discrete and the exact solution.
 
-    From 65 points on with implicit viscosity, whose steady state is the same and whose steps may be longer.
+    Runs of 65 points or more use implicit viscosity, which has the same steady state and allows longer time steps.
     """
     alpha, beta, reynolds = 1e-9, 1000.0, 0.314
     errors, heights, apart = [], [], 0.0
@@ -47,8 +47,8 @@ def munk(run: Run) -> Iterator[Check]:
         apart = max(apart, relative_norms(psi, discrete).l2)
         errors.append(relative_norms(psi, exact).linf)
         heights.append(float(exact.max()) * beta / alpha)
-    yield Check("difference from the difference equation", apart, 1e-10, detail=f"points {tuple(MUNK)}")
-    yield Check("order against the exact gyre", observed_orders(errors)[-1], 1.9, True)
+    yield Check("difference from the discrete solution", apart, 1e-10, detail=f"points {tuple(MUNK)}")
+    yield Check("order of convergence to the exact gyre", observed_orders(errors)[-1], 1.9, True)
     for (points, (error, height)), found, high in zip(MUNK.items(), errors, heights, strict=True):
         detail = f"{points} points"
         quantity = f"relative Linf error - {error:g} (reference), relative"
@@ -58,19 +58,19 @@ def munk(run: Run) -> Iterator[Check]:
 
 
 def stommel(run: Run) -> Iterator[Check]:
-    """The steady linear gyre with bottom friction; order against the exact one."""
+    """Steady linear gyre with bottom friction: order of convergence to the exact solution."""
     errors = []
     for points in (17, 33, 65):
         model = gyre(run, points, reynolds=1e12, alpha=1e-9, beta=20.0, mu=2.0, time_step=4e-3, scheme="ab3")
         model.advance(16.0)
         exact = stommel_profile(model.grid.x, 1e-9, 20.0, 2.0) * np.sin(2.0 * model.grid.y)[:, None]
         errors.append(relative_norms(model.field("streamfunction"), exact).l2)
-    yield Check("order against the exact gyre", observed_orders(errors)[-1], 1.8, True)
+    yield Check("order of convergence to the exact gyre", observed_orders(errors)[-1], 1.8, True)
     yield Check("relative L2 error, 65 points", errors[-1], 5e-3)
 
 
 def no_slip(run: Run) -> Iterator[Check]:
-    """The steady flow psi = 1 - cos 2y in a channel with walls at rest, and the vorticity 4 of the walls."""
+    """Steady flow psi = 1 - cos 2y in a channel with no-slip walls, and its wall vorticity of 4."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     for walls in ("no-slip", "no-slip-thom"):
@@ -87,11 +87,11 @@ def no_slip(run: Run) -> Iterator[Check]:
             errors.append(float(np.abs(model.field("streamfunction")[:, 0] - 1.0 + np.cos(2.0 * y)).max()))
             at_walls.append(float(np.abs(model.field("relative_vorticity")[[0, -1], 0] - 4.0).max()))
         yield Check(f"order of psi, {walls}", observed_orders(errors)[-1], 1.85, True)
-        yield Check(f"order of the vorticity of the walls, {walls}", observed_orders(at_walls)[-1], 1.85, True)
+        yield Check(f"order of the wall vorticity, {walls}", observed_orders(at_walls)[-1], 1.85, True)
 
 
 def mode(run: Run) -> Iterator[Check]:
-    """One period of the gravest basin mode in 800 steps."""
+    """Gravest basin mode over one period of 800 steps."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     beta, errors = 1000.0, []

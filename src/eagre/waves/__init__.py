@@ -1,4 +1,4 @@
-"""Waves on water of constant depth, usable without a model: regular waves, seas, measured series, statistics."""
+"""Wave theories for constant depth (standalone): regular waves, seas, measured records, statistics, forces."""
 
 from eagre.waves.airy import AiryWave
 from eagre.waves.angles import from_nautical, to_nautical

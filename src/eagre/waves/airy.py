@@ -1,4 +1,4 @@
-"""Small waves: the linear theory."""
+"""Linear (Airy) wave theory."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from eagre.waves.steady import Array, Field, Profile, RegularWave
 
 
 class AiryWave(RegularWave):
-    """A small wave, to first order in its height.
+    """Linear wave: first order in the wave height.
 
     Parameters
     ----------
     height : float, m
-        Crest to trough, H = 2 a.
+        Wave height from crest to trough, H = 2 a.
     depth : float, m
-        Or ``math.inf``.
+        Water depth, or ``math.inf``.
     length, period : float, m or s
-        One of the two.
+        Exactly one of the two.
     eulerian_current : float, m/s
-        Uniform current, positive with the wave; (omega - k U)^2 = g k tanh(k h).
+        Uniform current, positive in the wave direction; (omega - k U)^2 = g k tanh(k h).
     gravity : float, m s-2
     direction, phase : float, rad
-        As in `RegularWave`.
+        See `RegularWave`.
 
     Raises
     ------
     InputError
-        For a wave that no theory knows (higher than the highest), and for a current that holds it back.
+        If the wave is higher than the highest steady wave, or an opposing current blocks it.
 
     Notes
     -----
-    G. B. Airy (1845); R. G. Dean and R. A. Dalrymple (1991), doi:10.1142/1232, section 3.4. Velocities above z = 0 are
-    those of the formulas, which grow; pressures are linear in the height. The conditions at the surface hold to second
-    order in the height.
+    G. B. Airy (1845); R. G. Dean and R. A. Dalrymple (1991), doi:10.1142/1232, section 3.4. Above z = 0
+    velocities follow from the formulas, which grow with z; pressures are linear in the height. The surface conditions
+    are satisfied up to an error of second order in the height.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class AiryWave(RegularWave):
         )  # fmt: skip
 
     def surface_potential(self, x: Field, y: Field, t: Field, at: str = "still water") -> Array:
-        """Velocity potential at the surface, m2/s: evaluated at z = 0, or at z = eta with ``at="surface"``."""
+        """Return the surface potential, m2/s, evaluated at z = 0, or at z = eta with ``at="surface"``."""
         level = surface_level(at, lambda: self.elevation(x, y, t))
         return self.potential(x, y, level, t)
 
     def dynamic_pressure(self, x: Field, y: Field, z: Field, t: Field, density: float = WATER_DENSITY) -> Array:
-        """Pressure less the hydrostatic one, to first order, Pa: rho g a cosh k(z + h) / cosh k h cos(theta)."""
+        """Return the dynamic pressure to first order, Pa: rho g a cosh k(z + h) / cosh k h cos(theta)."""
         even, _ = self._sums(1, x, y, z, t)
         return density * (self.celerity - self.eulerian_current) * even.real
 
 
 def surface_level(at: str, elevation: Callable[[], Array]) -> Array | float:
-    """Level, m, at which a linear potential is evaluated, by name."""
+    """Return the level, m, at which a linear potential is evaluated, by name."""
     if at not in ("still water", "surface"):
         raise InputError(f"at = {at!r}", allowed='"still water" (z = 0) or "surface" (z = eta)', fix='at = "surface"')
     return elevation() if at == "surface" else 0.0

@@ -1,4 +1,4 @@
-"""The highest steady wave."""
+"""Height of the highest steady wave (limiting wave)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST_STEEPNESS = 1e-6
 
 
 def highest_wave(length: float, depth: float) -> float:
-    """Height, m, of the highest steady wave of a length, m, in a depth, m (``math.inf``: 0.141063 length).
+    """Return the height, m, of the highest steady wave of a length, m, in a depth, m (``math.inf``: 0.141063 length).
 
     J. D. Fenton (1990), Nonlinear wave theories, in The Sea 9A, equation 32: a fit of the results of
     J. M. Williams (1981), doi:10.1098/rsta.1981.0159. Real waves break earlier.
@@ -26,25 +26,25 @@ def highest_wave(length: float, depth: float) -> float:
 
 
 def check_height(height: float, length: float, depth: float) -> None:
-    """Refuse a wave above `highest_wave`; all in m."""
+    """Reject a wave above `highest_wave`; arguments in m."""
     highest = highest_wave(length, depth)
     if height > highest:
         raise too_high(height, length, depth)
 
 
 def check_steepness(height: float, length: float) -> None:
-    """Refuse a wave so low that the nonlinear equations drown in rounding; both in m."""
+    """Reject a wave so low that rounding errors dominate the nonlinear equations; arguments in m."""
     if height < _LEAST_STEEPNESS * length:
         raise InputError(
-            f"a wave with H/L = {height / length:.3g}", allowed=f"{_LEAST_STEEPNESS:g} and more for this theory",
+            f"a wave with H/L = {height / length:.3g}", allowed=f"at least {_LEAST_STEEPNESS:g} for this theory",
             fix="AiryWave(...)",
         )  # fmt: skip
 
 
 def too_high(height: float, length: float, depth: float, reached: float = 0.0) -> InputError:
-    """The error for a wave that breaks, or that is so near to breaking that no solution was found.
+    """Return the error for a wave above the highest one, or so close to it that the solver failed.
 
-    reached : height, m, up to which there was one, if the solver found out.
+    reached : largest height, m, with a solution; 0 if unknown.
     """
     highest = highest_wave(length, depth)
     relative = "" if math.isinf(depth) else f", H/h = {height / depth:.4f} (limit {highest / depth:.4f})"

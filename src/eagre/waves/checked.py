@@ -1,4 +1,4 @@
-"""Checks of the numbers that describe a wave."""
+"""Checks of wave parameters."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from eagre.errors import InputError
 
 
 def number(name: str, value: Any, unit: str = "", example: float = 0.0) -> float:
-    """`value` as a finite float.
+    """Return `value` as a finite float.
 
     Raises
     ------
     InputError
-        For anything else.
+        For any other value.
     """
     found = _float(value)
     if not math.isfinite(found):
@@ -25,12 +25,12 @@ def number(name: str, value: Any, unit: str = "", example: float = 0.0) -> float
 
 
 def positive(name: str, value: Any, unit: str = "", example: float = 1.0, infinite: bool = False) -> float:
-    """`value` as a float greater than 0; infinity where it is allowed.
+    """Return `value` as a positive float, or infinity if `infinite`.
 
     Raises
     ------
     InputError
-        For anything else.
+        For any other value.
     """
     found = _float(value)
     if not (0.0 < found < math.inf or (infinite and found == math.inf)):
@@ -40,20 +40,20 @@ def positive(name: str, value: Any, unit: str = "", example: float = 1.0, infini
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
-    """`value` as a whole number from `low` to `high`.
+    """Return `value` as an integer from `low` to `high`.
 
     Raises
     ------
     InputError
-        For anything else.
+        For any other value.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-        raise InputError(f"{name} = {value!r}", allowed=f"a whole number from {low} to {high}", fix=f"{name} = {low}")
+        raise InputError(f"{name} = {value!r}", allowed=f"an integer from {low} to {high}", fix=f"{name} = {low}")
     return int(value)
 
 
 def exactly_one(names: dict[str, Any], fix: str) -> str:
-    """The one name whose value is not None.
+    """Return the only name whose value is not None.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def exactly_one(names: dict[str, Any], fix: str) -> str:
 
 
 def _float(value: Any) -> float:
-    """`value` as a float, NaN if it is none."""
+    """Return `value` as a float; NaN if it is not numeric."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""From a small wave to the wanted height, with as many modes as it takes."""
+"""Continuation in the wave height, from a linear wave to the requested height, with adaptive number of modes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import math
 from eagre.waves.newton import Problem, State, linear_guess, more_modes, newton
 
 MODES = (8, 12, 16, 22, 30, 40, 54, 72, 96, 128, 170, 224)
-_ROUGH, _FINE = 1e-8, 3e-14  # residual of the pressure by the height: on the way, and at the end
+_ROUGH, _FINE = 1e-8, 3e-14  # pressure residual relative to the height: for intermediate waves, and for the final one
 _SMALLEST_STEP = 1e-3
 
 Path = list[tuple[float, State]]
-"""Shares of the height and the waves there, the last two."""
+"""The last two waves, with their fractions of the requested height."""
 
 
 def solve(problem: Problem, order: int | None, log_lam: float | None) -> tuple[State | None, int, float]:
-    """The wave, the number of its modes, and the share of the height that was reached (1: all of it).
+    """Return the wave, its number of modes, and the fraction of the requested height that was reached.
 
-    problem : its height is the wanted one; order : number of modes, or None for as many as rounding asks for;
-    log_lam : guess of ln lam where the length is not given.
+    problem : problem with the requested height; order : number of modes, or None to refine up to rounding error;
+    log_lam : initial guess of ln lam if the length is not given.
     """
     n, path = order or MODES[0], []
     lam = 1.0 if log_lam is None else math.exp(log_lam)
@@ -40,12 +40,12 @@ def solve(problem: Problem, order: int | None, log_lam: float | None) -> tuple[S
 
 
 def _nearly_linear(depth: float) -> float:
-    """Height k H from which Newton's method starts at a small wave: steepness 0.08, Ursell number 6."""
+    """Return the height k H of the first wave of the continuation: steepness 0.08, Ursell number 6."""
     return min(0.5, 2.0 * depth**3 / (4.0 * math.pi**2))
 
 
 def _predicted(path: Path, target: float) -> State:
-    """The wave at a share of the height, by a line through the last two."""
+    """Return the wave at a fraction of the height, extrapolated linearly from the last two waves."""
     if len(path) == 1:
         return path[0][1]
     (a, before), (b, last) = path
@@ -53,7 +53,7 @@ def _predicted(path: Path, target: float) -> State:
 
 
 def _refined(path: Path, problem: Problem, n: int, tolerance: float) -> tuple[Path, int]:
-    """More modes until the residual between the points is small, or no more help."""
+    """Add modes until the residual between the points is small or no longer decreases."""
     share, state = path[-1]
     while state.error > tolerance * float(state.eta[0] - state.eta[-1]):
         wider = next((m for m in MODES if m > n), None)

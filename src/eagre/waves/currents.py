@@ -1,4 +1,4 @@
-"""Waves on currents: which mean velocity is given, and what it does to the length of a wave."""
+"""Waves on currents: Eulerian and Stokes currents, and wave lengths in a current."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from eagre.waves.dispersion import angular_frequency, group_velocity, wave_numbe
 
 
 def checked_current(eulerian: float | None, stokes: float | None, depth: float) -> tuple[float, str]:
-    """The current, m/s, and which one it is, ``"eulerian"`` or ``"stokes"``; refuses none, both and an endless mean."""
+    """Return the current, m/s, and its kind, ``"eulerian"`` or ``"stokes"``.
+
+    Exactly one must be given; a Stokes current requires a finite depth.
+    """
     given = exactly_one(
         {"eulerian_current": eulerian, "stokes_current": stokes},
         "eulerian_current = 0.0 (open sea), or stokes_current = 0.0 (closed flume)",
@@ -24,21 +27,21 @@ def checked_current(eulerian: float | None, stokes: float | None, depth: float) 
 
 
 def eulerian_from(current: float, kind: str, transport: float, unit: float, depth: float, gravity: float) -> float:
-    """The mean Eulerian velocity, m/s, of a wave with 1/k = `unit`, m, and a `transport` in units of sqrt(g / k^3)."""
+    """Return the mean Eulerian velocity, m/s, for 1/k = `unit`, m, and a `transport` in units of sqrt(g / k^3)."""
     if kind == "eulerian":
         return current
     return current - transport * math.sqrt(gravity * unit) * unit / depth
 
 
 def small_wave_number(period: float, depth: float, gravity: float, current: float) -> float:
-    """Wave number, rad/m, of a small wave of a period, s, on a current, m/s, along it.
+    """Return the wave number, rad/m, of a linear wave of a period, s, on a parallel current, m/s.
 
     omega - k U = sqrt(g k tanh(k h)), by Newton's method from the wave number without a current.
 
     Raises
     ------
     InputError
-        Where an opposing current holds the energy of the wave back.
+        If an opposing current blocks the wave.
     """
     omega = 2.0 * math.pi / period
     k = float(wave_number(omega, depth, gravity))
@@ -52,17 +55,17 @@ def small_wave_number(period: float, depth: float, gravity: float, current: floa
             return k
     raise InputError(
         f"a current of {current:g} m/s against a wave of period {period:g} s",
-        allowed="currents that are slower than the energy of the wave", fix="a longer period, or a weaker current",
+        allowed="opposing currents slower than the group velocity", fix="a longer period, or a weaker current",
     )  # fmt: skip
 
 
 def longest_wave(period: float, depth: float, gravity: float, current: float) -> float:
-    """Upper bound of the length, m, of a steady wave of a period, s, whatever its height.
+    """Return an upper bound of the length, m, of a steady wave of a period, s, for any height.
 
-    The wave at 97 % of the highest one is faster than a small wave of the same length. `StreamFunctionWave` gives the
-    ratio of the squared celerities: 1.193 in deep water, 1.205 at kh = 1, 1.267 at kh = 0.63 and 1.54 at kh = 0.13. The
-    formula below exceeds these values by 0.015 or more, and 1.674 for a solitary wave. The formula falls with kh, so
-    that the iteration from kh = 0 approaches the bound from above.
+    The wave at 97 % of the limiting height is faster than a linear wave of the same length. `StreamFunctionWave` gives
+    the ratio of the squared celerities: 1.193 in deep water, 1.205 at kh = 1, 1.267 at kh = 0.63 and 1.54 at kh = 0.13.
+    The formula below exceeds these values by 0.015 or more, and 1.674 for a solitary wave. The formula falls with kh,
+    so that the iteration from kh = 0 approaches the bound from above.
     """
     k = 0.0 if math.isfinite(depth) else 1.0
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""The dispersion relation of small waves on water of constant depth."""
+"""Dispersion relation of linear waves for constant depth."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ _STEPS = 30
 
 
 def wave_number(angular_frequency: np.ndarray | float, depth: float, gravity: float = GRAVITY) -> np.ndarray:
-    """Wave number k of omega^2 = g k tanh(k h), to rounding.
+    """Return the wave number k of omega^2 = g k tanh(k h), to rounding error.
 
     Parameters
     ----------
     angular_frequency : array, rad/s
-        omega >= 0.
+        Angular frequency omega, >= 0.
     depth : float, m
-        h; ``math.inf`` gives omega^2 / g.
+        Water depth h; ``math.inf`` gives omega^2 / g.
     gravity : float, m s-2
 
     Returns
     -------
     array, rad/m
-        Of the shape of `angular_frequency`.
+        Wave numbers, with the shape of `angular_frequency`.
 
     Notes
     -----
-    Newton's method from Eckart's guess, k h = a / sqrt(tanh a) with a = omega^2 h / g: R. G. Dean and R. A. Dalrymple
-    (1991), Water Wave Mechanics, doi:10.1142/1232, equation 3.34.
+    Newton's method from Eckart's approximation, k h = a / sqrt(tanh a) with a = omega^2 h / g: R. G. Dean and
+    R. A. Dalrymple (1991), Water Wave Mechanics, doi:10.1142/1232, equation 3.34.
     """
     omega = np.asarray(angular_frequency, dtype=np.float64)
     deep = omega * omega / gravity
@@ -46,13 +46,13 @@ def wave_number(angular_frequency: np.ndarray | float, depth: float, gravity: fl
 
 
 def angular_frequency(wave_number: np.ndarray | float, depth: float, gravity: float = GRAVITY) -> np.ndarray:
-    """Angular frequency sqrt(g k tanh(k h)), rad/s, of a wave number, rad/m; `depth` in m or ``math.inf``."""
+    """Return the angular frequency sqrt(g k tanh(k h)), rad/s, of a wave number, rad/m; depth in m or ``math.inf``."""
     k = np.asarray(wave_number, dtype=np.float64)
     return np.sqrt(gravity * k * tanh_kh(k, depth))
 
 
 def group_velocity(wave_number: np.ndarray | float, depth: float, gravity: float = GRAVITY) -> np.ndarray:
-    """Speed of the energy d omega / d k, m/s, of a wave number > 0, rad/m; `depth` in m or ``math.inf``."""
+    """Return the group velocity d omega / d k, m/s, of a wave number > 0, rad/m; depth in m or ``math.inf``."""
     k = np.asarray(wave_number, dtype=np.float64)
     celerity = angular_frequency(k, depth, gravity) / k
     if np.isinf(depth):
@@ -62,5 +62,5 @@ def group_velocity(wave_number: np.ndarray | float, depth: float, gravity: float
 
 
 def tanh_kh(wave_number: np.ndarray, depth: float) -> np.ndarray:
-    """tanh(k h), 1 for infinite depth."""
+    """Return tanh(k h); 1 for infinite depth."""
     return np.ones_like(wave_number) if np.isinf(depth) else np.tanh(wave_number * depth)

@@ -14,32 +14,34 @@ from eagre.waves.spreading import DirectionalSpectrum, Spreading
 
 
 class FocusedGroup(LinearWaves):
-    """The most likely shape of an extreme crest: all waves of a spectrum are in phase at one place and time (NewWave).
+    """Focused wave group (NewWave): the most probable shape of an extreme crest, in phase at one point and time.
 
     Parameters
     ----------
     spectrum : Spectrum
-        Its shape; the height of it does not matter.
+        Spectrum; only its shape is used.
     depth : float, m
+        Water depth, or ``math.inf``.
     crest_height : float, m
-        Linear elevation at the focus. Negative for a trough.
+        Linear elevation at the focus; negative for a trough.
     x, y, t : float, m and s
-        The focus.
+        Position and time of the focus.
     spreading : Spreading, optional
-        Makes a short-crested group; its energy is spread over `direction_count` directions at each frequency.
+        Directional spreading of a short-crested group, with `direction_count` directions at each frequency.
     mean_direction : float, rad
-        Where the group goes *to*.
+        Direction of travel of the group.
     count, direction_count : int
-        Number of frequencies and directions. The group comes back after count / (width of the band).
+        Numbers of frequencies and directions. The group repeats after count / bandwidth.
     band : tuple of float, Hz, optional
+        Lowest and highest frequency; see `Sea`.
     gravity, stretching
-        As in `Sea` and `LinearWaves`.
+        See `LinearWaves`.
 
     Notes
     -----
-    Amplitudes are in proportion to the variance of the bins: P. S. Tromans, A. R. Anaturk and P. Hagemeijer (1991),
-    A new model for the kinematics of large ocean waves, ISOPE, volume 3, 64-71. To first order: waves of a nonlinear
-    model focus elsewhere, slightly later.
+    Amplitudes are proportional to the variance of the bins: P. S. Tromans, A. R. Anaturk and P. Hagemeijer (1991),
+    A new model for the kinematics of large ocean waves, ISOPE, volume 3, 64-71. The theory is
+    of first order; in a nonlinear model the group focuses at another position and slightly later.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Sums of small waves."""
+"""Sums of linear waves."""
 
 from __future__ import annotations
 
@@ -15,35 +15,38 @@ from eagre.waves.dispersion import wave_number
 from eagre.waves.steady import Array, Field
 
 STRETCHINGS = ("wheeler", "constant", "none")
-_BLOCK = 1 << 18  # values held at once, some MB
+_BLOCK = 1 << 18  # values per block
 
 
 class LinearWaves:
-    """A sum of small waves of the first order, each with its own frequency and direction.
+    """Sum of first-order (linear) waves, each with a frequency and a direction.
 
     eta = sum a cos(k (x cos d + y sin d) - omega t + phase). Positions, times and levels broadcast together.
 
     Parameters
     ----------
     amplitude : (n,) array, m
+        Amplitudes of the waves.
     angular_frequency : (n,) array, rad/s
-        > 0.
+        Angular frequencies, > 0.
     direction : (n,) array or float, rad
-        Where a wave goes *to*, from the x axis towards the y axis.
+        Directions of travel, from the x axis towards the y axis.
     phase : (n,) array or float, rad
+        Phases at x = y = t = 0.
     depth : float, m
-        Or ``math.inf``.
+        Water depth, or ``math.inf``.
     gravity : float, m s-2
+        Acceleration of gravity.
     stretching : str
-        Velocities near the surface: ``"wheeler"`` takes them from z' = (z - eta) h / (h + eta) (J. D. Wheeler (1970),
-        doi:10.2118/2712-PA), ``"constant"`` from z' = min(z, 0), ``"none"`` from the formulas, which grow with the
-        frequency above z = 0.
+        Level z' at which velocities are evaluated: ``"wheeler"``, z' = (z - eta) h / (h + eta) (J. D. Wheeler (1970),
+        doi:10.2118/2712-PA); ``"constant"``, z' = min(z, 0); ``"none"``, z' = z, where velocities of high frequencies
+        grow strongly above z = 0.
 
     Attributes
     ----------
     wave_number : (n,) array, rad/m
     variance : float, m2
-        Of the elevation, m0.
+        Variance m0 of the elevation.
     significant_height : float, m
         4 sqrt(m0).
     energy_fraction : float
@@ -65,7 +68,7 @@ class LinearWaves:
         except ValueError:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             raise InputError(
-                f"arrays of the shapes {shapes}", allowed="one number a wave, (n,), or one for all"
+                f"arrays of the shapes {shapes}", allowed="one number per wave, (n,), or one number for all waves"
             ) from None
         bad = [
             name for name, array in zip(arrays, shaped, strict=True) if array.ndim != 1 or not np.isfinite(array).all()
@@ -97,11 +100,11 @@ class LinearWaves:
     # -- the surface --------------------------------------------------------------------------------
 
     def elevation(self, x: Field, y: Field, t: Field) -> Array:
-        """Surface elevation, m, at places, m, and times, s."""
+        """Return the surface elevation, m, at positions, m, and times, s."""
         return self._sums(x, y, None, t, (self.amplitude, "one", "cos"))[0]
 
     def surface_potential(self, x: Field, y: Field, t: Field, at: str = "still water") -> Array:
-        """Velocity potential at the surface, m2/s: evaluated at z = 0, or at z = eta with ``at="surface"``."""
+        """Return the surface potential, m2/s, evaluated at z = 0, or at z = eta with ``at="surface"``."""
         level = surface_level(at, lambda: self.elevation(x, y, t))
         if at == "surface":
             return self.potential(x, y, level, t)
@@ -110,31 +113,31 @@ class LinearWaves:
     # -- below it -----------------------------------------------------------------------------------
 
     def potential(self, x: Field, y: Field, z: Field, t: Field) -> Array:
-        """Velocity potential, m2/s, by the formulas, without stretching."""
+        """Return the velocity potential, m2/s, without stretching."""
         weights = self.amplitude * self.gravity / self.angular_frequency
         return self._sums(x, y, np.asarray(z, np.float64), t, (weights, "cosh", "sin"))[0]
 
     def velocity(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
-        """Velocity (u, v, w), m/s, along x, y and z (upward, 0 at the still water level)."""
+        """Return the velocity (u, v, w), m/s, along x, y and z (upward, 0 at the still-water level)."""
         weights = self.amplitude * self.gravity * self.wave_number / self.angular_frequency
         return self._flow(weights, "cos", "sin", x, y, z, t)
 
     def acceleration(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
-        """Acceleration d(u, v, w)/dt, m s-2; to first order that of the water."""
+        """Return the acceleration d(u, v, w)/dt, m s-2; to first order equal to the material acceleration."""
         u, v, w = self._flow(self.amplitude * self.gravity * self.wave_number, "sin", "cos", x, y, z, t)
         return u, v, -w
 
     def dynamic_pressure(self, x: Field, y: Field, z: Field, t: Field, density: float = WATER_DENSITY) -> Array:
-        """Pressure less the hydrostatic one, to first order, Pa: rho g sum a cosh k(z + h) / cosh k h cos(theta)."""
+        """Return the dynamic pressure to first order, Pa: rho g sum a cosh k(z + h) / cosh k h cos(theta)."""
         weights = density * self.gravity * self.amplitude
         return self._sums(x, y, self._level(x, y, z, t), t, (weights, "cosh", "cos"))[0]
 
-    # -- what they share ----------------------------------------------------------------------------
+    # -- sums ---------------------------------------------------------------------------------------
 
     def _flow(
         self, weights: Array, level: str, upward: str, x: Field, y: Field, z: Field, t: Field
     ) -> tuple[Array, Array, Array]:
-        """Three sums: two with the wave's direction and cosh, one with sinh; `level` and `upward` are cos or sin."""
+        """Return the sums for x, y (with cosh) and z (with sinh); `level` and `upward` are cos or sin."""
         d, at = self.direction, self._level(x, y, z, t)
         u, v, w = self._sums(
             x, y, at, t, (weights * np.cos(d), "cosh", level), (weights * np.sin(d), "cosh", level),
@@ -143,7 +146,7 @@ class LinearWaves:
         return u, v, w
 
     def _level(self, x: Field, y: Field, z: Field, t: Field) -> Array:
-        """The level at which the formulas are evaluated."""
+        """Return the level z' at which the formulas are evaluated."""
         z = np.asarray(z, np.float64)
         if self.stretching == "constant":
             return np.minimum(z, 0.0)
@@ -155,7 +158,7 @@ class LinearWaves:
     def _sums(
         self, x: Field, y: Field, z: Array | float | None, t: Field, *parts: tuple[Array, str, str]
     ) -> list[Array]:
-        """Sums of weights times 1, cosh k(z + h) / cosh k h or sinh k(z + h) / cosh k h, times cos or sin of theta."""
+        """Return sums of weights times 1, cosh k(z + h) / cosh k h or sinh k(z + h) / cosh k h, times cos or sin."""
         arrays = [np.asarray(value, np.float64) for value in ((x, y, t) if z is None else (x, y, t, z))]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         flat = [np.broadcast_to(array, shape).reshape(-1, 1) for array in arrays]
@@ -173,7 +176,7 @@ class LinearWaves:
         return [total.reshape(shape) for total in out]
 
     def _profiles(self, z: Array) -> dict[str, Array]:
-        """cosh k(z + h) / cosh k h and sinh k(z + h) / cosh k h without overflow in deep water."""
+        """Return cosh k(z + h) / cosh k h and sinh k(z + h) / cosh k h without overflow in deep water."""
         k = self.wave_number
         down = np.exp(k * z)
         if math.isinf(self.depth):

@@ -1,4 +1,4 @@
-"""Waves from a measured record, so that a model can be fed with it."""
+"""Waves from a measured record of the surface, for instance to drive a model."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from eagre.waves.steady import Array, Field
 
 
 class MeasuredWaves(LinearWaves):
-    """The waves of the first order that a record of the surface at one place consists of.
+    """First-order waves that reproduce a record of the surface at one point.
 
     Parameters
     ----------
     times : (n,) array, s
-        Evenly spaced.
+        Evenly spaced times.
     surface : (n,) array, m
-        Elevation at `times`; its mean is taken off.
+        Elevation at `times`; the mean is subtracted.
     depth : float, m
-        Or ``math.inf``.
+        Water depth, or ``math.inf``.
     x, y : float, m
-        The place of the gauge.
+        Position of the gauge.
     direction : float, rad
-        Where all waves go *to*: one gauge cannot tell.
+        Direction of travel of all waves, which one gauge cannot determine.
     band : tuple of float, Hz, optional
-        Frequencies that are kept, cut sharply; without it all from 1 / duration to below half the sampling rate.
+        Frequencies to keep, with a sharp cutoff; default: all from 1 / duration to below half the sampling rate.
     taper : float
-        Share of the record, 0 to 0.5, that fades at each end by a cosine.
+        Fraction of the record, 0 to 0.5, over which a cosine taper is applied at each end.
     gravity, stretching
-        As in `LinearWaves`.
+        See `LinearWaves`.
 
     Attributes
     ----------
     mean_level : float
-        What was taken off, m.
+        Mean of the record, which was subtracted, m.
     duration : float
-        n times the interval, s, after which the waves repeat.
+        Period after which the waves repeat, n times the interval, s.
 
     Notes
     -----
-    At the gauge and without `band` and `taper` the record comes back to rounding. It is taken to be periodic: where it
-    ends at another elevation than it begins, high frequencies carry the jump. Elsewhere each wave travels by the linear
-    dispersion relation, in one direction: a record with reflected waves in it gives waves that are not there.
+    At the gauge, without `band` and `taper`, the waves reproduce the record to rounding error. The record is treated as
+    periodic: a difference between its first and last elevation appears at high frequencies. Elsewhere each wave travels
+    in one direction by the linear dispersion relation, so a record that contains reflected waves gives wrong waves.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class MeasuredWaves(LinearWaves):
 
 
 def checked_record(times: Field, surface: Field) -> tuple[Array, Array, float]:
-    """Times, elevations and the interval, s, of a record; refuses uneven times.
+    """Return times, elevations and the interval, s, of a record with even spacing.
 
     Raises
     ------
@@ -95,14 +95,14 @@ def checked_record(times: Field, surface: Field) -> tuple[Array, Array, float]:
     worst = np.abs(t - t[0] - interval * np.arange(t.size)).max()
     if not interval > 0.0 or worst > 0.01 * interval:
         raise InputError(
-            f"times that are off an even spacing by up to {worst:.3g} s", allowed="evenly spaced, increasing times",
+            f"times that deviate from even spacing by up to {worst:.3g} s", allowed="evenly spaced, increasing times",
             fix="even = np.arange(times[0], times[-1], interval); surface = np.interp(even, times, surface)",
         )  # fmt: skip
     return t, eta, float(interval)
 
 
 def tapering(count: int, share: float) -> Array:
-    """Factors, (count,), that rise from 0 to 1 over a share of the record and fall at its end, by a cosine."""
+    """Return a cosine taper, (count,), that rises and falls over a fraction `share` of the record at its ends."""
     if not 0.0 <= share <= 0.5:
         raise InputError(f"taper = {share!r}", allowed="a number from 0 to 0.5", fix="taper = 0.05")
     place = (np.arange(count) + 0.5) / count

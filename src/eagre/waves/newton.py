@@ -1,7 +1,7 @@
-"""The nonlinear equations of a steady wave by the Gauss-Newton method, in units of 1/k and gravity.
+"""Gauss-Newton solver for the nonlinear equations of a steady wave, in units of 1/k and gravity.
 
-There are more points than modes. With as many points the equations of steep waves are so nearly singular that rounding
-grows a millionfold between the points.
+The equations are overdetermined: more points than modes. With equal numbers the equations of steep waves are nearly
+singular, and rounding errors between the points grow by a factor of 1e6.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 
 from eagre.waves.steady import Array, Profile
 
-_MOST = 16  # iterations; from a good guess three to five are needed
-_SMALL = 1e-10  # a change below this leaves an error of its square, or of rounding
-_WEIGHT = 10.0  # of the conditions on mean level, height and period beside those of a point
+_MOST = 16  # maximum iterations; three to five suffice from a good guess
+_SMALL = 1e-10  # convergence: the remaining error is the square of this change, or rounding error
+_WEIGHT = 10.0  # weight of the conditions on mean level, height and period relative to a point
 
 
 class Problem(NamedTuple):
-    """What is given, with a length l and gravity g: k l = lam is 1 if the length is known, else an unknown.
+    """Given parameters, scaled by a length l and gravity g; k l = lam is 1 if the length is known, else an unknown.
 
     Parameters
     ----------
     height, depth : float
         H / l and h / l (infinite: `numpy.inf`).
     current : float
-        Given mean velocity over sqrt(g l) where the period is known; else not used.
+        Given mean velocity divided by sqrt(g l) if the period is known; otherwise unused.
     kind : str
-        ``"length"``, or what closes the period: ``"eulerian"`` or ``"stokes"``.
+        ``"length"``, or for a given period the type of current, ``"eulerian"`` or ``"stokes"``.
     """
 
     height: float
@@ -38,14 +38,14 @@ class Problem(NamedTuple):
 
 
 class State(NamedTuple):
-    """The unknowns.
+    """Unknowns of the problem.
 
     Parameters
     ----------
     eta : (2 n + 1,) array
         Elevation at theta = m pi / (2 n), from crest to trough.
     rest : (n + 3,) or (n + 4,) array
-        B_1 .. B_n, mean speed, -transport, Bernoulli constant; and ln lam where the length is not given.
+        B_1 .. B_n, mean speed, -transport, Bernoulli constant, and ln lam if the length is not given.
     error : float
         Largest residual of the pressure at the points.
     """
@@ -55,21 +55,21 @@ class State(NamedTuple):
     error: float = 0.0
 
     def towards(self, other: State, factor: float) -> State:
-        """On the line through this state and another one, at `factor` times the distance."""
+        """Return the linear inter- or extrapolation between this state (factor 0) and another one (factor 1)."""
         change = (other.eta - self.eta) * factor, (other.rest - self.rest) * factor
         return State(self.eta + change[0], self.rest + change[1])
 
 
 @lru_cache(maxsize=64)
 def basis(n: int) -> tuple[Array, Array, Array]:
-    """Cosines and sines of j theta at the points, (2 n + 1, n), and j, (n,)."""
+    """Return cosines and sines of j theta at the points, (2 n + 1, n), and j, (n,)."""
     j = np.arange(1.0, n + 1)
     angles = np.outer(np.arange(2 * n + 1), j) * (0.5 * np.pi / n)
     return np.cos(angles), np.sin(angles), j
 
 
 def newton(guess: State, problem: Problem, n: int) -> State | None:
-    """The wave with n modes, or None where the iteration finds no regular wave."""
+    """Return the wave with n modes, or None if the iteration does not converge to a regular wave."""
     eta, rest, last = guess.eta.copy(), guess.rest.copy(), np.inf
     with np.errstate(all="ignore"):
         for _ in range(_MOST):
@@ -88,11 +88,11 @@ def newton(guess: State, problem: Problem, n: int) -> State | None:
 
 
 def _change(eta: Array, rest: Array, problem: Problem, n: int) -> State | None:
-    """The next change; None where the equations are singular.
+    """Return the next update; None if the equations are singular.
 
-    M. M. Rienecker and J. D. Fenton (1981), doi:10.1017/S0022112081002851, equations 7 to 13, with the streamfunction
-    and the Bernoulli constant counted from the mean level, so that infinite depth is no other case. The change of eta
-    at a point follows from the streamfunction there; what is left of the pressure is solved by least squares.
+    M. M. Rienecker and J. D. Fenton (1981), doi:10.1017/S0022112081002851, equations 7 to 13, with the stream function
+    and the Bernoulli constant relative to the mean level, so that infinite depth needs no special case. The change of
+    eta at a point follows from the stream function there; the remaining pressure residual is solved by least squares.
     """
     stream, stream_p, head, head_p, u, head_eta = surface_conditions(eta, rest, problem, n)
     scale = u / np.hypot(u, head_eta)
@@ -150,7 +150,7 @@ def surface_conditions(eta: Array, rest: Array, problem: Problem, n: int) -> tup
 
 
 def _hyperbolic(eta: Array, j: Array, depth: float) -> tuple[Array, Array, Array]:
-    """cosh j (eta + h) / cosh j h and sinh / cosh, (points, n), and tanh j h, without overflow."""
+    """Return cosh j (eta + h) / cosh j h and sinh / cosh, (points, n), and tanh j h, without overflow."""
     down = np.exp(np.outer(eta, j))
     if np.isinf(depth):
         return down, down, np.ones_like(j)
@@ -160,7 +160,7 @@ def _hyperbolic(eta: Array, j: Array, depth: float) -> tuple[Array, Array, Array
 
 
 def _period(problem: Problem, rest: Array, lam: float, n: int) -> tuple[float, Array]:
-    """c = 2 pi / (k T) with l = g T^2 / (4 pi^2): residual and its derivatives by `rest`."""
+    """Return residual and derivatives by `rest` of c = 2 pi / (k T) with l = g T^2 / (4 pi^2)."""
     row, root, depth = np.zeros(rest.size), np.sqrt(lam), lam * problem.depth
     transport = rest[n + 1] / depth if problem.kind == "stokes" else 0.0
     row[n] = 1.0
@@ -171,13 +171,13 @@ def _period(problem: Problem, rest: Array, lam: float, n: int) -> tuple[float, A
 
 
 def _is_regular(eta: Array, rest: Array, n: int) -> bool:
-    """Tell a wave that falls from crest to trough, with no water faster than itself, from other solutions."""
+    """Return whether the wave decreases from crest to trough and no water is faster than the wave."""
     crest_head = rest[n + 2] - eta[0]  # q^2 / 2 there
     return bool(rest[n] > 0.0 and crest_head > 0.0 and eta[0] > 0.0 and (np.diff(eta) < 1e-7 * eta[0] + 1e-14).all())
 
 
 def linear_guess(height: float, depth: float, n: int, log_lam: float | None) -> State:
-    """A small wave of height k H in depth k h."""
+    """Return the linear wave of height k H in depth k h."""
     tanh = np.tanh(depth)
     speed, a = np.sqrt(tanh), 0.5 * height
     rest = np.zeros(n + 3 + (log_lam is not None))
@@ -188,14 +188,14 @@ def linear_guess(height: float, depth: float, n: int, log_lam: float | None) -> 
 
 
 def more_modes(state: State, n: int, m: int) -> State:
-    """The wave of n modes as a guess for m modes."""
+    """Return a wave of n modes as initial guess for m modes."""
     angles = np.outer(np.arange(2 * m + 1) * (0.5 * np.pi / m), np.arange(1, 2 * n + 1))
     rest = np.concatenate([state.rest[:n], np.zeros(m - n), state.rest[n:]])
     return State(np.cos(angles) @ elevation_modes(state.eta), rest)
 
 
 def elevation_modes(eta: Array) -> Array:
-    """E_1 .. E_n of sum E_j cos(j theta) through n + 1 points from crest to trough."""
+    """Return E_1 .. E_n of sum E_j cos(j theta) through n + 1 points from crest to trough."""
     n = eta.size - 1
     weights = np.full(n + 1, 2.0 / n)
     weights[[0, -1]] = 1.0 / n
@@ -205,7 +205,7 @@ def elevation_modes(eta: Array) -> Array:
 
 
 def profile_of(state: State, n: int) -> Profile:
-    """The unknowns as a profile; modes of the elevation that are rounding are left out."""
+    """Return the unknowns as a profile, without elevation modes at rounding level."""
     modes = elevation_modes(state.eta)
     kept = int(np.flatnonzero(np.abs(modes) > 1e-17 * abs(modes[0]))[-1]) + 1
     return Profile(

@@ -1,4 +1,4 @@
-"""Waves at places that stay where they are, such as those of a zone in which waves are made."""
+"""Fast evaluation of waves at fixed points, such as those of a wave-generation zone."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from eagre.waves.linear import LinearWaves
 from eagre.waves.steady import Array, Complex, Field, RegularWave
 
 LARGEST = 4 * 2**30
-"""Bytes that a table of places and waves may have."""
+"""Maximum size of a table of points and waves, bytes."""
 SMALL = 1e-13
-"""Harmonics below this part of the largest are left out."""
+"""Harmonics below this fraction of the largest one are omitted."""
 MOST_POINTS = 4096
-"""Of a wave length: for the harmonics of waves that are all but the highest."""
+"""Maximum number of points per wave length for the harmonics; reached only for nearly limiting waves."""
 
 
 class Harmonics(NamedTuple):
-    """What travels: elevation and potential are real parts of sums of weights exp(i (k . x - omega t + phase)).
+    """Harmonics of elevation and potential: real parts of sums of weights exp(i (k . x - omega t + phase)).
 
     wave_number_x, wave_number_y, phase, angular_frequency : (n,), rad/m, rad, rad/s; weights : (n, 2), m and m2/s;
     level : m; drift_x, drift_y : of the potential, m/s; rate : m2/s2.
@@ -37,24 +37,24 @@ class Harmonics(NamedTuple):
 
 
 class FixedPoints:
-    """Surface elevation and potential at fixed places, time after time, without a cosine a place and wave.
+    """Surface elevation and potential at fixed points for many times, computed from tables.
 
     Parameters
     ----------
     waves : LinearWaves or RegularWave
     x, y : arrays, m
-        Places; they broadcast together.
+        Positions of the points; broadcast together.
 
     Raises
     ------
     InputError
-        If the table, 16 bytes a place and wave (or harmonic), would have more than 4 GiB.
+        If the table, 16 bytes per point and wave (or harmonic), exceeds 4 GiB.
 
     Notes
     -----
-    exp(i (k . x + phase)) is kept; a time costs one product of that table with two vectors. For use on a GPU, `table`,
-    (places, n), `weights`, (n, 2), and ``angular_frequency`` are all that is needed of a sum of small waves.
-    The potential of a regular wave on its surface travels with it as its elevation does, so that both are such sums.
+    The table holds exp(i (k . x + phase)); each time costs one product of the table with two vectors. For use on a GPU,
+    `table`, (points, n), `weights`, (n, 2), and ``angular_frequency`` define a sum of linear waves completely.
+    Elevation and surface potential of a regular wave both travel with the wave, so they are such sums too.
     """
 
     def __init__(self, waves: LinearWaves | RegularWave, x: Field, y: Field) -> None:
@@ -64,7 +64,7 @@ class FixedPoints:
         count = own.phase.size
         if 16 * place_x.size * count > LARGEST:
             raise InputError(
-                f"{place_x.size} places and {count} waves", allowed=f"up to {LARGEST // 16:.3g} places times waves",
+                f"{place_x.size} points and {count} waves", allowed=f"{LARGEST // 16:.3g} points times waves",
                 fix=f"count = {max(1, LARGEST // 16 // place_x.size)}",
             )  # fmt: skip
         x_column, y_column = place_x.reshape(-1, 1), place_y.reshape(-1, 1)
@@ -74,9 +74,9 @@ class FixedPoints:
         self._drift = own.drift_x * place_x + own.drift_y * place_y
 
     def surface(self, t: float) -> tuple[Array, Array]:
-        """Elevation, m, and potential, m2/s, at a time, s; of the shape of the places.
+        """Return elevation, m, and potential, m2/s, at a time, s, with the shape of the points.
 
-        The potential is that at z = 0 of a sum of small waves, that at the surface of a regular wave.
+        The potential is evaluated at z = 0 for linear waves, and at the surface for a regular wave.
         """
         turned = self.weights * np.exp(-1j * self.angular_frequency * float(t))[:, None]
         both = (self.table @ turned).real
@@ -85,16 +85,16 @@ class FixedPoints:
 
 
 def from_linear(waves: LinearWaves) -> Harmonics:
-    """A sum of small waves as it is."""
+    """Return the harmonics of a sum of linear waves."""
     k_x, k_y = waves.wave_number * np.cos(waves.direction), waves.wave_number * np.sin(waves.direction)
-    # The potential is an imaginary part: times -i it is a real one, as the elevation is.
+    # The potential is an imaginary part; a factor -i makes it a real part like the elevation.
     potential = -1j * waves.amplitude * waves.gravity / waves.angular_frequency
     weights = np.column_stack([waves.amplitude.astype(np.complex128), potential])
     return Harmonics(k_x, k_y, np.broadcast_to(waves.phase, k_x.shape), waves.angular_frequency, weights)
 
 
 def from_regular(wave: RegularWave) -> Harmonics:
-    """A regular wave in harmonics of its surface: the potential there is one of theta too, but for the current's."""
+    """Return the harmonics of elevation and surface potential of a regular wave, without the drift of the current."""
     along_x, along_y = np.cos(wave.direction), np.sin(wave.direction)
     points = 64
     while True:

@@ -1,4 +1,4 @@
-"""Incident and reflected waves from gauges in a line."""
+"""Separation of incident and reflected waves by an array of gauges."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from eagre.waves.dispersion import wave_number
 from eagre.waves.measured import tapering
 from eagre.waves.steady import Array, Field
 
-MIN_SPACING, MAX_SPACING = 0.05, 0.45  # of a pair of gauges, wave lengths
+MIN_SPACING, MAX_SPACING = 0.05, 0.45  # spacing of a pair of gauges, wave lengths
 MIN_VARIANCE_FRACTION = 0.8
 _MIN_CONDITION = math.sin(2.0 * math.pi * MIN_SPACING) ** 2  # of a pair at either limit of its spacing
-_MIN_POWER = 1e-3  # of the largest: weaker frequencies are noise and leakage
+_MIN_POWER = 1e-3  # relative to the largest power; weaker frequencies are noise and leakage
 _MIN_PERIODS, _MIN_SAMPLES = 5.0, 4.0  # peak periods in a record; samples per peak period
 _LINE_WIDTH, _LINE_VARIANCE = 2, 0.99  # bins about the harmonics of regular waves, and the variance in them
 _TAPER = 0.5  # a Hann window
@@ -112,7 +112,7 @@ def separate_reflection(
     interval, depth = positive("interval", interval, "s", 0.1), positive("depth", depth, "m", infinite=True)
     eta = eta - eta.mean(axis=1, keepdims=True)
     if not eta.any():
-        raise InputError("surfaces that do not move", allowed="records of waves", problem="The records hold no waves.")
+        raise InputError("surfaces without variation", allowed="records of waves", problem="The records hold no waves.")
     if taper is None:
         eta, taper = _whole_periods(eta, interval)
     line = _line(eta - eta.mean(axis=1, keepdims=True), x, interval, taper, depth, gravity)
@@ -199,7 +199,7 @@ def _line(eta: Array, x: Array, interval: float, taper: float, depth: float, gra
 
 
 def _fitted(line: _Line, fraction: float) -> Reflection:
-    """Fit both waves at each frequency by least squares."""
+    """Return the least-squares fit of both waves at each frequency."""
     modes, frequency, k, x = line
     ahead = np.exp(1j * np.outer(x, k))
     both = (ahead**2).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Irregular seas from spectra."""
+"""Random seas from wave spectra."""
 
 from __future__ import annotations
 
@@ -17,50 +17,51 @@ _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 class Sea(LinearWaves):
-    """A random sea of the first order.
+    """Random sea of first order (single-summation model).
 
-    Every wave has its own frequency and one direction (a single sum): no two waves of one frequency cross, so none
-    stand still relative to each other, and the variance in time is the same everywhere.
+    Every wave has a distinct frequency and one direction. No two waves of the same frequency cross, so the waves are
+    not phase-locked and the variance in time is the same at all points.
 
     Parameters
     ----------
     spectrum : Spectrum
-        By frequency, with `spreading`; or a `DirectionalSpectrum`, which brings its directions.
+        Frequency spectrum, combined with `spreading`, or a `DirectionalSpectrum`, which defines the directions.
     depth : float, m
-        Or ``math.inf``.
+        Water depth, or ``math.inf``.
     spreading : Spreading, optional
-        About `mean_direction`; long-crested without one.
+        Directional spreading about `mean_direction`; without it the sea is long-crested.
     mean_direction : float, rad
-        Where the sea goes *to* (`from_nautical` gives it from where the sea comes from).
+        Mean direction of travel (`from_nautical` converts from a direction of origin).
     count : int
-        Number of waves. A record longer than about count / (2 bandwidth) repeats its shape in part.
+        Number of waves. Records longer than about count / (2 bandwidth) repeat in part.
     phase_seed, amplitude_seed : int
-        Of the phases; and of directions and random amplitudes. The same seeds give the same sea.
+        Seeds of the phases, and of the directions and random amplitudes. Equal seeds give the same sea.
     amplitudes : str
-        ``"deterministic"``: each wave has the variance of its bin, and directions fill the spreading evenly.
-        ``"random"``: amplitudes are Rayleigh distributed and directions drawn, as in a true Gaussian sea, so
-        the variance differs from sea to sea. M. J. Tucker et al. (1984), doi:10.1016/0141-1187(84)90050-6.
+        ``"deterministic"``: each wave has the variance of its bin, and directions cover the spreading evenly.
+        ``"random"``: amplitudes are Rayleigh distributed and directions are random, as in a Gaussian sea, so the
+        variance differs between realisations. M. J. Tucker et al. (1984), doi:10.1016/0141-1187(84)90050-6.
     bins : str
-        ``"equal_energy"``: bins of the same variance, each at its mean frequency. ``"equal_frequency"``: bins of one
-        width, each at its centre; the sea repeats after one over the width.
+        ``"equal_energy"``: bins of equal variance, with waves at their mean frequencies. ``"equal_frequency"``: bins of
+        equal width, with waves at their centres; the sea repeats after one over the width.
     band : tuple of float, Hz, optional
-        Lowest and highest frequency, cut sharply; the spectrum's own `band` without it (half to five times the peak
-        frequency of parametric ones). What lies outside is left out, not put back.
+        Lowest and highest frequency, with a sharp cutoff; default: the `band` of the spectrum (half to five times the
+        peak frequency of parametric spectra). The variance outside is omitted and not redistributed.
     gravity, stretching
-        As in `LinearWaves`.
+        See `LinearWaves`.
 
     Attributes
     ----------
     seeds : tuple of int
-        (phase_seed, amplitude_seed).
+        phase_seed and amplitude_seed.
     band : tuple of float, Hz
+        Lowest and highest frequency.
     energy_fraction : float
         Fraction of the variance of the spectrum that lies in the band.
 
     Notes
     -----
-    The sum of the waves' variances is that of the spectrum within the band (random amplitudes: on average).
-    Good values: 200 waves for an hour at a point, 1000 and more for maps and directions.
+    The total variance equals the variance of the spectrum within the band (for random amplitudes: on average).
+    Good values: 200 waves for an hour at one point, at least 1000 for maps and directional seas.
     """
 
     def __init__(
@@ -94,19 +95,19 @@ class Sea(LinearWaves):
 
 
 def _directions(spectrum: Spectrum, spreading: Spreading | None, mean: float, frequency: Array, share: Array) -> Array:
-    """The direction of each wave, rad."""
+    """Return the direction of each wave, rad."""
     if isinstance(spectrum, DirectionalSpectrum):
         if spreading is not None or mean != 0.0:
             raise InputError(
-                "a DirectionalSpectrum with spreading or mean_direction", allowed="one that brings its directions",
-                fix="Sea(spectrum, depth)",
+                "a DirectionalSpectrum with spreading or mean_direction",
+                allowed="a DirectionalSpectrum alone, which defines the directions", fix="Sea(spectrum, depth)",
             )  # fmt: skip
         return spectrum.directions(frequency, share)
     return np.full(frequency.size, mean) if spreading is None else mean + spreading.quantile(share)
 
 
 def discretised(spectrum: Spectrum, band: tuple[float, float], count: int, bins: str) -> tuple[Array, Array]:
-    """Frequencies, Hz, and variances, m2, of `count` waves; the variances add up to that of the band."""
+    """Return frequencies, Hz, and variances, m2, of `count` waves, with the total variance of the band."""
     if bins not in ("equal_energy", "equal_frequency"):
         raise InputError(f"bins = {bins!r}", allowed="equal_energy, equal_frequency", fix='bins = "equal_energy"')
     points = max(20001, 20 * count + 1)
@@ -125,12 +126,12 @@ def discretised(spectrum: Spectrum, band: tuple[float, float], count: int, bins:
 
 
 def _running(values: Array, x: Array) -> Array:
-    """Integral from the first point to each, by trapezoids."""
+    """Return the cumulative integral by the trapezoidal rule."""
     return np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(x))])
 
 
 def checked_band(spectrum: Spectrum, band: tuple[float, float] | None) -> tuple[float, float]:
-    """Lowest and highest frequency, Hz."""
+    """Return lowest and highest frequency, Hz."""
     of_type("spectrum", spectrum, Spectrum, "Jonswap(significant_height=2.0, peak_period=8.0)")
     if band is None:
         return spectrum.band
@@ -146,5 +147,5 @@ def checked_band(spectrum: Spectrum, band: tuple[float, float] | None) -> tuple[
 
 
 def checked_seed(name: str, value: int) -> int:
-    """A seed as an int; refuses others."""
+    """Return a seed as an int."""
     return whole(name, value, 0, 2**63 - 1)

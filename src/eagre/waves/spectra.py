@@ -1,4 +1,4 @@
-"""Spectra of seas by frequency."""
+"""Frequency spectra of waves."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from eagre.waves.dispersion import wave_number
 from eagre.waves.spectrum_units import density_factor, frequency_factor
 from eagre.waves.steady import Array, Field
 
-_SHAPE = np.geomspace(0.2, 30.0, 8001)  # f / f_p where shapes are integrated; f^-5 beyond
+_SHAPE = np.geomspace(0.2, 30.0, 8001)  # f / f_p at which shapes are integrated; f^-5 beyond
 
 
 class Spectrum(ABC):
-    """Variance density of the elevation by frequency."""
+    """Variance density spectrum of the surface elevation."""
 
     @abstractmethod
     def density(self, frequency: Field) -> Array:
-        """S, m2/Hz, at frequencies, Hz; 0 outside of `band` for tables."""
+        """Return the density S, m2/Hz, at frequencies, Hz; 0 outside `band` for tabulated spectra."""
 
     @property
     @abstractmethod
     def band(self) -> tuple[float, float]:
-        """Frequencies, Hz, from which to which a sea is made of it where nothing else is said."""
+        """Default frequency band of a sea with this spectrum, Hz."""
 
     @property
     def variance(self) -> float:
@@ -37,31 +37,31 @@ class Spectrum(ABC):
         return self.moment(0)
 
     def table(self, band: tuple[float, float] | None = None, count: int = 20001) -> tuple[Array, Array]:
-        """Frequencies, Hz, and densities, m2/Hz, over a band, for integrals."""
+        """Return frequencies, Hz, and densities, m2/Hz, over a band, for integration."""
         low, high = self.band if band is None else band
         frequency = np.linspace(low, high, count)
         return frequency, self.density(frequency)
 
     def moment(self, order: int, band: tuple[float, float] | None = None) -> float:
-        """Integral of f^order S, m2 Hz^order, over a band, Hz."""
+        """Return the moment of f^order S, m2 Hz^order, over a band, Hz."""
         frequency, density = self.table(band)
         return float(np.trapezoid(frequency**order * density, frequency))
 
 
 @dataclass(frozen=True)
 class Jonswap(Spectrum):
-    """The JONSWAP spectrum of a growing sea, scaled to its significant height.
+    """JONSWAP spectrum of a growing sea, scaled to a significant wave height.
 
     S = scale f^-5 exp(-1.25 (f_p / f)^4) gamma^exp(-(f - f_p)^2 / (2 sigma^2 f_p^2)), sigma 0.07 below f_p, else 0.09.
 
     Parameters
     ----------
     significant_height : float, m
-        4 sqrt(m0) of the whole spectrum; the band from f_p / 2 to 5 f_p holds 99.8 % of m0.
+        Significant wave height, 4 sqrt(m0) of the whole spectrum; the band from f_p / 2 to 5 f_p holds 99.8 % of m0.
     peak_period : float, s
-        1 / f_p.
+        Peak period, 1 / f_p.
     gamma : float
-        Enhancement of the peak, 1 to 7; 3.3 is the mean of the experiment.
+        Peak enhancement factor, 1 to 7; 3.3 is the mean of the experiment.
 
     Notes
     -----
@@ -92,23 +92,23 @@ class Jonswap(Spectrum):
         return scale * self._shape(relative)
 
     def _shape(self, relative: Array) -> Array:
-        """The spectrum by f / f_p, 1 times what the scale is."""
+        """Return the spectral shape as a function of f / f_p, without the scale."""
         u = np.maximum(relative, 1e-3)
         sigma = np.where(u <= 1.0, 0.07, 0.09)
         peak = self.gamma ** np.exp(-0.5 * ((u - 1.0) / sigma) ** 2)
         return np.where(relative > 0.0, u**-5 * np.exp(-1.25 * u**-4) * peak, 0.0)
 
     def _area(self) -> float:
-        """Integral of the shape; beyond the table it is u^-5."""
+        """Return the integral of the shape, which is u^-5 beyond the table."""
         return float(np.trapezoid(self._shape(_SHAPE), _SHAPE)) + 0.25 * float(_SHAPE[-1]) ** -4
 
 
 @dataclass(frozen=True)
 class PiersonMoskowitz(Jonswap):
-    """The spectrum of a fully developed sea, scaled to its significant height: `Jonswap` with gamma = 1.
+    """Pierson-Moskowitz spectrum of a fully developed sea: `Jonswap` with gamma = 1.
 
-    W. J. Pierson and L. Moskowitz (1964), doi:10.1029/JZ069i024p05181; with height and period free it is also known as
-    that of Bretschneider, or ISSC.
+    W. J. Pierson and L. Moskowitz (1964), doi:10.1029/JZ069i024p05181. With free height and period it is also known as
+    Bretschneider or ISSC spectrum.
     """
 
     gamma: float = 1.0
@@ -121,15 +121,16 @@ class PiersonMoskowitz(Jonswap):
 
 @dataclass(frozen=True)
 class TMA(Jonswap):
-    """The JONSWAP spectrum in water of finite depth, scaled to its significant height.
+    """TMA spectrum: JONSWAP spectrum in finite depth, scaled to a significant wave height.
 
-    The shape is that of `Jonswap` times tanh^2(k h) / (1 + 2 k h / sinh(2 k h)).
+    The shape of `Jonswap` is multiplied by tanh^2(k h) / (1 + 2 k h / sinh(2 k h)).
 
     Parameters
     ----------
     depth : float, m
+        Water depth.
     peak_period : float, s
-        Of the shape before the factor, which moves the peak to slightly higher frequencies.
+        Peak period of the JONSWAP shape; the depth factor moves the peak to slightly higher frequencies.
 
     Notes
     -----
@@ -152,14 +153,14 @@ class TMA(Jonswap):
 
 @dataclass(frozen=True, eq=False)
 class TabulatedSpectrum(Spectrum):
-    """Measured or computed densities, linear in between and 0 outside.
+    """Measured or computed spectrum, interpolated linearly and 0 outside its frequencies.
 
     Parameters
     ----------
     frequency : (n,) array, Hz
-        Increasing, >= 0.
+        Increasing frequencies, >= 0.
     values : (n,) array, m2/Hz
-        >= 0.
+        Densities, >= 0.
     """
 
     frequency: Array
@@ -206,7 +207,7 @@ class TabulatedSpectrum(Spectrum):
 def checked_frequencies(values: Field) -> Array:
     """Return frequencies, Hz, as an increasing array, >= 0; reject others."""
     frequency = own_array("frequency", values)
-    allowed = "increasing numbers >= 0, Hz, two or more"
+    allowed = "at least two increasing numbers >= 0, Hz"
     if frequency.ndim != 1 or frequency.size < 2 or not np.isfinite(frequency).all():
         raise InputError(f"frequencies of shape {frequency.shape}", allowed=allowed)
     if frequency[0] < 0.0:

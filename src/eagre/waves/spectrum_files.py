@@ -1,4 +1,4 @@
-"""Directional spectra from the files of wave models."""
+"""Directional spectra from output files of wave models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("swan", "ww3")
 def read_directional_spectrum(
     path: str | os.PathLike[str], kind: str, *, time: int = 0, site: int = 0
 ) -> DirectionalSpectrum:
-    """Read one spectrum of a file of SWAN or WAVEWATCH III.
+    """Read a directional spectrum from a file of SWAN or WAVEWATCH III.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ def read_directional_spectrum(
         A SWAN spectral file over frequency and direction (``kind="swan"``) or a WW3 point output in NetCDF
         (``kind="ww3"``).
     time, site : int
-        Which one, where the file holds several, in the order of the file; from 0, or from the end with -1.
+        Index of the time and of the site in the file, from 0; -1 for the last.
 
     Raises
     ------
     InputError
-        If there is no such file, kind, time or site, the file is damaged, has no data there or holds 1-D spectra; for
-        "ww3" also if the library `wavespectra` is not installed.
+        If the file, kind, time or site does not exist, the file is damaged, has no data at this time and site or holds
+        1-D spectra, or, for "ww3", if the library `wavespectra` is not installed.
     """
     from eagre.io.files import input_file
 

@@ -1,4 +1,4 @@
-"""How the energy of a sea is spread over directions."""
+"""Directional spreading of wave energy."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ANGLES = np.linspace(-np.pi, np.pi, 7201)
 
 
 class Spreading(ABC):
-    """A distribution of directions about their mean, the same at all frequencies."""
+    """Distribution of directions about their mean, equal for all frequencies."""
 
     @abstractmethod
     def density(self, angle: Field) -> Array:
-        """D, 1/rad, at angles from the mean direction, rad; its integral over the circle is 1."""
+        """Return the density D, 1/rad, at angles from the mean direction, rad; its integral over the circle is 1."""
 
     def quantile(self, share: Field) -> Array:
-        """The angle, rad, below which lies a share in [0, 1] of the energy, counted from -pi."""
+        """Return the angle, rad, in [-pi, pi], below which a fraction `share` of the energy lies."""
         density = self.density(_ANGLES)
         steps = 0.5 * (density[1:] + density[:-1]) * np.diff(_ANGLES)
         below = np.concatenate([[0.0], np.cumsum(steps)])
@@ -39,14 +39,14 @@ class Spreading(ABC):
 
 
 class CosineSpreading(Spreading):
-    """D proportional to cos^(2s)(angle / 2): M. S. Longuet-Higgins, D. E. Cartwright and N. D. Smith (1963).
+    """Cosine-2s spreading, D proportional to cos^(2s)(angle / 2): M. S. Longuet-Higgins et al. (1963).
 
     Parameters
     ----------
     s : float
         Exponent, >= 0.5; swell has 20 to 100, wind sea 4 to 15.
     width : float, rad
-        In place of s: the directional width sqrt(2 / (s + 1)) of Kuik et al. (1988),
+        Instead of s: directional width sqrt(2 / (s + 1)) of Kuik et al. (1988),
         doi:10.1175/1520-0485(1988)018<1020:AMFTRA>2.0.CO;2, equation 34.
     """
 
@@ -66,7 +66,7 @@ class CosineSpreading(Spreading):
 
 @dataclass(frozen=True)
 class NormalSpreading(Spreading):
-    """A normal distribution of standard deviation `deviation`, rad, cut at +-pi."""
+    """Normal distribution of standard deviation `deviation`, rad, truncated at +-pi."""
 
     deviation: float
 
@@ -83,7 +83,7 @@ class NormalSpreading(Spreading):
 
 @dataclass(frozen=True)
 class WrappedNormalSpreading(Spreading):
-    """A normal distribution of standard deviation `deviation`, rad, wrapped around the circle."""
+    """Normal distribution of standard deviation `deviation`, rad, wrapped around the circle."""
 
     deviation: float
 
@@ -97,16 +97,16 @@ class WrappedNormalSpreading(Spreading):
 
 
 class DirectionalSpectrum(Spectrum):
-    """A table of densities by frequency and direction, as wave models write it.
+    """Tabulated spectrum by frequency and direction, as in output files of wave models.
 
     Parameters
     ----------
     frequency : (n,) array, Hz
-        Increasing.
+        Increasing frequencies.
     direction : (m,) array, rad
-        Where waves go *to*, any order, all different, evenly or not; the circle closes.
+        Directions of travel, distinct, in any order and spacing; the table is periodic in direction.
     values : (n, m) array, m2/(Hz rad)
-        >= 0.
+        Densities, >= 0.
     """
 
     def __init__(self, frequency: Field, direction: Field, values: Field) -> None:
@@ -115,7 +115,7 @@ class DirectionalSpectrum(Spectrum):
         order = np.argsort(angles)
         self.direction = angles[order]
         if self.direction.size < 3 or (np.diff(self.direction) <= 1e-9).any():
-            raise InputError(f"{angles.size} directions", allowed="three or more on the circle, none twice")
+            raise InputError(f"{angles.size} directions", allowed="at least three distinct directions")
         if table.shape != (self.frequency.size, angles.size) or not (np.isfinite(table) & (table >= 0.0)).all():
             raise InputError(
                 f"values of shape {table.shape}",
@@ -129,13 +129,13 @@ class DirectionalSpectrum(Spectrum):
         return float(self.frequency[0]), float(self.frequency[-1])
 
     def density(self, frequency: Field) -> Array:
-        """S, m2/Hz, at frequencies, Hz: the sum over directions."""
+        """Return the density S, m2/Hz, at frequencies, Hz, integrated over directions."""
         table = np.column_stack([self.values, self.values[:, 0]])
         total = np.trapezoid(table, self._closed, axis=1)
         return np.interp(np.asarray(frequency, np.float64), self.frequency, total, left=0.0, right=0.0)
 
     def directions(self, frequency: Array, share: Array) -> Array:
-        """Directions, rad, below which lies a share of the energy at each frequency, both (n,)."""
+        """Return directions, rad, below which a fraction `share` of the energy at each frequency lies, (n,)."""
         out = np.empty(frequency.size)
         closed = np.column_stack([self.values, self.values[:, 0]])
         for n, (f, u) in enumerate(zip(frequency, share, strict=True)):

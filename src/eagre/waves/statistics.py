@@ -1,4 +1,4 @@
-"""What a record of the surface says about the sea."""
+"""Wave statistics of surface records."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from eagre.waves.steady import Array, Field
 
 
 class SeaState(NamedTuple):
-    """Statistics of a record; heights in m, periods in s. Those of single waves are nan where there is none.
+    """Statistics of a record; heights in m, periods in s. Statistics of individual waves are NaN without waves.
 
     Parameters
     ----------
     significant_height : float
-        Hs = 4 sqrt(m0), m0 the variance of the record.
+        Significant wave height Hs = 4 sqrt(m0), with the variance m0 of the record.
     one_third_height, highest, mean_height : float
-        H1/3, Hmax and Hm of the waves between zero crossings.
+        H1/3, maximum and mean height of the zero-crossing waves.
     mean_period : float
-        Tz, mean between zero crossings.
+        Mean zero-crossing period Tz.
     peak_period, tm01, tm02 : float
         1 / f_p, m0 / m1 and sqrt(m0 / m2), from `power_spectrum`.
     skewness : float
-        mean(eta^3) / m0^(3/2), > 0 for sharp crests and flat troughs.
+        Skewness mean(eta^3) / m0^(3/2), > 0 for sharp crests and flat troughs.
     asymmetry : float
-        mean(H(eta)^3) / m0^(3/2), H the Hilbert transform in time; < 0 for steep fronts: S. Elgar and R. T. Guza
-        (1985), doi:10.1017/S0022112085002397.
+        Asymmetry mean(H(eta)^3) / m0^(3/2), with H the Hilbert transform in time; < 0 for steep fronts: S. Elgar and
+        R. T. Guza (1985), doi:10.1017/S0022112085002397.
     mean_level : float
-        Mean of the record, m: the set-up.
+        Mean of the record, m (set-up).
     count : int
         Number of waves.
     """
@@ -53,7 +53,7 @@ class SeaState(NamedTuple):
 
 
 class ZeroCrossingWaves(NamedTuple):
-    """The waves between zero crossings, in the order of time, (count,) each: m, m, m and s."""
+    """Zero-crossing waves in chronological order, (count,) each: height, crest and trough, m, period, s."""
 
     height: Array
     crest: Array
@@ -65,20 +65,20 @@ def sea_state(
     surface: Field, interval: float, *, crossing: str = "up", band: tuple[float, float] | None = None,
     segment: int | None = None,
 ) -> SeaState:  # fmt: skip
-    """Statistics of a record of the surface at one place.
+    """Return statistics of a record of the surface at one point.
 
     Parameters
     ----------
     surface : (n,) array, m
-        Evenly spaced; the mean is taken off.
+        Evenly spaced elevations; the mean is subtracted.
     interval : float, s
-        Time between values. Crests between values are missed: with 20 a wave, 1 % of its height.
+        Sampling interval. Crests between samples are missed: 1 % of the height for 20 samples per wave.
     crossing : str
-        ``"up"`` or ``"down"``: where a wave begins.
+        ``"up"`` or ``"down"``: type of zero crossing that starts a wave.
     band : tuple of float, Hz, optional
-        Frequencies that count for tm01 and tm02.
+        Frequency band for tm01 and tm02.
     segment : int, optional
-        Length of the pieces of `power_spectrum`.
+        Segment length of `power_spectrum`.
     """
     eta = checked_surface(surface)
     _refuse_still(eta)
@@ -100,7 +100,7 @@ def sea_state(
 
 
 def zero_crossings(surface: Field, interval: float, *, crossing: str = "up") -> ZeroCrossingWaves:
-    """Waves between crossings of the mean, upward or downward; crossing times are linear between values.
+    """Return the waves between up- or down-crossings of the mean, with crossing times interpolated linearly.
 
     surface : (n,), m; interval : s.
     """
@@ -121,14 +121,16 @@ def zero_crossings(surface: Field, interval: float, *, crossing: str = "up") -> 
 
 
 def power_spectrum(surface: Field, interval: float, *, segment: int | None = None) -> TabulatedSpectrum:
-    """Variance density by Welch's method: Hann windows, half overlapping, the mean taken off.
+    """Return the variance density by Welch's method, with Hann windows that overlap by half, without the mean.
 
     Parameters
     ----------
     surface : (n,) array, m
+        Evenly spaced elevations.
     interval : float, s
+        Sampling interval.
     segment : int, optional
-        Values in a piece; the resolution is 1 / (segment interval). Without it an eighth of the record, 256 at least.
+        Samples per segment; the resolution is 1 / (segment interval). Default: an eighth of the record, at least 256.
 
     Notes
     -----
@@ -145,7 +147,7 @@ def power_spectrum(surface: Field, interval: float, *, segment: int | None = Non
 
 
 def checked_surface(surface: Field) -> Array:
-    """A record as an array; refuses anything but (n,) finite numbers, 8 or more."""
+    """Return a record as an array of at least 8 finite numbers, (n,)."""
     eta = own_array("surface", surface)
     if eta.ndim != 1 or eta.size < 8 or not np.isfinite(eta).all():
         raise InputError(f"a surface of shape {eta.shape}", allowed="finite numbers, (n,), 8 or more")
@@ -153,13 +155,13 @@ def checked_surface(surface: Field) -> Array:
 
 
 def is_still(surface: Array) -> bool:
-    """Whether a record has one elevation at all times: there are no waves in it to tell of."""
+    """Return whether a record is constant, that is, without waves."""
     return float(np.ptp(surface)) == 0.0
 
 
 def _refuse_still(eta: Array) -> None:
     if is_still(eta):
-        raise InputError("a surface that does not move", allowed="a record of waves")
+        raise InputError("a constant surface", allowed="a record of waves")
 
 
 def _moment(spectrum: TabulatedSpectrum, order: int, band: tuple[float, float] | None) -> float:
@@ -169,7 +171,7 @@ def _moment(spectrum: TabulatedSpectrum, order: int, band: tuple[float, float] |
 
 
 def _peak(spectrum: TabulatedSpectrum) -> float:
-    """Frequency of the largest density, Hz, by a parabola through it and its neighbours."""
+    """Return the peak frequency, Hz, by a parabola through the largest density and its neighbours."""
     f, s = spectrum.frequency, spectrum.values
     i = int(np.argmax(s))
     if not 0 < i < s.size - 1:

@@ -1,4 +1,4 @@
-"""Waves of permanent form: kinematics and pressure from Fourier coefficients, whatever theory gave them."""
+"""Waves of permanent form: kinematics and pressure from the Fourier coefficients of any theory."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_LEVELS = 40
 
 
 class Profile(NamedTuple):
-    """A steady wave in the frame in which it stands still, in units of 1/k, sqrt(g/k) and sqrt(g/k^3).
+    """Steady wave in the co-moving frame, in units of 1/k, sqrt(g/k) and sqrt(g/k^3).
 
-    The flow comes against the wave with mean speed `mean_speed` at every level below the trough.
+    The mean speed of the flow against the wave is `mean_speed` at every level below the trough.
 
     Parameters
     ----------
@@ -32,10 +32,11 @@ class Profile(NamedTuple):
     potential : (N,) array
         B_j of phi = -mean_speed X + sum B_j cosh(j (z + h)) / cosh(j h) sin(j theta).
     mean_speed : float
+        Mean speed of the flow in this frame.
     transport : float
-        Volume flux of the wave through a fixed section where the mean Eulerian velocity is 0, positive with the wave.
+        Volume flux through a fixed section for zero mean Eulerian velocity, positive in the wave direction.
     bernoulli : float
-        q^2 / 2 + eta at the surface, where q is the speed and eta is counted from the mean level.
+        q^2 / 2 + eta at the surface, with the speed q and eta relative to the mean level.
     """
 
     elevation: Array
@@ -46,40 +47,41 @@ class Profile(NamedTuple):
 
 
 class RegularWave:
-    """A periodic wave that keeps its form; the base of all theories of regular waves.
+    """Periodic wave of permanent form; base class of all theories of regular waves.
 
-    A wave travels in the direction `direction` (radians from the x axis towards the y axis, where it goes *to*). With
+    The wave travels in the direction `direction` (radians from the x axis towards the y axis). With
     X = x cos(direction) + y sin(direction) and theta = k X - omega t + phase, crests are at theta = 0, 2 pi .. z is
-    upward, z = -depth is the bed and z = 0 the mean water level (but see `over_still_water`). Positions, times and
+    upward, z = -depth is the bed and z = 0 the mean water level (except for `over_still_water`). Positions, times and
     levels broadcast together.
 
     Attributes
     ----------
     height, length, period, depth : float
-        H, m, crest to trough; L, m; T, s; h, m, of the bed below z = 0, or infinite.
+        Height H from crest to trough, m; length L, m; period T, s; depth h of the bed below z = 0, m, or infinite.
     mean_level : float
-        Mean of the elevation, m: 0, or the set-down of a wave made by `over_still_water`.
+        Mean elevation, m: 0, or the set-down of a wave created by `over_still_water`.
     wave_number, angular_frequency, celerity : float
-        k, rad/m; omega, rad/s; c = L / T, m/s, in the frame of the user.
+        Wave number k, rad/m; angular frequency omega, rad/s; celerity c = L / T in the fixed frame, m/s.
     eulerian_current, stokes_current : float
-        Mean velocities, m/s, positive with the wave: in time at a fixed point below the troughs; and the volume flux
-        through a fixed section over the depth (c_E and c_S of Fenton (1988), doi:10.1016/0098-3004(88)90066-0).
+        Mean velocities, m/s, positive in the wave direction: the time mean at a fixed point below the troughs, and the
+        volume flux through a fixed section divided by the depth (c_E and c_S of Fenton (1988),
+        doi:10.1016/0098-3004(88)90066-0).
     stokes_transport : float
-        Volume flux of the wave itself, m2/s: (stokes_current - eulerian_current) depth.
+        Volume flux due to the wave, m2/s: (stokes_current - eulerian_current) depth.
     bernoulli_constant : float
-        q^2 / 2 + g eta at the surface in the frame of the wave, m2/s2; R of Fenton (1988) is this plus g depth.
+        q^2 / 2 + g eta at the surface in the co-moving frame, m2/s2; R of Fenton (1988) is this plus g depth.
     potential_rate : float
-        K, m2/s2, below.
+        Uniform rate K of the potential, m2/s2.
     elevation_coefficients, potential_coefficients : (N,) arrays
         E_j, m, and B_j, m2/s, of eta = mean_level + sum E_j cos(j theta) and
         phi = eulerian_current X + K t + sum B_j cosh(j k (z + depth)) / cosh(j k (depth + mean_level)) sin(j theta).
 
     Notes
     -----
-    The potential is that of a model with phi_t + |grad phi|^2 / 2 + g eta = 0 at the surface, without a constant. So it
-    has a uniform rate, K = -mean of the squared velocity at the bed / 2 (0 in infinite depth without a current): what
-    is left of the pressure under a wave whose mean level is z = 0. A model that takes the constant into its surface
-    condition subtracts ``potential_rate * t``; in one that starts from still water `over_still_water` has no such rate.
+    The potential satisfies phi_t + |grad phi|^2 / 2 + g eta = 0 at the surface, without a constant. It therefore has a
+    uniform rate K, minus half the mean squared velocity at the bed (0 in infinite depth without a current). In a model
+    with a Bernoulli constant in its surface condition, subtract ``potential_rate * t``. For a model that starts from
+    still water use `over_still_water`, whose rate is 0.
     """
 
     height: float
@@ -100,8 +102,10 @@ class RegularWave:
         self.celerity = profile.mean_speed * speed + eulerian_current
         if not self.celerity > 0.0:
             raise InputError(
-                f"a current of {eulerian_current:.4g} m/s that carries a wave of {self.length:.4g} m back",
-                allowed=f"currents above {-profile.mean_speed * speed:.4g} m/s", fix="the other direction, or a period",
+                f"a current of {eulerian_current:.4g} m/s against a wave of {self.length:.4g} m",
+                allowed=f"currents above {-profile.mean_speed * speed:.4g} m/s",
+                fix="the opposite direction, or a period",
+                problem="The current carries the wave backwards.",
             )  # fmt: skip
         self.angular_frequency = wave_number * self.celerity
         self.period = 2.0 * math.pi / self.angular_frequency
@@ -115,11 +119,11 @@ class RegularWave:
 
     @classmethod
     def over_still_water(cls, height: float, depth: float, **options: Any) -> Self:
-        """The wave that water at rest with its surface at z = 0 can have beside it: its potential has no rate.
+        """Return the wave adjacent to still water with its surface at z = 0; its potential has no uniform rate.
 
-        Its mean level lies lower by the set-down, so that the mean pressure at the bed less half the mean square of the
+        Its mean level is lower by the set-down, so that the mean pressure at the bed less half the mean square of the
         velocity there is that of the still water (M. S. Longuet-Higgins and R. W. Stewart (1962),
-        doi:10.1017/S0022112062000877). Arguments are those of the class; `depth` is that of the still water.
+        doi:10.1017/S0022112062000877). Arguments are those of the class; `depth` is the still-water depth.
         """
         make = cast("Callable[..., Self]", cls)  # every theory takes height and depth first
         level = 0.0
@@ -131,7 +135,7 @@ class RegularWave:
         return wave._moved(level)
 
     def _moved(self, level: float) -> Self:
-        """The same wave with its mean level at z = `level`, m."""
+        """Return a copy of the wave with its mean level at z = `level`, m."""
         other = copy.copy(self)
         other.mean_level, other.depth = level, self.depth - level
         other.bernoulli_constant = self.bernoulli_constant + self.gravity * level
@@ -147,11 +151,11 @@ class RegularWave:
     # -- the surface --------------------------------------------------------------------------------
 
     def elevation(self, x: Field, y: Field, t: Field) -> Array:
-        """Surface elevation eta, m, at places, m, and times, s."""
+        """Return the surface elevation eta, m, at positions, m, and times, s."""
         return self.mean_level + _polynomial(self.elevation_coefficients, np.exp(1j * self._theta(x, y, t))).real
 
     def surface_potential(self, x: Field, y: Field, t: Field) -> Array:
-        """Velocity potential at the surface, phi~ = phi(x, y, eta, t), m2/s (see the notes of `RegularWave`)."""
+        """Return the surface potential phi~ = phi(x, y, eta, t), m2/s (see the notes of `RegularWave`)."""
         return self.potential(x, y, self.elevation(x, y, t), t)
 
     @property
@@ -168,29 +172,29 @@ class RegularWave:
     # -- below it -----------------------------------------------------------------------------------
 
     def potential(self, x: Field, y: Field, z: Field, t: Field) -> Array:
-        """Velocity potential phi, m2/s, at places and levels, m, and times, s."""
+        """Return the velocity potential phi, m2/s, at positions and levels, m, and times, s."""
         along, sums = self._along(x, y), self._sums(0, x, y, z, t)
         return self.eulerian_current * along + self.potential_rate * np.asarray(t) + sums[0].imag
 
     def velocity(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
-        """Velocity (u, v, w), m/s, along x, y and z. Above the surface the formulas go on."""
+        """Return the velocity (u, v, w), m/s; above the surface it is extrapolated by the same formulas."""
         even, odd = self._sums(1, x, y, z, t)
         return self._components(self.eulerian_current + even.real, odd.imag)
 
     def acceleration(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
-        """Local acceleration d(u, v, w)/dt at a fixed point, m s-2."""
+        """Return the local acceleration d(u, v, w)/dt at fixed points, m s-2."""
         even, odd = self._sums(2, x, y, z, t)
         return self._components(self.celerity * even.imag, -self.celerity * odd.real)
 
     def material_acceleration(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
-        """Acceleration of the water, D(u, v, w)/Dt = d/dt + (velocity . grad), m s-2."""
+        """Return the material acceleration D(u, v, w)/Dt, m s-2."""
         even, odd = self._sums(1, x, y, z, t)
         relative, w = self.eulerian_current + even.real - self.celerity, odd.imag
         even, odd = self._sums(2, x, y, z, t)
         return self._components(-relative * even.imag + w * odd.real, relative * odd.real + w * even.imag)
 
     def dynamic_pressure(self, x: Field, y: Field, z: Field, t: Field, density: float = WATER_DENSITY) -> Array:
-        """Pressure less the hydrostatic one, p + rho g z, Pa; rho g eta at the surface.
+        """Return the dynamic pressure p + rho g z, Pa; rho g eta at the surface.
 
         Bernoulli's equation: -rho (phi_t + |grad phi|^2 / 2).
         """
@@ -201,17 +205,17 @@ class RegularWave:
     # -- means --------------------------------------------------------------------------------------
 
     def kinetic_energy(self, density: float = WATER_DENSITY) -> float:
-        """Mean kinetic energy of the wave by the area of the surface, J m-2, where the current is 0.
+        """Return the mean kinetic energy of the wave per surface area, J m-2, for zero current.
 
         rho (c - current) transport / 2: M. S. Longuet-Higgins (1975), doi:10.1098/rspa.1975.0018, equation 2.8.
         """
         return 0.5 * density * (self.celerity - self.eulerian_current) * self.stokes_transport
 
     def potential_energy(self, density: float = WATER_DENSITY) -> float:
-        """Mean potential energy by the area of the surface, J m-2: rho g mean(eta^2) / 2."""
+        """Return the mean potential energy per surface area, J m-2: rho g mean(eta^2) / 2."""
         return 0.25 * density * self.gravity * float(self.elevation_coefficients @ self.elevation_coefficients)
 
-    # -- what they share ----------------------------------------------------------------------------
+    # -- sums ---------------------------------------------------------------------------------------
 
     def _along(self, x: Field, y: Field) -> Array:
         return self._cosines[0] * np.asarray(x, np.float64) + self._cosines[1] * np.asarray(y, np.float64)
@@ -223,10 +227,10 @@ class RegularWave:
         return self._cosines[0] * along, self._cosines[1] * along, w
 
     def _sums(self, power: int, x: Field, y: Field, z: Field, t: Field) -> tuple[Complex, Complex]:
-        """Sums over j of (j k)^power B_j exp(i j theta) times cosh(j k (z+h)) / cosh(j k h), and times sinh / cosh.
+        """Return sums over j of (j k)^power B_j exp(i j theta) times cosh(j k (z+h)) / cosh(j k h), and sinh / cosh.
 
-        Horner's rule in exp(k z + i theta) and exp(-k (z + 2 h) + i theta): two exponentials a point, and none that
-        overflows in deep water.
+        Horner's rule in exp(k z + i theta) and exp(-k (z + 2 h) + i theta) needs two exponentials per point and does
+        not overflow in deep water.
         """
         k, j = self.wave_number, np.arange(1, self.potential_coefficients.size + 1)
         water = self.depth + self.mean_level
@@ -240,7 +244,7 @@ class RegularWave:
 
 
 def _polynomial(coefficients: Array, z: Complex) -> Complex:
-    """Sum of c_j z^j from j = 1, by Horner's rule."""
+    """Return the sum of c_j z^j from j = 1, by Horner's rule."""
     total = np.zeros_like(z)
     for c in coefficients[::-1]:
         total = (total + c) * z

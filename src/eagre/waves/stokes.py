@@ -1,4 +1,4 @@
-"""Waves of moderate height in deep and intermediate water: Stokes' expansion."""
+"""Stokes waves: waves of moderate height in deep and intermediate water."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from eagre.waves.steady import Profile, RegularWave
 from eagre.waves.stokes_series import stokes_series
 
 LARGEST_URSELL = 40.0
-"""H L^2 / h^3 above which the expansion is of no use: T. S. Hedges (1995), doi:10.1680/iwtme.1995.27656."""
+"""Largest valid Ursell number H L^2 / h^3: T. S. Hedges (1995), doi:10.1680/iwtme.1995.27656."""
 
 
 class StokesWave(RegularWave):
-    """A steady wave by Stokes' expansion, to fifth order unless told.
+    """Steady wave by the Stokes expansion, of fifth order by default.
 
     Parameters
     ----------
     height, depth, length, period, eulerian_current, stokes_current, gravity, direction, phase
-        As in `StreamFunctionWave`.
+        See `StreamFunctionWave`.
     order : int
-        Of the expansion in k H / 2, 1 to 9.
+        Order of the expansion in k H / 2, 1 to 9.
 
     Raises
     ------
     InputError
-        For a wave higher than the highest steady one, or too long for the expansion (H L^2 / h^3 > 40).
+        If the wave is higher than the highest steady wave, or too long for the expansion (H L^2 / h^3 > 40).
 
     Notes
     -----
-    J. D. Fenton (1985), doi:10.1061/(ASCE)0733-950X(1985)111:2(216). The coefficients are not taken from his tables but
-    computed for the depth. The conditions at the surface hold to (k H / 2)^(order + 1).
+    J. D. Fenton (1985), doi:10.1061/(ASCE)0733-950X(1985)111:2(216). The coefficients are computed for the
+    depth and not taken from the published tables. The error of the surface conditions is of order
+    (k H / 2)^(order + 1).
 
-    Good values: H / L below 0.08. Limits: order 5 errs by 1e-4 of the celerity at H / L = 0.1 in deep water, and by
-    more in shallow water; `StreamFunctionWave` has no such error.
+    Good values: H / L below 0.08. Limits: at order 5 the error of the celerity is 1e-4 at H / L = 0.1 in deep water and
+    larger in shallow water; `StreamFunctionWave` has no such error.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class StokesWave(RegularWave):
         if ursell > LARGEST_URSELL:
             raise InputError(
                 f"H L^2 / h^3 = {ursell:.4g} of a wave of height {height:g} m and length {length:.6g} m",
-                allowed=f"up to {LARGEST_URSELL:g} for Stokes' expansion",
+                allowed=f"up to {LARGEST_URSELL:g} for the Stokes expansion",
                 fix='StreamFunctionWave(...); kind = "stream_function" in a case file',
             )  # fmt: skip
         found = profile(k)
@@ -78,7 +79,7 @@ def _of_period(
     profile: Callable[[float], Profile], period: float, height: float, depth: float, gravity: float,
     current: float, kind: str,
 ) -> float:  # fmt: skip
-    """Wave number, rad/m, of a wave of given period, s, by the secant method from that of a small wave."""
+    """Return the wave number, rad/m, for a period, s, by the secant method from the linear wave."""
 
     def excess(k: float) -> float:
         found = profile(k)

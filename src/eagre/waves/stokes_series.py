@@ -1,4 +1,4 @@
-"""Stokes' expansion of a steady wave in its steepness, order by order, for any depth."""
+"""Stokes expansion of a steady wave in powers of its steepness, for any depth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StokesSeries(NamedTuple):
     elevation, potential : (order + 1, order + 1) arrays
         Column j belongs to cos(j theta), and to cosh(j (z + h)) / cosh(j h) sin(j theta).
     mean_speed, transport, bernoulli : (order + 1,) arrays
-        As in `Profile`.
+        See `Profile`.
     """
 
     elevation: Array
@@ -28,7 +28,7 @@ class StokesSeries(NamedTuple):
     bernoulli: Array
 
     def at(self, epsilon: float) -> Profile:
-        """The wave of a steepness."""
+        """Return the wave of a steepness epsilon."""
         powers = epsilon ** np.arange(self.mean_speed.size)
         speed = float(powers @ self.mean_speed)
         return Profile(

@@ -1,4 +1,4 @@
-"""Steady waves to rounding: the stream function method of Rienecker and Fenton."""
+"""Steady waves by the stream-function method of Rienecker and Fenton, to rounding error."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from eagre.waves.newton import Problem, profile_of
 from eagre.waves.steady import RegularWave
 
 MOST_MODES = 300
-_LARGEST_RESIDUAL = 1e-5  # of the height
+_LARGEST_RESIDUAL = 1e-5  # relative to the height
 
 
 class StreamFunctionWave(RegularWave):
-    """A steady periodic wave of any height up to near the highest, in any depth.
+    """Steady periodic wave in any depth, up to nearly the limiting height (stream-function theory).
 
     Parameters
     ----------
     height : float, m
-        Crest to trough.
+        Wave height from crest to trough.
     depth : float, m
-        Of the mean water level; ``math.inf`` for infinite depth.
+        Mean water depth; ``math.inf`` for infinite depth.
     length, period : float, m or s
-        One of the two.
+        Exactly one of the two.
     eulerian_current, stokes_current : float, m/s
-        One of the two, positive with the wave: the mean velocity at a fixed point below the troughs, or the volume
-        flux over the depth (the velocity of mass transport; 0 in a closed flume). They differ by the waves' own
-        transport. In infinite depth the two are one, and only the first is taken.
+        Exactly one of the two, positive in the wave direction: the mean velocity at a fixed point below the troughs, or
+        the volume flux divided by the depth (mass transport velocity; 0 in a closed flume). They differ by the Stokes
+        transport of the wave. In infinite depth they are equal, and only `eulerian_current` is accepted.
     gravity : float, m s-2
+        Acceleration of gravity.
     direction : float, rad
-        Where the wave travels *to*, from the x axis towards the y axis.
+        Direction of travel, from the x axis towards the y axis.
     phase : float, rad
-        Of the crest at x = y = t = 0 where it is 0.
+        Phase at x = y = t = 0; 0 at a crest.
     order : int, optional
-        Number of modes; without it as many as leave an error of rounding.
+        Number of modes; default: chosen for an error at rounding level.
 
     Attributes
     ----------
@@ -49,17 +50,17 @@ class StreamFunctionWave(RegularWave):
     Raises
     ------
     InputError
-        For a wave higher than the highest steady one, or one so near to it that no solution was found; the message
-        gives H/L and H/h beside their limits. For H/L below 1e-6.
+        If the wave is higher than the highest steady wave, or so close to it that the solver fails; the message reports
+        H/L and H/h with their limits. Also if H/L is below 1e-6.
 
     Notes
     -----
     M. M. Rienecker and J. D. Fenton (1981), doi:10.1017/S0022112081002851; J. D. Fenton (1988),
-    doi:10.1016/0098-3004(88)90066-0. The nonlinear equations are solved by least squares at twice as many points as
-    modes by the Gauss-Newton method, in steps of the height where the wave is steep or long.
+    doi:10.1016/0098-3004(88)90066-0. The Gauss-Newton method solves the nonlinear equations in the least-squares sense
+    at twice as many points as modes. Steep and long waves are reached in steps of the height.
 
-    Good values: leave `order` out. Limits: error of rounding up to 95 % of the highest wave and L/h = 50, 1e-8 of the
-    height at 98 %; longer and higher ones are refused where `residual` would exceed 1e-5 of the height.
+    Good values: the default `order`. Limits: errors are at rounding level up to 95 % of the limiting height and
+    L/h = 50, and 1e-8 of the height at 98 %. Waves with a `residual` above 1e-5 of the height are rejected.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class StreamFunctionWave(RegularWave):
 
 
 def _of_length(height: float, depth: float, length: float) -> tuple[Problem, float, None]:
-    """The equations of a wave of given length, m, and their unit of length 1/k, m."""
+    """Return the equations of a wave of given length, m, and their unit of length 1/k, m."""
     check_height(height, length, depth)
     check_steepness(height, length)
     unit = length / (2.0 * math.pi)
@@ -105,7 +106,7 @@ def _of_length(height: float, depth: float, length: float) -> tuple[Problem, flo
 def _of_period(
     height: float, depth: float, period: float, gravity: float, current: float, kind: str
 ) -> tuple[Problem, float, float]:
-    """The equations of a wave of given period, s, their unit, m, and ln(k unit) of a small wave."""
+    """Return the equations of a wave of given period, s, their unit, m, and ln(k unit) of the linear wave."""
     k = small_wave_number(period, depth, gravity, current)
     check_steepness(height, 2.0 * math.pi / k)
     check_height(height, longest_wave(period, depth, gravity, current), depth)

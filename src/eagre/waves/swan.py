@@ -18,14 +18,14 @@ DENSITY = 1025.0
 GRAVITY = 9.81
 """Gravity in SWAN's energy densities, m s-2 (its default)."""
 BLOCKS = ("FACTOR", "ZERO", "NODATA")
-"""Words that begin the spectrum of a location: with densities, without waves, and outside of the water."""
+"""Keywords that start the spectrum of a location: densities, no waves, no data."""
 
 
 class Header(NamedTuple):
     """Header of a file.
 
-    has_times : bool; sites : number of locations; frequency : (n,), Hz; direction : (m,), rad, where waves go *to*;
-    factor : from the unit of the densities to m2/(Hz rad).
+    has_times : bool; sites : number of locations; frequency : (n,), Hz; direction of travel : (m,), rad;
+    factor : conversion of the densities to m2/(Hz rad).
     """
 
     has_times: bool
@@ -45,7 +45,7 @@ class _Lines:
         self._lines = text.splitlines()
 
     def peek(self) -> list[str]:
-        """Words of the next line that is neither empty nor a comment; none at the end of the file."""
+        """Return the words of the next line that is neither empty nor a comment; empty at the end of the file."""
         while self.number < len(self._lines):
             items = self._lines[self.number].split()
             if items and not items[0].startswith("$"):
@@ -54,22 +54,22 @@ class _Lines:
         return []
 
     def next(self, what: str) -> list[str]:
-        """Take the next line, which holds `what`."""
+        """Read the next line, which must hold `what`."""
         items = self.peek()
         if not items:
-            raise self.error(f"the end of the file instead of {what}", "The file of SWAN is incomplete.")
+            raise self.error(f"the end of the file instead of {what}", "The SWAN file is incomplete.")
         self.number += 1
         return items
 
     def keyword(self, *allowed: str) -> str:
-        """Take a line that begins with one of these items, in capitals."""
+        """Read a line that starts with one of these keywords; return it in capitals."""
         word = self.next(" or ".join(allowed))[0].upper()
         if word not in allowed:
             raise self.error(f"{word[:40]!r} instead of {' or '.join(allowed)}")
         return word
 
     def numbers(self, count: int, what: str) -> np.ndarray:
-        """Take `count` finite numbers, from one line or several."""
+        """Read `count` finite numbers from one or several lines."""
         values: list[float] = []
         while len(values) < count:
             values += self._floats(self.next(what), what).tolist()
@@ -78,7 +78,7 @@ class _Lines:
         return np.array(values)
 
     def skip(self, count: int, what: str) -> None:
-        """Pass over `count` items, from one line or several."""
+        """Skip `count` items in one or several lines."""
         while count > 0:
             count -= len(self.next(what))
 
@@ -92,38 +92,37 @@ class _Lines:
         return values
 
     def column(self, what: str) -> np.ndarray:
-        """Take a line with a count, then as many lines, each of which begins with a number."""
+        """Read a line with a count, then `count` lines that start with a number."""
         count = self.count(what)
         return np.array([float(self._floats(self.next(what)[:1], what)[0]) for _ in range(count)])
 
     def count(self, what: str) -> int:
-        """Take a line that begins with an integer from 1."""
+        """Read a line that starts with a positive integer."""
         word = self.next(f"the number of {what}")[0]
         if not (word.isdecimal() and 1 <= int(word) <= len(self._lines)):
             raise self.error(f"{word[:40]!r} as the number of {what}")
         return int(word)
 
-    def error(self, got: str, problem: str = "The file is no spectral file of SWAN, or it is damaged.") -> InputError:
-        """The error for the line that was taken last."""
+    def error(self, got: str, problem: str = "The file is not a SWAN spectral file, or it is damaged.") -> InputError:
+        """Return the error for the line read last."""
         where = f"{self.path}, line {self.number}: {got}"
-        return InputError(where, allowed="a file of spectra that SWAN wrote (SPECOUT ... SPEC2D)", problem=problem)
+        return InputError(where, allowed="a spectral file written by SWAN (SPECOUT ... SPEC2D)", problem=problem)
 
 
 def read_swan(path: Path, time: int = 0, site: int = 0) -> DirectionalSpectrum:
-    """Read one spectrum of a spectral file of SWAN.
+    """Read a directional spectrum from a SWAN spectral file.
 
     Parameters
     ----------
     path : Path
-        The file, which may be compressed by gzip.
+        SWAN spectral file, optionally compressed by gzip.
     time, site : int
-        Number of the time and of the location, in the order of the file, from 0, or from the end with -1.
+        Index of the time and of the location in the file, from 0; -1 for the last.
 
     Raises
     ------
     InputError
-        If the file is damaged or holds spectra over frequency alone, there is no such time or location, or the file
-        has no data there.
+        If the file is damaged, holds 1-D spectra, or has no such time or location, or no data there.
     """
     lines = _Lines(path)
     header = _read_header(lines)
@@ -144,15 +143,15 @@ def read_swan(path: Path, time: int = 0, site: int = 0) -> DirectionalSpectrum:
         there = [str(k) for k, at in enumerate(blocks[time]) if _read_block(lines, header, at) is not None]
         raise InputError(
             f"site = {site} at time = {time} in {path}: NODATA in line {number}",
-            allowed=f"a site with data at that time: {', '.join(there[:20]) or 'there is none'}",
+            allowed=f"a site with data at that time: {', '.join(there[:20]) or 'none'}",
             fix=f"site = {there[0]}" if there else "",
-            problem="SWAN has no spectrum at this site, which is dry or outside of its grid.",
+            problem="SWAN has no spectrum at this site, which is dry or outside its grid.",
         )
     return DirectionalSpectrum(header.frequency, header.direction, values)
 
 
 def _read_header(lines: _Lines) -> Header:
-    """Take the header of a file."""
+    """Read the header of a file."""
     lines.keyword("SWAN")
     has_times = lines.peek()[:1] == ["TIME"]
     if has_times:
@@ -176,7 +175,9 @@ def _read_header(lines: _Lines) -> Header:
     direction = from_nautical(degrees) if kind == "NDIR" else wrapped(np.deg2rad(degrees))
     lines.keyword("QUANT")
     if (quantities := lines.count("quantities")) != 1:
-        raise lines.error(f"{quantities} quantities", "The file holds more than a density, so it is ambiguous.")
+        raise lines.error(
+            f"{quantities} quantities", "The file holds more than one quantity, so the density is ambiguous."
+        )
     kind = lines.keyword("VADENS", "ENDENS")
     lines.next("a unit")
     lines.next("the exception value")
@@ -185,7 +186,7 @@ def _read_header(lines: _Lines) -> Header:
 
 
 def _skip_block(lines: _Lines, header: Header) -> int:
-    """Pass over the spectrum of one location; returns the lines before it."""
+    """Skip the spectrum of one location; return the number of lines before it."""
     lines.peek()
     offset = lines.number
     if lines.keyword(*BLOCKS) == "FACTOR":
@@ -194,7 +195,7 @@ def _skip_block(lines: _Lines, header: Header) -> int:
 
 
 def _read_block(lines: _Lines, header: Header, offset: int) -> np.ndarray | None:
-    """The spectrum that follows a number of lines, m2/(Hz rad); None without data."""
+    """Return the spectrum after `offset` lines, m2/(Hz rad); None without data."""
     lines.number = offset
     shape = header.frequency.size, header.direction.size
     kind = lines.keyword(*BLOCKS)

@@ -1,4 +1,4 @@
-"""The advector: Courant fluxes through faces, of velocities half a step on."""
+"""Advecting mass fluxes through faces, from velocities at t + dt/2."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ KINDS = {"wall": kernels.WALL, "periodic": kernels.PERIODIC, "open": kernels.OPE
 
 
 class FaceFluxes:
-    """Mass fluxes of a time step over the volume of a cell, (nz, ny, nx + 1), (nz, ny + 1, nx) and (nz + 1, ny, nx).
+    """Mass fluxes of a time step per cell volume, (nz, ny, nx + 1), (nz, ny + 1, nx) and (nz + 1, ny, nx).
 
-    ``v1[i] = dt/dx ((h u)[i-1] + (h u)[i]) / 2`` with u = (1 + r) u^n - r u^(n-1), r = dt^n / (2 dt^(n-1)): the mean of
-    two points, so that the sum over the faces of a cell is the centred divergence that the pressure takes away. Any
-    other pairing would not keep a constant field constant.
+    ``v1[i] = dt/dx ((h u)[i-1] + (h u)[i]) / 2`` with u = (1 + r) u^n - r u^(n-1), r = dt^n / (2 dt^(n-1)). The flux is
+    the mean of two points, so that the sum over the faces of a cell equals the centred divergence of the projection.
+    Other means would not preserve constant fields.
 
     Parameters
     ----------
     device : Device
     precision : {"single", "double"}
     shape : (nz, ny, nx)
-    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+    h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
-        On the device.
+        Slopes on the device.
     sides : of z, y, x: "periodic", "wall" or "open"
     terrain : bool
     rows : slice, optional
-        Those that `most` is of; else all.
+        Rows of `most`; all rows by default.
 
     Attributes
     ----------
     v1, v2, v3
     most : double, on a GPU
-        Largest Courant numbers, the share of its mass that a point loses, of parts of the grid.
+        Partial maxima of the outflow Courant number.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class FaceFluxes:
             self.most = device.zeros((self._tiles.blocks,), np.float64)
 
     def launches(self, now: Velocity, then: Velocity, pace: Pace) -> list[Launch]:
-        """Launches that set v1, v2 and v3 from the present and the past velocity."""
+        """Return launches that compute v1, v2 and v3 from the current and past velocity."""
         if self._device.kind == "cuda":
             if not self._terrain:
                 return [self._all(now, then, pace.numbers)]
@@ -81,14 +81,14 @@ class FaceFluxes:
         return [Launch(self._device.program(faces_cpu, self._precision, switches), arguments)]
 
     def _all(self, now: Velocity, then: Velocity, numbers: Any) -> Launch:
-        """One kernel for all faces over flat ground."""
+        """Return one launch for all faces over flat terrain."""
         registers = self._device.layout("solver:gcr").faces[self._precision]
         program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
         known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes, self._rows)
         return self._tiles.launch(program, (*known, self.v1, self.v2, self.v3, self.most))
 
     def _by_axis(self, now: Velocity, then: Velocity, numbers: Any) -> list[Launch]:
-        """A kernel for the faces of each axis: over terrain one for all takes too many registers."""
+        """Return a launch per axis: over terrain, one kernel for all faces needs too many registers."""
         (nz, ny, nx), (z, y, x), found = self._shape, self._kinds, []
         if nx > 1:
             found.append(self._over(advector_cuda.face_x, now.u, then.u, self._h, numbers, x, self.v1))
@@ -102,7 +102,7 @@ class FaceFluxes:
         return self._device.over(self._device.loop(cell, self._precision, self._switches), self._shape, arguments)
 
     def _outflow(self) -> Launch:
-        """The largest Courant number of each block of points."""
+        """Return the launch that computes the maximum outflow Courant number of each block."""
         program = self._device.program(advector_cuda.outflow_cuda, self._precision, self._switches)
         arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self._rows, self.most)
         return self._tiles.launch(program, arguments)

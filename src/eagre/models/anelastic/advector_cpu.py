@@ -1,17 +1,17 @@
-"""The advector on a CPU: all faces below, south and west of a row of points in one program."""
+"""Advecting fluxes on a CPU: one kernel for the lower, south and west faces of a row of points."""
 
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, entry, prange, switch
 from eagre.models.anelastic.kernels import PERIODIC, mass_flux, outer_face, upward_mass_flux
 
-ALONG_X = switch("ALONG_X", True)  # whether the axis has more than one point
+ALONG_X = switch("ALONG_X", True)  # True for an axis with more than one point
 ALONG_Y = switch("ALONG_Y", True)
 ALONG_Z = switch("ALONG_Z", True)
 
 
 class Weights(NamedTuple):
-    """Of the velocities of an axis, as of `kernels.Extrapolation`, and the kind of its ends."""
+    """Extrapolation weights of an axis (see `kernels.Extrapolation`), and its boundary condition."""
 
     now: Any
     then: Any
@@ -20,13 +20,13 @@ class Weights(NamedTuple):
 
 @cell
 def outer(inner, side, other, kind):
-    """The outer face of a side from the next face, the fluxes of the side's point and of the other end's."""
+    """Return the flux of the outer face, from the next face and the fluxes of both end points."""
     return other + side if kind == PERIODIC else outer_face(side, inner, kind)
 
 
 @cell
 def row_of_x(k, j, now, then, h, x, out):
-    """v1 of a row."""
+    """Compute v1 of a row."""
     n = now.shape[2]
     for i in range(n - 1):
         out[k, j, i + 1] = mass_flux(k, j, i, now, then, h, x) + mass_flux(k, j, i + 1, now, then, h, x)
@@ -38,7 +38,7 @@ def row_of_x(k, j, now, then, h, x, out):
 
 @cell
 def row_of_y(k, j, now, then, h, y, out):
-    """v2 south of a row; with the first row the outer faces."""
+    """Compute v2 south of a row; the first row includes the outer faces."""
     n = now.shape[1]
     for i in range(now.shape[2]):
         if j > 0:
@@ -53,7 +53,7 @@ def row_of_y(k, j, now, then, h, y, out):
 
 @cell
 def row_of_z(k, j, now, then, h, g, z, out):
-    """v3 below a row; with the lowest level the outer faces."""
+    """Compute v3 below a row; the lowest level includes the outer faces."""
     n = now.u.shape[0]
     for i in range(now.u.shape[2]):
         here = upward_mass_flux(k, j, i, now, then, h, g, z)
@@ -72,7 +72,7 @@ def row_of_z(k, j, now, then, h, g, z, out):
 
 @entry
 def faces_cpu(now, then, h, g, x, y, z, v1, v2, v3):
-    """All faces; x, y, z : `Weights`."""
+    """Compute all faces; x, y, z : `Weights`."""
     nz, ny, _ = now.u.shape
     for row in prange(nz * ny):
         k = row // ny

@@ -1,6 +1,6 @@
-"""The advector on a GPU, and the largest Courant number of a block's points.
+"""Advecting fluxes on a GPU, and the maximum outflow Courant number per block.
 
-Over flat ground one kernel makes all faces and looks at them; over terrain there is one for the faces of each axis.
+Over flat terrain one kernel computes all faces and the Courant numbers; over orography there is one kernel per axis.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from eagre.stepping.until import largest_of
 
 @cell
 def before(i, n):
-    """The point before point i, round the axis."""
+    """Return the index before i on a periodic axis."""
     return np.uint32(i - np.uint32(1)) if i > np.uint32(0) else np.uint32(n - 1)
 
 
 @cell
 def face_x(k, j, i, now, then, h, numbers, kind, out):
-    """v1 west of a point, and of the last one east of it."""
+    """Compute v1 west of a point, and east of the last point."""
     x = Extrapolation(numbers[ALONG_X], numbers[ALONG_X + 1])
     n = now.shape[2]
     low, here = mass_flux(k, j, before(i, n), now, then, h, x), mass_flux(k, j, i, now, then, h, x)
@@ -38,7 +38,7 @@ def face_x(k, j, i, now, then, h, numbers, kind, out):
 
 @cell
 def face_y(k, j, i, now, then, h, numbers, kind, out):
-    """v2 south of a point, and of the last one north of it."""
+    """Compute v2 south of a point, and north of the last point."""
     y = Extrapolation(numbers[ALONG_Y], numbers[ALONG_Y + 1])
     n = now.shape[1]
     low, here = mass_flux(k, before(j, n), i, now, then, h, y), mass_flux(k, j, i, now, then, h, y)
@@ -53,7 +53,7 @@ def face_y(k, j, i, now, then, h, numbers, kind, out):
 
 @cell
 def face_z(k, j, i, now, then, h, g, numbers, kind, out):
-    """v3 below a point, and of the last one above it."""
+    """Compute v3 below a point, and above the last point."""
     z = Extrapolation(numbers[ALONG_Z], numbers[ALONG_Z + 1])
     n = h.shape[0]
     low = upward_mass_flux(before(k, n), j, i, now, then, h, g, z)
@@ -70,19 +70,19 @@ def face_z(k, j, i, now, then, h, g, numbers, kind, out):
 
 @cell
 def leaving_by(first, second):
-    """What leaves a point through two faces."""
+    """Return the outflow through two faces of a point."""
     return max(second, real(0.0)) - min(first, real(0.0))
 
 
 @cell
 def half_on(now, then, start, place, weights):
-    """A velocity half a step on, times half a time step over the spacing."""
+    """Return a velocity at t + dt/2, times dt/2 divided by the grid spacing."""
     return weights.now * flat_load(now, start, place) + weights.then * flat_load(then, start, place)
 
 
 @cell
 def outer_faces(low, here, high, i, n, kind):
-    """The faces before and behind point i of n, of the fluxes of three points."""
+    """Return the fluxes of both faces of point i of n, from the fluxes of three points."""
     first, second = low + here, here + high
     if kind != PERIODIC and i == 0:
         first = outer_face(here, second, kind)
@@ -93,7 +93,7 @@ def outer_faces(low, here, high, i, n, kind):
 
 @entry
 def faces_cuda(now, then, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, most):
-    """All faces over flat ground, and what `outflow_cuda` finds; kinds: of the ends of z, y and x; grid as there.
+    """Compute all faces over flat terrain, and the maxima of `outflow_cuda`; kinds: boundary conditions of z, y and x.
 
     An axis of one point has no faces.
     """
@@ -153,7 +153,7 @@ def faces_cuda(now, then, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, 
 
 @cell
 def rises(h, stretch, k, nz, periodic):
-    """h d zeta / dz of a level, from -1 to nz."""
+    """Return h d zeta / dz of a level, from -1 to nz."""
     if k < 0:
         k = nz - 1 if periodic else 0
     if k > nz - 1:
@@ -163,7 +163,7 @@ def rises(h, stretch, k, nz, periodic):
 
 @entry
 def outflow_cuda(v1, v2, v3, h, planes, rows, most):
-    """The largest share of its mass that a point of a block loses, of some rows; most: (blocks,).
+    """Compute the maximum outflow Courant number of each block, for some rows; most: (blocks,).
 
     grid: tiles of LANES x ROWS columns by `planes` levels
     """

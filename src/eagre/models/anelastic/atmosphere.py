@@ -1,11 +1,11 @@
-"""The air at rest: reference density and potential temperature, and the ambient state that perturbations are of.
+"""Base state of the atmosphere: reference density and potential temperature, and the ambient state.
 
     rho_b(z)      reference density
     theta_b(z)    reference potential temperature
     theta_e(z)    ambient potential temperature; theta = theta_e + theta'
-    u_e, v_e(z)   ambient wind, in balance with the pressure where the Earth turns
+    u_e, v_e(z)   ambient wind, in geostrophic balance for f other than 0
 
-Three sets of equations differ by their references alone: *incompressible* (rho_b constant, no buoyancy),
+Three sets of equations differ only in their reference state: *incompressible* (rho_b constant, no buoyancy),
 *Boussinesq* (rho_b and theta_b constant) and *anelastic* in the form of Lipps and Hemler (rho_b in hydrostatic balance
 with theta_b).
 
@@ -64,7 +64,7 @@ class Density:
 
 @dataclass(frozen=True)
 class Atmosphere:
-    """Reference and ambient profiles; made by `incompressible`, `boussinesq`, `anelastic` or `from_sounding`.
+    """Reference and ambient profiles; construct by `incompressible`, `boussinesq`, `anelastic` or `from_sounding`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Atmosphere:
     wind : pair of Profile
         u_e and v_e, m/s.
     gravity : float
-        m s-2; 0 where nothing is buoyant.
+        m s-2; 0 without buoyancy.
     """
 
     equations: str
@@ -85,28 +85,29 @@ class Atmosphere:
     gravity: float = GRAVITY
 
     def stability(self, z: Array, spacing: float) -> Array:
-        """N^2 = g (d theta_e / dz) / theta_b, s-2, as a mean over levels `spacing` m apart."""
+        """Return N^2 = g (d theta_e / dz) / theta_b, s-2, averaged over layers of thickness `spacing`, m."""
         if self.gravity == 0.0:
             return np.zeros(np.shape(z))
         return self.gravity * slope(self.ambient, z, spacing) / self.reference(z)
 
     def heat_capacity(self, z: Array) -> Array:
-        """What a flux of sensible heat, W m-2, is divided by for one of potential temperature, K m s-1: J m-3 K-1.
+        """Return the volumetric heat capacity for potential temperature, J m-3 K-1.
 
-        rho_b c_p (p/p00)^(Rd/c_p) of anelastic air, rho_b c_p of other air, whose theta is its temperature.
+        It is the ratio of the sensible heat flux, W m-2, to the flux of potential temperature, K m s-1:
+        rho_b c_p (p/p00)^(Rd/c_p) for the anelastic equations, rho_b c_p for the others, where theta is temperature.
         """
         exner = self.density.exner(z) if isinstance(self.density, Density) else 1.0
         return DRY_AIR_HEAT_CAPACITY * self.density(z) * exner
 
     @property
     def profiles(self) -> list[tuple[str, Profile]]:
-        """All of them with their names."""
+        """Profiles with their names."""
         u, v = self.wind
         return [("theta_b", self.reference), ("theta_e", self.ambient), ("the wind along x", u), ("along y", v)]
 
 
 def incompressible(*, density: float = 1.0, wind: tuple[float | Profile, float | Profile] = (0.0, 0.0)) -> Atmosphere:
-    """Air, or any fluid, of one density in which nothing is buoyant."""
+    """Return an atmosphere of constant density without buoyancy."""
     rho = checked_number("density", density, 1e-6, 1e6)
     return Atmosphere("incompressible", Exponential(rho), Exponential(300.0), Exponential(300.0), _wind(wind), 0.0)
 
@@ -119,13 +120,14 @@ def boussinesq(
     wind: tuple[float | Profile, float | Profile] = (0.0, 0.0),
     gravity: float = GRAVITY,
 ) -> Atmosphere:
-    """One density and one reference temperature; N is the same everywhere: ``theta_e = theta (1 + N^2 z / g)``.
+    """Return a Boussinesq atmosphere of constant N: ``theta_e = theta (1 + N^2 z / g)``.
 
     Parameters
     ----------
     theta : float, K
+        Reference potential temperature, and ambient potential temperature at z = 0.
     buoyancy_frequency : float, s-1
-        N, 0 or more.
+        N, at least 0.
     density : float, kg m-3
     wind : pair of float or Profile, m/s
     gravity : float, m s-2
@@ -145,16 +147,18 @@ def anelastic(
     wind: tuple[float | Profile, float | Profile] = (0.0, 0.0),
     gravity: float = GRAVITY,
 ) -> Atmosphere:
-    """Density in hydrostatic balance with ``theta_b = theta e^(N_b^2 z / g)``; ``theta_e = theta e^(N^2 z / g)``.
+    """Return an anelastic atmosphere: ``theta_b = theta e^(N_b^2 z / g)``, ``theta_e = theta e^(N^2 z / g)``.
+
+    The reference density is in hydrostatic balance with theta_b.
 
     Parameters
     ----------
     theta : float, K
-        At z = 0.
+        Potential temperature at z = 0.
     reference_frequency, buoyancy_frequency : float, s-1
-        N_b of the reference and N of the ambient air; 0 is neutral.
+        N_b of the reference state and N of the ambient state; 0 is neutral.
     surface_pressure : float, Pa
-        At z = 0.
+        Pressure at z = 0.
     """
     ground, g, n = _checked(theta, gravity, buoyancy_frequency)
     n_b = plausible_number("buoyancy_frequency", reference_frequency, "reference_frequency")
@@ -175,20 +179,20 @@ def from_sounding(
     surface_pressure: float = REFERENCE_PRESSURE,
     gravity: float = GRAVITY,
 ) -> Atmosphere:
-    """An ambient state from values at heights.
+    """Return an atmosphere whose ambient state is a sounding.
 
     Parameters
     ----------
     heights : (n,), m
     theta : (n,), K
-        Potential temperature; the virtual one where the air is moist.
+        Potential temperature; virtual potential temperature for moist air.
     u, v : (n,), m/s
-        0 if not given.
+        Ambient wind; 0 by default.
     equations : {"anelastic", "boussinesq"}
     reference : {"isentropic", "sounding"}
-        theta_b of anelastic air: the lowest theta everywhere, or the sounding itself.
+        theta_b of the anelastic equations: the lowest theta of the sounding at all heights, or the sounding.
     surface_pressure : float, Pa
-        At z = 0.
+        Pressure at z = 0.
     """
     ambient = Table(heights, theta, "theta")
     check_plausible("potential_temperature", ambient.values, "theta")
@@ -207,7 +211,7 @@ def from_sounding(
 
 
 def _refuse_temperature(profile: Table) -> None:
-    """Raise `InputError` for a potential temperature that falls by more than 4 K/km, as a temperature does."""
+    """Raise `InputError` for a lapse rate above 4 K/km, which indicates temperature, not potential temperature."""
     last = int(np.searchsorted(profile.heights, profile.heights[0] + TROPOSPHERE, "right")) - 1
     rise, height = profile.values[last] - profile.values[0], profile.heights[last] - profile.heights[0]
     if height >= 1000.0 and rise < MAX_FALL * height:
@@ -221,17 +225,17 @@ def _refuse_temperature(profile: Table) -> None:
 
 
 def checked_air(atmosphere: Atmosphere | None) -> Atmosphere:
-    """`atmosphere`, or one of one density in which nothing is buoyant."""
+    """Return `atmosphere`, or an incompressible one by default."""
     return of_type("atmosphere", atmosphere or incompressible(), Atmosphere, "atmosphere=boussinesq()")
 
 
 def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) -> None:
-    """Refuse a top, m, above which there is no air left, or above the profiles, or where the density would jump."""
+    """Raise `InputError` for a top, m, above the profiles or the atmosphere, or a density that is not periodic."""
     check_tops(atmosphere.profiles, height)
     density = atmosphere.density
     if periodic and float(np.ptp(density(np.array([0.0, height])))) > 0.0:
         raise InputError(
-            "a periodic z for air whose density falls with height", allowed="walls along z, or boussinesq equations",
+            "a periodic z with a density that decreases with height", allowed="walls along z, or boussinesq equations",
             fix='equations = "boussinesq"',
         )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
@@ -239,7 +243,7 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
         most = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
         fix = f"top_height = {most:.3g}, or a reference_frequency above 0"
         raise InputError(
-            f"a domain {height:g} m high in air of theta = {theta:g} K",
+            f"a domain height of {height:g} m for theta = {theta:g} K",
             allowed="a top below the end of the reference atmosphere", fix=fix,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The section [atmosphere] of case files of the anelastic model: the air at rest."""
+"""Section [atmosphere] of case files of the anelastic model: equations, reference state and ambient state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Speed = Annotated[float, quantity("speed")]
 Pressure = Annotated[float, quantity("pressure"), Field(gt=0)]
-OWN = ("theta", "buoyancy_frequency", "reference_frequency", "wind", "density")  # in place of a sounding
+OWN = ("theta", "buoyancy_frequency", "reference_frequency", "wind", "density")  # keys that a sounding replaces
 IDLE = {
     "anelastic": {"density"},
     "boussinesq": {"reference_frequency", "surface_pressure", "reference"},
@@ -30,7 +30,7 @@ IDLE = {
         "reference",
         "moisture",
     },
-}  # keys that mean nothing to a set of equations
+}  # keys without effect, by set of equations
 
 
 def _wind(wind: list[float]) -> list[float]:
@@ -40,40 +40,47 @@ def _wind(wind: list[float]) -> list[float]:
 
 
 class AtmosphereSection(Section):
-    """The air at rest: equations, reference and ambient profiles."""
+    """Atmosphere: equations, reference state and ambient state."""
 
     equations: Annotated[str, one_of("anelastic", "boussinesq", "incompressible")] = Field(
         default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
     )
     theta: Temperature = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
     buoyancy_frequency: Rate = Field(
-        default=0.0, description="N of the ambient air, 1/s; 0 is neutral", examples=[0.01]
+        default=0.0, description="buoyancy frequency N of the ambient state, 1/s; 0 is neutral", examples=[0.01]
     )
     reference_frequency: Rate = Field(
-        default=0.0, description="N of the reference of anelastic air, 1/s; 0 is isentropic", examples=[0.01]
+        default=0.0,
+        description="buoyancy frequency of the anelastic reference state, 1/s; 0 is isentropic",
+        examples=[0.01],
     )
-    surface_pressure: Pressure = Field(default=REFERENCE_PRESSURE, description="at z = 0, Pa", examples=["1000 hPa"])
-    density: float = Field(default=1.0, description="of air that is not anelastic, kg/m3", gt=0, examples=[1.0])
+    surface_pressure: Pressure = Field(
+        default=REFERENCE_PRESSURE, description="pressure at z = 0, Pa", examples=["1000 hPa"]
+    )
+    density: float = Field(
+        default=1.0, description="density of Boussinesq and incompressible flow, kg/m3", gt=0, examples=[1.0]
+    )
     wind: Annotated[list[Speed], AfterValidator(_wind)] = Field(
-        default=[0.0, 0.0], description="[u, v] of the ambient air, m/s", examples=[[10.0, 0.0]]
+        default=[0.0, 0.0], description="ambient wind [u, v], m/s", examples=[[10.0, 0.0]]
     )
-    gravity: Acceleration = Field(default=GRAVITY, description="m/s2", examples=[9.81])
+    gravity: Acceleration = Field(default=GRAVITY, description="gravitational acceleration, m/s2", examples=[9.81])
     sounding: InputFile | None = Field(
-        default=None, description="in place of theta, buoyancy_frequency and wind: an input_sounding file or a table",
+        default=None, description="an input_sounding file or a table; replaces theta, buoyancy_frequency and wind",
         examples=["input_sounding"],
     )  # fmt: skip
     reference: Annotated[str, one_of("isentropic", "sounding")] = Field(
-        default="isentropic", description="with a sounding: isentropic, or the sounding itself"
+        default="isentropic", description="reference state with a sounding: isentropic, or the sounding"
     )
     moisture: Annotated[str, one_of("refuse", "virtual")] = Field(
-        default="refuse", description="of a sounding: refuse it, or take virtual potential temperatures"
+        default="refuse",
+        description="moisture of a sounding: refuse (an error), or virtual (use virtual potential temperature)",
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> AtmosphereSection:
         own = set(OWN) & self.model_fields_set
         if self.sounding is not None and own:
-            raise InputError(f"both sounding and {min(own)}", allowed="a sounding, or values of one's own")
+            raise InputError(f"both sounding and {min(own)}", allowed="either a sounding or the keys " + ", ".join(OWN))
         return self
 
     @model_validator(mode="after")
@@ -82,13 +89,13 @@ class AtmosphereSection(Section):
             raise InputError(f"{min(idle)} without a sounding", allowed="a sounding", fix='sounding = "input_sounding"')
         if idle := IDLE[self.equations] & self.model_fields_set:
             raise InputError(
-                f"{min(idle)} with {self.equations} equations, to which it is nothing",
+                f"{min(idle)} with {self.equations} equations, which do not use {min(idle)}",
                 allowed=", ".join(key for key in type(self).model_fields if key not in IDLE[self.equations]),
             )
         return self
 
     def make(self) -> Atmosphere:
-        """The atmosphere."""
+        """Return the atmosphere of the model."""
         from eagre.models.anelastic import atmosphere
 
         if self.sounding is not None:
@@ -113,8 +120,8 @@ class AtmosphereSection(Section):
         if found.humidity.any() and self.moisture == "refuse":
             most = f"{1e3 * found.humidity.max():.3g} g/kg"
             raise InputError(
-                f'moisture = "refuse" for {self.sounding}, whose air holds up to {most}',
-                allowed="dry air, or its virtual potential temperature",
+                f'moisture = "refuse" for {self.sounding}, with humidity up to {most}',
+                allowed="a dry sounding, or virtual potential temperature",
                 fix='moisture = "virtual"',
             )
         air = found.virtual

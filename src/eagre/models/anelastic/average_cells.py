@@ -1,7 +1,7 @@
-"""Horizontal averages at a height, as plain cells: sums along y at every x, then along x, in double precision.
+"""Point functions of horizontal averages at a height: sums along y at every x, then along x, in double precision.
 
-Regions are (heights, x) and (quantities, heights), so that threads of a GPU read along x. The order of every sum is
-fixed: the same run gives the same bits.
+Regions are (heights, x) and (quantities, heights), so that threads of a GPU read along x. The summation order is fixed,
+so that repeated runs are bitwise identical.
 """
 
 from typing import Any, NamedTuple
@@ -17,10 +17,11 @@ CARRIED = ("wc", "cc", "ccc")
 
 
 class Columns(NamedTuple):
-    """Where the heights of averages lie in columns of points.
+    """Heights of averages, levels and terrain of the columns.
 
-    heights (n,), levels (nz,) over flat ground, m; ground (ny, nx), m; over_share (ny, nx): 1 / (1 - ground / H);
-    weights_y (ny,), weights_x (nx,): one half on a side. Only the weights are read where heights are the levels.
+    heights (n,), levels (nz,) above flat terrain, m; ground : terrain height, (ny, nx), m; over_share (ny, nx):
+    1 / (1 - ground / H); weights_y (ny,), weights_x (nx,): 1/2 on a boundary. If the heights are the levels, only the
+    weights are read.
     """
 
     heights: Any
@@ -32,7 +33,7 @@ class Columns(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A height in a column: the level below, how far to the next, and the weight, 0 under the ground."""
+    """Height in a column: level below, fraction of the distance to the next level, weight (0 below the terrain)."""
 
     k: Any
     share: Any
@@ -50,7 +51,7 @@ class Winds(NamedTuple):
 
 @cell
 def level_below(target, levels):
-    """The last level but the top that is not above a height."""
+    """Return the last level, except the top, that is not above a height."""
     low, high = np.int64(0), np.int64(levels.shape[0] - 1)
     while high - low > 1:
         middle = (low + high) // 2
@@ -63,7 +64,7 @@ def level_below(target, levels):
 
 @cell
 def spot_of(m, n, i, columns):
-    """Height m in the column of row n and column i."""
+    """Return the position of height m in the column (n, i)."""
     weight = columns.weights_y[n] * columns.weights_x[i]
     if INTERPOLATED:
         if columns.heights[m] < columns.ground[n, i]:
@@ -77,7 +78,7 @@ def spot_of(m, n, i, columns):
 
 @cell
 def value(q, spot, n, i):
-    """A field at a spot, linear between levels."""
+    """Return a field at a height, interpolated linearly between levels."""
     if INTERPOLATED:
         return (real(1.0) - spot.share) * q[spot.k, n, i] + spot.share * q[spot.k + 1, n, i]
     return real(1.0) * q[spot.k, n, i]
@@ -85,7 +86,7 @@ def value(q, spot, n, i):
 
 @cell
 def sum_field(j, i, q, scale, columns, row, out):
-    """Sum along y of scale q at height j; region (heights, nx). scale : (1,)."""
+    """Compute the sum along y of scale q at height j; region (heights, nx). scale : (1,)."""
     total = real(0.0)
     for n in range(q.shape[1]):
         spot = spot_of(j, n, i, columns)
@@ -95,7 +96,7 @@ def sum_field(j, i, q, scale, columns, row, out):
 
 @cell
 def sum_wind(j, i, fields, scale, columns, mean, row, out):
-    """Sums along y of products `WIND` of departures from the averages; `mean` as `Winds`, the pressure is scale p."""
+    """Compute sums along y of the products `WIND` of fluctuations; `mean` : `Winds`, pressure is scale p."""
     uu = vv = ww = uv = uw = vw = www = we = wp = real(0.0)
     for n in range(fields.u.shape[1]):
         spot = spot_of(j, n, i, columns)
@@ -124,7 +125,7 @@ def sum_wind(j, i, fields, scale, columns, mean, row, out):
 
 @cell
 def sum_carried(j, i, c, w, mean_c, mean_w, columns, row, out):
-    """Sums along y of products `CARRIED` of departures of a scalar c and of w."""
+    """Compute sums along y of the products `CARRIED` of fluctuations of a scalar c and of w."""
     wc = cc = ccc = real(0.0)
     for n in range(c.shape[1]):
         spot = spot_of(j, n, i, columns)
@@ -139,7 +140,7 @@ def sum_carried(j, i, c, w, mean_c, mean_w, columns, row, out):
 
 @cell
 def average(j, i, sums, over_weight, found):
-    """Sums along x over the weight of the air at height i; region (quantities, heights)."""
+    """Compute averages: sums along x divided by the weight above the terrain; region (quantities, heights)."""
     total = real(0.0)
     for n in range(sums.shape[2]):
         total += sums[j, i, n]
@@ -148,7 +149,7 @@ def average(j, i, sums, over_weight, found):
 
 @cell
 def set_shear(i, mean, stress, below, above, over, out):
-    """What the mean wind gives to the eddies at height i: -(u'w' dU/dz + v'w' dV/dz + w'w' dW/dz)."""
+    """Compute the shear production at height i: -(u'w' dU/dz + v'w' dV/dz + w'w' dW/dz)."""
     low, high = below[i], above[i]
     total = stress.u[i] * (mean.u[high] - mean.u[low]) + stress.v[i] * (mean.v[high] - mean.v[low])
     total += stress.w[i] * (mean.w[high] - mean.w[low])
@@ -157,5 +158,5 @@ def set_shear(i, mean, stress, below, above, over, out):
 
 @cell
 def gather(j, i, found, weight, gathered):
-    """Add what was found, times a weight, (1,)."""
+    """Accumulate the averages times a weight, (1,)."""
     gathered[j, i] += weight[0] * found[j, i]

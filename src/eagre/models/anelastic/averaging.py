@@ -1,4 +1,4 @@
-"""What the air can average over time at every point (`eagre.kernels.averages`), and when it does."""
+"""Time statistics of the anelastic model at every point (`eagre.kernels.averages`)."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ PLACE = "k, j, i"
 AT = "[levels[k], j, i]"
 WIND_AND_HEAT = ("u", "v", "w", "wind_speed", "theta", "theta_perturbation")
 MADE = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
-"""What quantities are made of that are no fields of the state."""
+"""State fields of derived quantities."""
 
 
 def asked_of_air(
     time_statistics: TimeStatistics | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
 ) -> Asked | None:
-    """What averages are of a model's variables, scalars among them, on so many levels."""
+    """Return the requested statistics, checked against the variables and scalars of the model on `count` levels."""
     known = {one.name: one for one in variables}
     possible = [name for name in (*WIND_AND_HEAT, *scalars) if name in known]
     return asked_of(time_statistics, known, possible, count=count)
 
 
 def levels_of(asked: Asked, count: int) -> np.ndarray:
-    """Indices of the levels whose averages are kept, of so many."""
+    """Return the indices of the stored levels, of `count` levels."""
     return np.arange(count) if asked.levels is None else np.array(asked.levels)
 
 
 def fields_kept(asked: Asked | None, precision: str, count: int) -> int:
-    """How many fields of `count` levels, in the precision of a run, averages take on a device."""
+    """Return the memory of the statistics on a device, in fields of `count` levels in the precision of the run."""
     if asked is None:
         return 0
     return math.ceil(words_of(asked, precision) * levels_of(asked, count).size / count)
 
 
 def sources_of(asked: Asked) -> list[str]:
-    """Fields of the state that averages read."""
+    """Return the state fields that the statistics read."""
     return list(dict.fromkeys(one for name in asked.planes.quantities for one in MADE.get(name, (name,))))
 
 
 def quantities_of(asked: Asked) -> Quantities:
-    """Cells of what is asked for, of the fields of `sources_of` and the levels."""
+    """Return point functions of the requested quantities, from the fields of `sources_of` and the levels."""
     sources = sources_of(asked)
     fields = ", ".join([*(f"field_{n}" for n in range(len(sources))), "levels"])
     own = {name: quantity(fields, f"field_{n}{AT}", PLACE) for n, name in enumerate(sources)}
@@ -64,7 +64,7 @@ def quantities_of(asked: Asked) -> Quantities:
 
 
 class PointAverages(SteppedAverages):
-    """The averages of an engine's state at all points, or those of some levels; begun at a time, s."""
+    """Time statistics at all points, or on selected levels, from a start time, s."""
 
     def __init__(self, engine: Any, time: float) -> None:
         asked: Asked | None = engine.setup.time_statistics
@@ -79,9 +79,9 @@ class PointAverages(SteppedAverages):
 
 
 def maps_of(engine: Any, state: Callable[[], tuple[Mapping[str, np.ndarray], float]]) -> RunMaps | None:
-    """The averages of an engine as something to write, of (z, y, x), or of (y, x) where there is one level.
+    """Return the statistics for output, (z, y, x), or (y, x) for a single level; None without statistics.
 
-    state : gives the state of the averages, and the time, s.
+    state : returns the state of the statistics and the time, s.
     """
     setup: Setup = engine.setup
     asked = setup.time_statistics

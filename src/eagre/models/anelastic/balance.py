@@ -1,7 +1,7 @@
-"""Normal velocities on open sides that a flow without divergence can have.
+"""Mass balance of the normal velocities at open boundaries.
 
-Differences over two spacings connect every second point. Each class of points (even or odd along each axis that is
-not a ring of an odd number of points) is a flow of its own, and as much must leave it as enters.
+Centred differences over two grid spacings connect every second point. Points are in separate classes (even or odd along
+each axis, except periodic axes with an odd number of points). Inflow and outflow must balance in each class.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from eagre.models.anelastic.metric import Metric
 
 
 class Balance(NamedTuple):
-    """What was taken off the normal components of open sides: the largest change, m/s, and over the largest of them."""
+    """Correction of the normal velocities at open boundaries: maximum, m/s, and ratio to the maximum velocity."""
 
     largest: float
     share: float
 
 
 def parities(metric: Metric) -> list[list[slice]]:
-    """The classes along each axis."""
+    """Return the classes along each axis."""
     found = []
     for n, side in zip(metric.shape, metric.sides, strict=True):
         is_split = n > 1 and not (side == "periodic" and n % 2)
@@ -32,9 +32,9 @@ def parities(metric: Metric) -> list[list[slice]]:
 
 
 def balanced(metric: Metric, rho: np.ndarray, given: tuple[Any, Any, Any]) -> tuple[list[np.ndarray], Balance]:
-    """Normal components x (2, nz, ny), y (2, nz, nx), z (2, ny, nx) less the smallest change that balances each class.
+    """Return the normal velocities x (2, nz, ny), y (2, nz, nx), z (2, ny, nx) with the minimum balancing correction.
 
-    The change is one number for each side and class of its points; walls have none.
+    The correction is constant for each boundary and class of points; walls have none.
     """
     values = [_checked(metric, name, axis, value) for name, axis, value in zip("xyz", (2, 1, 0), given, strict=True)]
     density = np.broadcast_to(rho, metric.shape)
@@ -72,10 +72,12 @@ def _is_open(metric: Metric, axis: int) -> bool:
 
 
 def _checked(metric: Metric, name: str, axis: int, value: Any) -> np.ndarray:
-    """Values on the two sides along an axis, zero where none are given."""
+    """Return the normal velocities at the two ends of an axis, 0 by default."""
     shape = (2, *(n for k, n in enumerate(metric.shape) if k != axis))
     if value is not None and not _is_open(metric, axis):
-        raise InputError(f"values on sides along {name}", allowed=f'sides that are "open", not "{metric.sides[axis]}"')
+        raise InputError(
+            f"normal velocities along {name}", allowed=f'boundaries that are "open", not "{metric.sides[axis]}"'
+        )
     found = np.zeros(shape) if value is None else np.array(value, float)
     if found.shape != shape or not np.isfinite(found).all():
         raise InputError(f"{name} of shape {found.shape}", allowed=f"finite numbers, {shape}")
@@ -83,6 +85,6 @@ def _checked(metric: Metric, name: str, axis: int, value: Any) -> np.ndarray:
 
 
 def _areas(metric: Metric, density: np.ndarray, axis: int) -> np.ndarray:
-    """rho* times the area that each point of the two sides owns."""
+    """Return rho* times the area of each boundary point."""
     ends = np.take(metric.weights * density, [0, -1], axis=axis) * 2.0
     return np.moveaxis(ends, axis, 0) / metric.spacing[axis] * float(np.prod(metric.spacing))

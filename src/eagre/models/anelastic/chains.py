@@ -11,7 +11,7 @@ from eagre.models.anelastic.columns_cuda import AHEAD, CHAINS, LANES, ROWS, chai
 
 
 def column_solver(device: Device, precision: str, switches: Mapping[str, Any]) -> Callable[[tuple[Any, ...]], Launch]:
-    """A function of (f, inverse, coupling, scale) to the launch that does what `columns.solve_column` does."""
+    """Return a function from (f, inverse, coupling, scale) to the launch of `columns.solve_column`."""
     on_gpu = device.kind == "cuda"
     program = device.program(chains_cuda if on_gpu else solve_columns_cpu, precision, switches)
 
@@ -25,7 +25,7 @@ def column_solver(device: Device, precision: str, switches: Mapping[str, Any]) -
 
 
 def mode_divider(device: Device, precision: str, parts: int) -> Callable[[Any, Symbols], Launch]:
-    """A function of (f, tables) to the launch that does what `columns.divide` does; parts : real numbers of a mode."""
+    """Return a function from (f, tables) to the launch of `columns.divide`; parts : real numbers per mode."""
     if device.kind == "cuda" and parts == 2:
         program = device.program(divide_cuda, precision)
 

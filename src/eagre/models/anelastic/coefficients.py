@@ -1,4 +1,4 @@
-"""What the pressure operator is made of, on the host: rho* and C, and whether the flat operator is this one."""
+"""Coefficients of the pressure operator on the host: rho* and C, and their agreement with the flat operator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Coefficients:
     rho, c11, c12, c33 : arrays, double
         rho* and C.
     turning : bool
-        Whether c12 is not zero.
+        True if c12 is not 0.
     """
 
     def __init__(self, metric: Metric, density: Any, c11: Any, c12: Any, c33: Any) -> None:
@@ -32,11 +32,11 @@ class Coefficients:
         self.turning = bool(np.any(c12))
 
     def holds(self, *parts: np.ndarray) -> bool:
-        """Whether C is this one: c11, c12, c33."""
+        """Return whether C equals c11, c12, c33."""
         return all(map(np.array_equal, parts, (self.c11, self.c12, self.c33)))
 
     def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
-        """Take another C; False, and nothing is taken, if it is of another kind."""
+        """Replace C; return False, without a change, if the new arrays need other compiled kernels."""
         pairs = ((self.c11, c11), (self.c12, c12), (self.c33, c33))
         if any(old.shape != new.shape for old, new in pairs) or bool(np.any(c12)) != self.turning:
             return False
@@ -44,7 +44,7 @@ class Coefficients:
         return True
 
     def accessor(self, values: np.ndarray) -> Any:
-        """The cell that reads values, of a profile or of a field."""
+        """Return the kernel function that reads values of a profile or of a field."""
         return (
             cells.of_field
             if values.shape == self.metric.shape and self.metric.shape[1:] != (1, 1)
@@ -52,7 +52,7 @@ class Coefficients:
         )
 
     def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""
+        """Return horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""
         map_, metric = {}, self.metric
         map_["g33"] = 1.0 / metric.jacobian
         total = map_["g33"] ** 2 * self.c33
@@ -64,14 +64,14 @@ class Coefficients:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the map and all coefficients depend on height alone."""
+        """True if metric and coefficients depend on height alone."""
         return not self.metric.terrain and all(
             self.accessor(values) is cells.of_profile for values in (self.rho, self.c11, self.c12, self.c33)
         )
 
     @property
     def exact(self) -> bool:
-        """Whether the flat operator with horizontal means is this one."""
+        """True if the flat operator with horizontal means is exact."""
         metric = self.metric
         lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
         even = metric.sides[0] != "periodic" or all(np.ptp(part) == 0.0 for part in self.means())
@@ -79,7 +79,7 @@ class Coefficients:
 
 
 def _level_means(part: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Means of the levels of a field; a profile's own values."""
+    """Return horizontal means of a field, or the values of a profile."""
     return part[:, 0, 0].copy() if part.shape[1:] == (1, 1) else np.broadcast_to(part, shape).mean((1, 2))
 
 

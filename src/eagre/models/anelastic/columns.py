@@ -1,10 +1,10 @@
-"""Column systems of the pressure: tridiagonal over k and k +- 2, as derivatives reach over two spacings.
+"""Column systems of the pressure: tridiagonal in k and k +- 2, because derivatives span two grid spacings.
 
     d_k q_k - a_k q_(k+2) - a_(k-2) q_(k-2) = -b_k,    a_k = m_(k+1) / (4 dzeta^2),  m = rho* G3 . C G3
 
-Rows are weighed by one half on walls, which makes the matrix symmetric: d_k = a_k + a_(k-2) + w_k e_k, e >= 0. Even
-and odd points are two chains. Where e is zero a chain is known up to a constant: its last point is then 0 (its
-inverse pivot is). Source: L. H. Thomas's elimination, as in G. H. Golub, C. F. Van Loan, Matrix Computations, 4.3.
+Matrix rows on walls have weight 1/2, which makes the matrix symmetric: d_k = a_k + a_(k-2) + w_k e_k, e >= 0. Even and
+odd points are two decoupled systems. For e = 0 a system is singular: its last unknown is set to 0 by a zero inverse
+pivot. Source: L. H. Thomas's elimination, as in G. H. Golub, C. F. Van Loan, Matrix Computations, 4.3.
 """
 
 from typing import Any, NamedTuple
@@ -13,12 +13,12 @@ from eagre.backend.cells import cell, entry, prange, real, switch
 from eagre.models.anelastic.operator import of_profile
 
 coupling_at = switch("COUPLING", of_profile)
-PARTS = switch("PARTS", 1)  # 2: f holds real and imaginary parts side by side
+PARTS = switch("PARTS", 1)  # 2: f holds real and imaginary parts in pairs
 
 
 @cell
 def step_down(f, inverse, coupling, scale, k, j, i):
-    """Eliminate the point below: f holds b, then what is substituted back."""
+    """Eliminate the point below: f holds b on input, the intermediate solution on output."""
     for part in range(PARTS):
         m = PARTS * i + part
         total = -scale[k] * f[k, j, m]
@@ -29,7 +29,7 @@ def step_down(f, inverse, coupling, scale, k, j, i):
 
 @cell
 def step_up(f, inverse, coupling, k, j, i):
-    """Substitute the point above back."""
+    """Back-substitute from the point above."""
     share = coupling_at(coupling, k, j, i) * inverse[k, j, i]
     for part in range(PARTS):
         m = PARTS * i + part
@@ -48,14 +48,14 @@ def solve_column(j, i, f, inverse, coupling, scale):
 
 @cell
 def factor_of(tables, k, j, i):
-    """What a mode is multiplied by where z is periodic and nothing is coupled: -1 / e times the factor of b."""
+    """Return the factor of a mode for a transformed periodic z: -1 / e times the factor of b."""
     e = tables.across[k] * (tables.along_y[j] + tables.along_x[i]) + tables.along_z[k]
     return -tables.scale[k] / e if e > real(0.0) else real(0.0)
 
 
 @cell
 def divide(k, j, i, f, tables):
-    """As `solve_column` where z is periodic and transformed too; tables : `Symbols`. On a CPU: `rings`."""
+    """Solve for a transformed periodic z; tables : `Symbols`. A CPU uses `rings`."""
     factor = real(factor_of(tables, k, j, i))
     for part in range(PARTS):
         f[k, j, PARTS * i + part] *= factor
@@ -73,9 +73,9 @@ class Symbols(NamedTuple):
 
 @cell
 def factor_modes(j, i, inverse, tables, coupling):
-    """Inverse pivots of a mode, in double precision; along_z is not read; see `factor_column`."""
+    """Compute the inverse pivots of a mode, in double precision; along_z is not read; see `factor_column`."""
     nz, flat = inverse.shape[0], tables.along_y[j] + tables.along_x[i]
-    below = between = 0.0  # of the chain's level below, and of the other chain's
+    below = between = 0.0  # of the level below in the same system, and in the other system
     for k in range(nz):
         e = tables.across[k] * flat
         pivot = e
@@ -91,7 +91,7 @@ def factor_modes(j, i, inverse, tables, coupling):
 
 @entry
 def solve_columns_cpu(f, inverse, coupling, scale):
-    """As `solve_column` for all columns, a row of them side by side."""
+    """Solve all columns, vectorised along rows; see `solve_column`."""
     nz, ny, nx = inverse.shape
     for j in prange(ny):
         for k in range(nz):
@@ -104,7 +104,7 @@ def solve_columns_cpu(f, inverse, coupling, scale):
 
 @cell
 def factor_column(j, i, inverse, coupling, nz):
-    """Inverse pivots in place of w e, which `inverse` (nz, ny, n) holds at first; a singular chain ends in 0."""
+    """Replace w e in `inverse`, (nz, ny, n), by inverse pivots; a singular system ends with 0."""
     for k in range(nz):
         e = inverse[k, j, i]
         pivot = e

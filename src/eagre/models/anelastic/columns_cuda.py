@@ -1,7 +1,7 @@
-"""Column systems of the pressure on a GPU: a thread for each chain of a column, four points asked for at once.
+"""Column systems of the pressure on a GPU: one thread per decoupled system, with loads of four points in flight.
 
-As `columns.solve_column`. Both chains of a column, and real and imaginary parts, have threads of their own: a grid has
-few columns, and each step of a chain waits for the memory.
+See `columns.solve_column`. The two systems of a column, and real and imaginary parts, have separate threads, because a
+grid has few columns and each step of the recursion waits for memory.
 """
 
 import numpy as np
@@ -11,19 +11,19 @@ from eagre.models.anelastic.columns import PARTS, coupling_at, factor_of
 
 LANES = 32
 CHAINS = 2
-ROWS = 8  # of modes a block, where these are divided
-AHEAD = 4  # points asked for at once, as many as `down_four` and `up_four` have
+ROWS = 8  # modes per block of the kernel that divides modes
+AHEAD = 4  # points with loads in flight, in `down_four` and `up_four`
 
 
 @cell
 def inside(k, last):
-    """A level, or the last one of its chain."""
+    """Return a level, limited to the last level of its system."""
     return np.uint32(min(k, last))
 
 
 @cell
 def down(x, b, over, coupling, scale, k, last, j, i):
-    """The unknown of level k after that of the level below, x; that one beyond the last level."""
+    """Return the unknown of level k from the level below, x; beyond the last level return x."""
     if k > last:
         return x
     below = coupling_at(coupling, np.uint32(max(k - 2, 0)), j, i)
@@ -32,14 +32,14 @@ def down(x, b, over, coupling, scale, k, last, j, i):
 
 @cell
 def store(f, k, last, j, m, x):
-    """A level's unknown, if it is one."""
+    """Store the unknown of a valid level."""
     if k <= last:
         f[np.uint32(k), j, m] = x
 
 
 @cell
 def down_four(x, f, inverse, coupling, scale, k, last, j, m):
-    """Eliminate four levels from k on."""
+    """Eliminate four levels, from level k upwards."""
     i = np.uint32(m // PARTS)
     k0, k1, k2, k3 = inside(k, last), inside(k + 2, last), inside(k + 4, last), inside(k + 6, last)
     b0, b1, b2, b3 = f[k0, j, m], f[k1, j, m], f[k2, j, m], f[k3, j, m]
@@ -57,7 +57,7 @@ def down_four(x, f, inverse, coupling, scale, k, last, j, m):
 
 @cell
 def up(x, own, over, coupling, k, j, i):
-    """The unknown of level k once that of the level above, x, is known; that one below the first level."""
+    """Return the unknown of level k from the level above, x; below the first level return x."""
     if k < 0:
         return x
     return own + coupling_at(coupling, np.uint32(k), j, i) * over * x
@@ -65,14 +65,14 @@ def up(x, own, over, coupling, k, j, i):
 
 @cell
 def store_up(f, k, j, m, x):
-    """A level's unknown, if it is one."""
+    """Store the unknown of a valid level."""
     if k >= 0:
         f[np.uint32(k), j, m] = x
 
 
 @cell
 def up_four(x, f, inverse, coupling, k, chain, j, m):
-    """Substitute back in four levels from k downwards."""
+    """Back-substitute four levels, from level k downwards."""
     i = np.uint32(m // PARTS)
     k0, k1 = np.uint32(max(k, chain)), np.uint32(max(k - 2, chain))
     k2, k3 = np.uint32(max(k - 4, chain)), np.uint32(max(k - 6, chain))
@@ -95,7 +95,7 @@ def chains_cuda(f, inverse, coupling, scale):
     m = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
     chain, j = cuda.threadIdx.y, np.uint32(cuda.blockIdx.y)
     nz = f.shape[0]
-    last = chain + 2 * ((nz - 1 - chain) // 2)  # of the chain
+    last = chain + 2 * ((nz - 1 - chain) // 2)  # last level of the system
     if m < f.shape[2] and chain < nz:
         x = real(0.0)
         for k in range(chain, nz, 2 * AHEAD):
@@ -106,14 +106,14 @@ def chains_cuda(f, inverse, coupling, scale):
 
 @cell
 def multiply(f, place, number, tables, k, j, i):
-    """A complex mode that was loaded times its factor, to its place."""
+    """Multiply a loaded complex mode by its factor and store it."""
     factor = factor_of(tables, k, j, i)
     store_two(f, place, 0, (number[0] * factor, number[1] * factor))
 
 
 @entry
 def divide_cuda(f, tables):
-    """As `columns.divide` for complex numbers; a thread has AHEAD levels. Grid: tiles of LANES x ROWS modes, levels."""
+    """Apply `columns.divide` to complex numbers; AHEAD levels per thread. Grid: tiles of LANES x ROWS modes, levels."""
     i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
     j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
     nz, ny, n = f.shape[0], f.shape[1], f.shape[2] // 2

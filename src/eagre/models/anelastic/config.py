@@ -1,4 +1,4 @@
-"""Case files of the anelastic model, and how a model is made from one."""
+"""Case files of the anelastic model: sections, and construction of the model."""
 
 from __future__ import annotations
 
@@ -47,55 +47,61 @@ LateralSide = Annotated[str, one_of("periodic", "wall", "open")]
 
 def _rising(levels: list[float] | int) -> list[float] | int:
     if isinstance(levels, list) and (not levels or levels[0] != 0.0 or any(np.diff(levels) <= 0.0)):
-        raise InputError(f"levels = {levels[:4]}", allowed="a number, or heights that rise from 0, metres")
+        raise InputError(f"levels = {levels[:4]}", allowed="a number, or increasing heights that start at 0, metres")
     if isinstance(levels, int) and levels < 1:
-        raise InputError(f"levels = {levels}", allowed="a number of 1 or more", fix="levels = 41")
+        raise InputError(f"levels = {levels}", allowed="an integer of at least 1", fix="levels = 41")
     return levels
 
 
 class DomainSection(Section):
-    """The box, its points and its sides."""
+    """Domain: grid, levels, boundaries and terrain."""
 
-    nx: int = Field(description="points along x, those on walls included", ge=1, examples=[257])
-    ny: int = Field(default=1, description="points along y; 1: flow in the plane of x and z", ge=1, examples=[129])
+    nx: int = Field(description="grid points along x, including points on walls", ge=1, examples=[257])
+    ny: int = Field(
+        default=1, description="grid points along y; 1: two-dimensional flow in x and z", ge=1, examples=[129]
+    )
     levels: Annotated[int | list[float], AfterValidator(_rising)] = Field(
-        description="points along z from the ground to the top, or their heights over flat ground, metres",
+        description="number of levels from the terrain to the top, or their heights above flat terrain, metres",
         examples=[41],
     )
-    length_x: PositiveMetres = Field(description="from wall to wall, or the period, metres", examples=[20000.0])
+    length_x: PositiveMetres = Field(description="length along x between walls, or period, metres", examples=[20000.0])
     length_y: PositiveMetres = Field(
-        default=1.0, description="from wall to wall, or the period, metres", examples=[10000.0]
+        default=1.0, description="length along y between walls, or period, metres", examples=[10000.0]
     )
     top_height: PositiveMetres | None = Field(
-        default=None, description="height of the top, metres; needed unless levels are heights", examples=[10000.0]
+        default=None,
+        description="height of the domain top, metres; required unless levels are heights",
+        examples=[10000.0],
     )
     x0: Metres = Field(default=0.0, description="x of the first point, metres")
     y0: Metres = Field(default=0.0, description="y of the first point, metres")
     crs: Crs | None = Field(
         default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
     )
-    boundaries_x: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
-    boundaries_y: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
+    boundaries_x: LateralSide = Field(default="periodic", description="periodic, wall or open (ambient wind)")
+    boundaries_y: LateralSide = Field(default="periodic", description="periodic, wall or open (ambient wind)")
     boundaries_z: Side = Field(default="wall", description="wall or periodic")
     periodic_points: Annotated[str, one_of("distinct", "duplicated")] = Field(
         default="distinct",
-        description="distinct, or duplicated: nx, ny and levels of periodic axes count a last point that repeats the "
-        "first, as in EULAG; a run has the distinct ones",
+        description="distinct, or duplicated: nx, ny and levels of periodic axes include a last point that repeats the "
+        "first, as in EULAG; the duplicate is removed",
     )
     terrain_height: ElevationField | None = Field(
-        default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
+        default=None,
+        description="height of the terrain, metres; levels follow the terrain",
+        examples=["400 / (1 + (x/5000)**2)"],
     )
 
     blend: PositiveMetres | None = Field(
         default=None,
-        description="width, metres, over which the ground goes over to one height at both ends of axes that are "
-        "periodic or open, so that they meet; for rasters",
+        description="width, metres, over which the terrain is blended to a common height at both ends of periodic or "
+        "open axes; for rasters",
         examples=["2 km"],
     )
     steepest: float | None = Field(
         default=None,
-        description="slope that no two neighbouring points have more of: the ground is smoothed until then, by sweeps "
-        "of (1, 2, 1) / 4",
+        description="maximum slope between neighbouring points: the terrain is smoothed by sweeps of (1, 2, 1) / 4 "
+        "until no slope exceeds it",
         gt=0,
         examples=[0.5],
     )
@@ -105,7 +111,9 @@ class DomainSection(Section):
         for name in ("blend", "steepest"):
             if self.terrain_height is None and getattr(self, name) is not None:
                 fix = 'terrain_height = {file = "dem.tif"}'
-                raise InputError(f"{name} without terrain_height", allowed="with one", fix=fix)
+                raise InputError(
+                    f"{name} without terrain_height", allowed="blend and steepest with terrain_height", fix=fix
+                )
         return self
 
     @model_validator(mode="after")
@@ -113,7 +121,7 @@ class DomainSection(Section):
         heights = isinstance(self.levels, list)
         if heights == (self.top_height is not None):
             got = "both heights of levels and top_height" if heights else "no top_height"
-            allowed = "a number of levels and top_height, or heights alone"
+            allowed = "a number of levels with top_height, or heights of levels without top_height"
             raise InputError(got, allowed=allowed, fix="top_height = 10000.0")
         return self
 
@@ -121,23 +129,23 @@ class DomainSection(Section):
     def _points_to_repeat(self) -> DomainSection:
         if self.periodic_points == "duplicated" and self.boundaries_z == "periodic" and isinstance(self.levels, list):
             got = 'heights of levels with a periodic z and periodic_points = "duplicated"'
-            raise InputError(got, allowed="a number of levels and top_height", fix="levels = 65")
+            raise InputError(got, allowed="a number of levels with top_height", fix="levels = 65")
         return self
 
     def distinct(self, count: int, side: str) -> int:
-        """Points of an axis that a run has."""
+        """Return the number of distinct points along an axis."""
         repeats = side == "periodic" and self.periodic_points == "duplicated" and count > 1
         return count - 1 if repeats else count
 
     def grid(self) -> Grid:
-        """The grid whose centres are the columns."""
+        """Return the horizontal grid; its cell centres are the columns of points."""
         wraps = self.boundaries_x == "periodic", self.boundaries_y == "periodic"
         nx, ny = self.distinct(self.nx, self.boundaries_x), self.distinct(self.ny, self.boundaries_y)
         grid = Grid.from_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
         return replace(grid, crs=self.crs)
 
     def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
-        """The ground, (ny, nx) or a number, m, as `blend` and `steepest` want it."""
+        """Return the terrain height, (ny, nx) or a number, m, after `blend` and `steepest`."""
         from eagre.models.anelastic.orography import blended, smoothed
 
         sides = self.boundaries_y, self.boundaries_x
@@ -149,38 +157,38 @@ class DomainSection(Section):
         return ground
 
     def vertical(self) -> int | np.ndarray:
-        """Number of levels that a run has, or their heights, m."""
+        """Return the number of distinct levels, or the heights of the levels, m."""
         return self.distinct(self.levels, self.boundaries_z) if isinstance(self.levels, int) else np.array(self.levels)
 
 
 class NoiseSection(Section):
     """Random initial perturbation of theta, reproducible by its seed."""
 
-    amplitude: Temperature = Field(description="largest, K", gt=0, examples=[0.1])
-    seed: int = Field(default=1, description="of the random numbers", ge=0)
+    amplitude: Temperature = Field(description="maximum amplitude, K", gt=0, examples=[0.1])
+    seed: int = Field(default=1, description="seed of the random numbers", ge=0)
     below: PositiveMetres | None = Field(
-        default=None, description="height up to which there is any, metres", examples=[400.0]
+        default=None, description="maximum height of the noise, metres; the top by default", examples=[400.0]
     )
 
     def make(self, levels: Levels, grid: Grid) -> np.ndarray:
-        """Uniformly distributed between plus and minus the amplitude, (nz, ny, nx), K."""
+        """Return noise distributed uniformly between minus and plus the amplitude, (nz, ny, nx), K."""
         shape = (levels.height.size, *grid.shape)
         found = self.amplitude * (2.0 * np.random.default_rng(self.seed).random(shape) - 1.0)
         return found if self.below is None else np.where(levels.z <= self.below, found, 0.0)
 
 
 class InitialSection(Section):
-    """Wind and temperature at the start."""
+    """Initial wind and potential temperature."""
 
     u: SpeedVolume | None = Field(
-        default=None, description="wind along x, m/s; without it the ambient one", examples=[10.0]
+        default=None, description="wind along x, m/s; the ambient wind by default", examples=[10.0]
     )
     v: SpeedVolume | None = Field(
-        default=None, description="wind along y, m/s; without it the ambient one", examples=[0.0]
+        default=None, description="wind along y, m/s; the ambient wind by default", examples=[0.0]
     )
-    w: SpeedVolume = Field(default=VolumeValue(0.0), description="upward wind, m/s", examples=[0.0])
+    w: SpeedVolume = Field(default=VolumeValue(0.0), description="vertical velocity, m/s", examples=[0.0])
     theta_perturbation: TemperatureVolume | None = Field(
-        default=None, description="potential temperature minus that of the ambient air, K; 0 if not given",
+        default=None, description="potential temperature minus the ambient potential temperature, K; 0 by default",
         examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
     )  # fmt: skip
     noise: NoiseSection | None = Field(
@@ -189,34 +197,38 @@ class InitialSection(Section):
 
 
 class SpongeSection(Section):
-    """Layers that draw wind and temperature to the ambient air: below the top, and at the ends of x and y."""
+    """Sponge layers: Rayleigh damping of wind and theta towards the ambient state."""
 
     thickness: PositiveMetres | None = Field(
         default=None, examples=[7000.0],
-        description="of the layer below the top, metres; 2 pi U / N or more, thrice that behind hills of N h / U > 0.1",
+        description="thickness of the layer below the top, metres; at least 2 pi U / N, or 6 pi U / N for hills with "
+        "N h / U > 0.1",
     )  # fmt: skip
     rate: Rate = Field(
-        description="at the top and the ends, 1/s; it rises as sin^2; 2 to 5 times the frequency of waves", gt=0,
+        description="damping rate at the top, 1/s, with a sin^2 profile; 2 to 5 times the frequency of the waves", gt=0,
         examples=[0.006],
     )  # fmt: skip
     thickness_x: PositiveMetres | None = Field(
-        default=None, description="of layers at both ends of x, metres", examples=[10000.0]
+        default=None, description="thickness of the layers at both ends of x, metres", examples=[10000.0]
     )
     thickness_y: PositiveMetres | None = Field(
-        default=None, description="of layers at both ends of y, metres", examples=[10000.0]
+        default=None, description="thickness of the layers at both ends of y, metres", examples=[10000.0]
     )
-    side_rate: Rate | None = Field(default=None, description="at the ends; without it rate", gt=0, examples=[0.01])
+    side_rate: Rate | None = Field(
+        default=None, description="damping rate at the ends of x and y, 1/s; rate by default", gt=0, examples=[0.01]
+    )
 
     @model_validator(mode="after")
     def _some_layer(self) -> SpongeSection:
         if self.thickness is None and self.thickness_x is None and self.thickness_y is None:
             raise InputError("no thickness", allowed="thickness, thickness_x or thickness_y", fix="thickness = 4000.0")
         if self.side_rate is not None and self.thickness_x is None and self.thickness_y is None:
-            raise InputError("side_rate without layers at the ends", allowed="with them", fix="thickness_x = 10000.0")
+            allowed = "side_rate with thickness_x or thickness_y"
+            raise InputError("side_rate without side layers", allowed=allowed, fix="thickness_x = 10000.0")
         return self
 
     def options(self) -> dict[str, Any]:
-        """What the model takes."""
+        """Return arguments of the model."""
         rate = self.rate if self.side_rate is None else self.side_rate
         layers = {"x": self.thickness_x, "y": self.thickness_y}
         return {
@@ -239,7 +251,7 @@ class AnelasticCase(Case):
     atmosphere: AtmosphereSection = Field(default_factory=AtmosphereSection, description="the section [atmosphere]")
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     scalars: dict[str, NumberVolume] = Field(
-        default_factory=dict, description="a table of name = value: passive scalars at the start"
+        default_factory=dict, description="initial passive scalars: a table of name = value"
     )
     sponge: SpongeSection | None = Field(default=None, description="the section [sponge]")
     forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
@@ -256,17 +268,17 @@ class AnelasticCase(Case):
     @model_validator(mode="after")
     def _turns(self) -> AnelasticCase:
         if self.forcing is not None and self.forcing.geostrophic_u is not None and self.numerics.f == 0.0:
-            got = "geostrophic wind in [forcing] where nothing turns"
+            got = "geostrophic wind in [forcing] without a Coriolis parameter"
             raise InputError(got, allowed="coriolis or latitude in [numerics]", fix="numerics.latitude = 45.0")
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> AnelasticFlow:
-        """Make the model.
+        """Construct the model.
 
         Parameters
         ----------
         device, precision : str or Device, str, optional
-            In place of those in [run].
+            Override the values of [run].
 
         Returns
         -------
@@ -310,7 +322,7 @@ class AnelasticCase(Case):
         return model
 
     def _points(self) -> tuple[Grid, int | np.ndarray]:
-        """Columns, and number of levels or their heights, m, for which there is memory."""
+        """Return the grid and the levels, checked against the memory of the host."""
         with self.at("domain"):
             grid = self.domain.grid()
         vertical = self.domain.vertical()
@@ -326,7 +338,7 @@ class AnelasticCase(Case):
             return self.surface.make(grid, lambda signal: signal.resolve(0.0, run.end_time, run.start_date), capacity)
 
     def _levels(self, grid: Grid) -> tuple[Levels, np.ndarray | float | None]:
-        """Heights of the points, and of the ground if it is not flat."""
+        """Return the heights of the points, and the terrain height or None."""
         from eagre.models.anelastic.inputs import checked_levels
 
         domain = self.domain
@@ -341,7 +353,7 @@ class AnelasticCase(Case):
             return checked_levels(domain.vertical(), domain.top_height, ground, grid, periodic), ground
 
     def _start(self, grid: Grid, levels: Levels, air: Atmosphere) -> dict[str, Any]:
-        """Wind, theta and scalars at the start."""
+        """Return the initial wind, theta and scalars, as arguments of the model."""
         initial, wind = self.initial, []
         ambient = {"u": air.wind[0](levels.z), "v": air.wind[1](levels.z)}
         for name in ("u", "v", "w"):

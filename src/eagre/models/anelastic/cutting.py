@@ -1,7 +1,7 @@
-"""What a device knows of a run in bands of rows: set-up, map and air at rest of the rows that it holds.
+"""Subdomain of a device: configuration, metric and base state of its rows and halo rows.
 
-Beyond a cut a band ends as at a wall (or an open side, where the grid has such). What is wrong there reaches no row of
-its own within a step: a band holds `reach` rows of its neighbours, which are theirs again after every step.
+At an internal interface a subdomain ends as at a wall (or an open boundary). The resulting errors do not reach interior
+rows within a step: the halo has `reach` rows, which are exchanged after every step.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
-REACH = 4  # of the divergence of a wind that MPDATA made of the present one: 3 and 1
+REACH = 4  # halo rows: 3 for MPDATA and 1 for the divergence
 
 
 def reach(setup: Setup) -> int:
-    """Rows beyond its own on which a row of the next state depends."""
+    """Return the number of halo rows on which a row of the next state depends."""
     mixed = 2 if setup.closure is not None else int(setup.viscous)
     return REACH + int(setup.advection.third_order) + mixed
 
 
 def cut(values: Array, rows: Sequence[int]) -> Array:
-    """Some rows of a field (.., ny, nx); profiles (nz, 1, 1) have none and stay."""
+    """Return rows of a field (.., ny, nx); profiles (nz, 1, 1) are unchanged."""
     return values if values.shape[-2] == 1 else values.take(rows, axis=-2)
 
 
 def cut_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
-    """The set-up of some rows, of which the first is row `first`, below 0 across a periodic side."""
+    """Return the configuration of rows from row `first` on, negative across a periodic boundary."""
     grid, levels, surface = setup.grid, setup.levels, setup.surface
     if surface is not None:
         rough = surface.roughness
@@ -52,7 +52,7 @@ def cut_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
 
 
 def cut_metric(metric: Metric, rows: Sequence[int]) -> Metric:
-    """The map of some rows, with the derivatives that it has in the whole grid."""
+    """Return the metric of rows, with the derivatives of the global grid."""
     found, sides = copy.copy(metric), metric.sides
     found.shape = (metric.shape[0], len(rows), metric.shape[2])
     found.sides = (sides[0], "wall" if sides[1] == "periodic" else sides[1], sides[2])
@@ -62,7 +62,7 @@ def cut_metric(metric: Metric, rows: Sequence[int]) -> Metric:
 
 
 def cut_rest(rest: RestState, rows: Sequence[int]) -> RestState:
-    """The air at rest over some rows."""
+    """Return the base state of rows."""
     found = {}
     for one in fields(rest):
         value = getattr(rest, one.name)

@@ -14,14 +14,14 @@ Array = np.ndarray
 
 
 def mass_weights(engine: Engine) -> Array:
-    """Mass that each point stands for, (nz, ny, nx), kg: half on a wall."""
+    """Return the mass of each point, (nz, ny, nx), kg; points on walls have half a cell."""
     metric = engine.metric
     dz, dy, dx = engine.setup.spacing
     return metric.weights * engine.rest.density * metric.jacobian * (dx * dy * dz)
 
 
 def diagnostics_of(engine: Engine) -> Mapping[str, float]:
-    """Kinetic energy, J, of unit mass too, extremes of wind and theta', and what the last step left behind."""
+    """Return kinetic energy, J, and per unit mass, extremes of wind and theta', stability number and divergence."""
     v, mass, setup = engine.velocity(), mass_weights(engine), engine.setup
     kinetic = 0.5 * (v.u**2 + v.v**2 + v.w**2)
     energy = float(np.sum(mass * kinetic))
@@ -44,7 +44,7 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
 
 
 def vorticity(engine: Engine, velocity: Velocity | None = None) -> tuple[Array, Array, Array]:
-    """Of the present wind, or a given one, over flat ground, s-1: (w_y - v_z, u_z - w_x, v_x - u_y)."""
+    """Return the vorticity (w_y - v_z, u_z - w_x, v_x - u_y), s-1, of the current or a given wind, for flat terrain."""
     setup, (u, v, w) = engine.setup, velocity or engine.velocity()
     stretch = (1.0 / engine.metric.stretch)[:, None, None]
 
@@ -56,6 +56,6 @@ def vorticity(engine: Engine, velocity: Velocity | None = None) -> tuple[Array, 
 
 
 def enstrophy(engine: Engine) -> float:
-    """Mean of half of the square of the vorticity over flat ground, s-2."""
+    """Return the mean enstrophy, half of the square of the vorticity, s-2, for flat terrain."""
     mass = mass_weights(engine)
     return float(np.sum(0.5 * mass * sum(one**2 for one in vorticity(engine))) / mass.sum())

@@ -1,4 +1,4 @@
-"""Launches of diffusion: a constant viscosity over flat ground, over terrain, and a closure."""
+"""Launches of diffusion: constant viscosity over flat terrain or orography, and a closure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from eagre.models.anelastic.stress import Layers, Medium, Mixing
 
 Array = np.ndarray
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
-"""Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
+"""Signs of the mirror images of a field at walls of z, y and x; other fields (1, 1, 1)."""
 EVEN = (1, 1, 1)
-SHORTEST = 1e-9  # s: a step that bears any K
+SHORTEST = 1e-9  # s: time step without a limit of K
 
 
 class Diffusion:
-    """Launches that set D of fields by diffusion.
+    """Launches that compute the diffusion of fields in D.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ class Diffusion:
     device : Device
     precision : {"single", "double"}
     rest : RestState
-    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+    h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
-        On the device.
+        Slopes on the device.
     metric : Metric
 
     Attributes
@@ -47,7 +47,7 @@ class Diffusion:
     square_length : (nz, 1, 1) or (nz, ny, nx), or None
         l^2 of the closure, m2.
     space : Medium, Grid
-        What cells of `stress` need of the grid.
+        Grid arguments of the kernel functions of `stress`.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Diffusion:
         self.set_time_step(SHORTEST)
 
     def serves(self, name: str) -> bool:
-        """Whether a field is diffused."""
+        """Return whether a field is diffused."""
         setup = self._setup
         return setup.viscous and (name not in setup.scalars or setup.diffusivity > 0.0 or setup.closure is not None)
 
     def launches(self, fields: Mapping[str, Any], out: Mapping[str, Any]) -> list[Work]:
-        """Launches that set D from the present state."""
+        """Return launches that compute D from the current state."""
         setup, served = self._setup, [name for name in out if self.serves(name)]
         if not served:
             return []
@@ -98,7 +98,7 @@ class Diffusion:
         return found
 
     def rates(self) -> Array:
-        """Return the fastest decay by mixing and forcing in each row, (nz, ny), 1/s; 0 without a closure."""
+        """Return the maximum decay rate by mixing and forcing in each row, (nz, ny), 1/s; 0 without a closure."""
         if self._measure is None:
             return np.zeros((1, 1))
         self._device.run([self._measure])
@@ -106,40 +106,40 @@ class Diffusion:
 
     @property
     def measured(self) -> tuple[list[Work], Any]:
-        """Launches that find the fastest decay of each row, and where they leave it; none without a closure."""
+        """Return launches that compute the maximum decay rate of each row, and their output; none without a closure."""
         return ([], self._rows) if self._measure is None else ([self._measure], self._rows)
 
     def _measuring(self) -> Work:
-        """What sets the fastest decay of each row."""
+        """Launch that computes the maximum decay rate of each row."""
         setup = self._setup
         arguments = (self.mixing, self._base, self._rate, self._forcing, self._rows)
         return self._over(stress.largest_mixing, (setup.shape[0] * setup.shape[1],), *arguments)
 
     @property
     def _base(self) -> Any:
-        """Constant K, m2/s, that decays as fast as viscosity and diffusivity do with the closure's stiffness."""
+        """Constant K, m2/s, with the decay rate of viscosity and diffusivity for the stiffness of the closure."""
         setup = self._setup
         stiffness = 1.0 if setup.closure is None else setup.closure.stiffness
         return self._real(max(setup.viscosity, setup.diffusivity / stiffness))
 
     def _forcing_rates(self) -> Array:
-        """Explicit decay rates besides mixing, by rows k ny + j, s-1."""
+        """Explicit decay rates without mixing, by rows k ny + j, s-1."""
         rates = self._setup.forcing_rates
         return np.zeros(self._setup.shape[:2]).ravel() if rates is None else rates.ravel()
 
     def _stiffness(self) -> Array:
-        """The decay that a unit of K makes, m-2."""
+        """Decay rate per K, m-2."""
         closure = self._setup.closure
         return 4.0 * stiffness_of(self._metric) * (1.0 if closure is None else closure.stiffness)
 
     def set_time_step(self, dt: float) -> None:
-        """Take the length of the next step, s: what K may be where steps follow the flow."""
+        """Set the next time step, s, which limits K in runs with adaptive steps."""
         if self._setup.adaptive and self._setup.closure is not None and dt != self._dt:
             self._dt = dt
             self._device.fill(self._cap, np.full(1, largest_mixing(self._setup.shape) / dt, self._real))
 
     def mixing_of(self, name: str) -> Mixing:
-        """K of a field."""
+        """Return K of a field."""
         setup = self._setup
         base = setup.viscosity if name in PARITY else setup.diffusivity
         share = 1.0 if setup.closure is None or name in PARITY else 1.0 / setup.closure.prandtl
@@ -157,7 +157,7 @@ class Diffusion:
         return square_length(self._setup.closure, self._metric, self._drags) + np.zeros(self._rest.stability.shape)
 
     def eddies(self, fields: Mapping[str, Any]) -> list[Work]:
-        """Launches that set K of the closure."""
+        """Return launches that compute K of the closure."""
         setup, rest, (medium, grid) = self._setup, self._rest, self.space
         if setup.closure is None:
             return []
@@ -177,7 +177,7 @@ class Diffusion:
         return found
 
     def whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
-        """Fields with theta in place of theta', less its lowest ambient value; and what sets it."""
+        """Return fields with theta minus the minimum ambient theta instead of theta', and the launch that sets it."""
         if self._whole is None:
             return dict(fields), []
         ambient = self._array(self._rest.theta - self._rest.coldest)

@@ -1,4 +1,4 @@
-"""Checks of all that drives and mixes the air, and the longest time step that it bears."""
+"""Checks of forcing and mixing, and their limit of the explicit time step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eagre.models.anelastic.surface import Surface
 
 
 class Drives(NamedTuple):
-    """What `Setup` has of it, by the same names."""
+    """Checked forcing and mixing, by the names of `Setup`."""
 
     viscosity: float
     diffusivity: float
@@ -32,7 +32,7 @@ class Drives(NamedTuple):
     forcing_rates: np.ndarray  # (nz, ny)
 
     def fields(self, scalars: int) -> int:
-        """Fields that have explicit tendencies."""
+        """Return the number of fields with explicit tendencies."""
         forcing = self.forcing.profiles().keys() - {"geostrophic_wind_x", "geostrophic_wind_y"}
         if not (self.viscosity or self.diffusivity or forcing or self.surface or self.closure) and (
             self.side_sponges is None
@@ -41,9 +41,10 @@ class Drives(NamedTuple):
         return 4 + scalars
 
     def longest_step(self, metric: Metric, levels: Levels, air: Atmosphere) -> float:
-        """The longest step that constant viscosity, forcing and drag bear, s; a closure's has to be found as it runs.
+        """Return the maximum stable time step of constant viscosity, forcing and drag, s.
 
-        Drag is that of the ambient or geostrophic wind. Where a closure mixes the lowest levels it counts with that.
+        The drag is evaluated with the ambient or geostrophic wind. With a closure, its limit and the limit of the drag
+        are evaluated during the run.
         """
         most = max(self.viscosity, self.diffusivity) * (1.0 if self.closure is None else self.closure.stiffness)
         rate = 4.0 * most * float(stiffness_of(metric).max())
@@ -52,7 +53,7 @@ class Drives(NamedTuple):
         return longest_explicit_step(rate + forcing_rate(self.forcing, self.side_sponges, levels))
 
     def _wind(self, levels: Levels, air: Atmosphere) -> np.ndarray:
-        """The faster of ambient and geostrophic wind at the first level over the ground, m/s."""
+        """Return the maximum of ambient and geostrophic wind speed at the first level above the surface, m/s."""
         z, speeds = levels.z[1], []
         for u, v in filter(None, (air.wind, self.forcing.geostrophic)):
             speeds.append(np.hypot(profile_of("u", u)(z), profile_of("v", v)(z)) + np.zeros(z.shape))
@@ -74,14 +75,15 @@ def checked_drives(
     closure: Smagorinsky | None,
     walled: bool,
 ) -> Drives:
-    """Refuse what cannot be, and what does not go together."""
+    """Return checked values; raise `InputError` for invalid values and combinations."""
     nu = checked_number("viscosity", viscosity, 0.0, 1e9)
     diffusion = nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9)
     drive = of_type("forcing", forcing or Forcing(), Forcing, "Forcing(geostrophic=(10.0, 0.0))")
     surface = surface and of_type("surface", surface, Surface, "Surface(roughness=0.1)")
     closure = closure and of_type("closure", closure, Smagorinsky, "Smagorinsky()")
     if drive.geostrophic is not None and coriolis == 0.0:
-        raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
+        got = "geostrophic wind without a Coriolis parameter"
+        raise InputError(got, allowed="geostrophic wind with coriolis or latitude", fix="latitude = 45.0")
     drive.check(levels.z, stratified, scalars)
     ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
     sides = checked_side_sponges(side_sponges, grid)

@@ -1,4 +1,4 @@
-"""The engine of the anelastic model: its steps on one device or several, with counts."""
+"""Engine of the anelastic model: time steps on one or several devices, and step statistics."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from eagre.several import Banded, SeveralDevices
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
-SHORT = 1e-3  # of a step: the one before it, if it is shorter than that, says nothing of the next but rounding
-SMALL = 1 << 30  # bytes of a state whose copy for the way back stays on a GPU
+SHORT = 1e-3  # ratio of time steps below which the previous step is not used for extrapolation
+SMALL = 1 << 30  # maximum size of an in-memory checkpoint on a GPU, bytes
 
 
 class Engine:
-    """A run on one device or several.
+    """State and time steps of a run on one or several devices.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Engine:
     rest : RestState
     metric : Metric
     counts : dict
-        Steps, iterations of all pressure problems, shortest and longest step, s, Courant number of the last step or,
-        if that is larger, the diffusion number of its closure, and dt times the largest divergence that it left.
+        Number of steps, total pressure iterations, minimum and maximum time step, s, the larger of Courant number and
+        diffusion number of the last step, and dt max |div| after the last step.
     fastest : float
-        The largest of these numbers of all steps made here.
+        Maximum of the Courant and diffusion numbers of all steps of this engine.
     mixes : bool
-        Whether that of the last step of `advance` is the diffusion number.
+        True if the diffusion number exceeded the Courant number in the last step of `advance`.
     bears : float
-        Up to which that number is no harm.
+        Stability limit of this number.
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
@@ -51,7 +51,7 @@ class Engine:
         self.rest = RestState.of(setup)
         self.metric = metric_of(setup.levels, setup.grid, setup.boundaries)
         mass = self.rest.density * self.metric.jacobian
-        mass = mass / mass.mean()  # in one precision, and 1 where it is constant
+        mass = mass / mass.mean()  # scaled to a mean of 1
         self.device, self.steps = self._made(device, mass)
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
@@ -62,7 +62,7 @@ class Engine:
         self._legs = Legs(self.steps, self._kept()) if on_gpu and isinstance(self.steps, Steps) else None
 
     def _made(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | StepsBands]:
-        """The device, or several as one, and what makes steps there."""
+        """Create the device, or the group of devices, and its time stepping."""
         setup, known = self.setup, (self.precision, self.rest)
         if isinstance(device, Group):
             several = devices_of(device, setup)
@@ -73,7 +73,7 @@ class Engine:
 
     @property
     def parts(self) -> list[Stages]:
-        """What each device works on."""
+        """Fields and launches of each device."""
         return self.steps.parts if isinstance(self.steps, StepsBands) else [self.steps]
 
     @property
@@ -84,17 +84,17 @@ class Engine:
     # -- steps --------------------------------------------------------------------------------------
 
     def advance(self, dt: float, time: float = 0.0, most: float = math.inf) -> float:
-        """Step by dt, s, from a model time, s, or by less where the Courant number would be above `most`.
+        """Advance one step of dt, s, from a model time, s; a shorter step if the Courant number would exceed `most`.
 
         Returns
         -------
         float
-            The length of the step, s.
+            Length of the step, s.
 
         Raises
         ------
         ConvergenceError
-            If the pressure problem has no solution.
+            If the pressure solver does not converge.
         """
         dt = self._shortened(dt, most)
         if self._begins_anew(dt):
@@ -115,24 +115,24 @@ class Engine:
         return dt
 
     def _shortened(self, dt: float, most: float) -> float:
-        """dt, s, or a shorter step whose Courant number is at most `most`: what carries is known before the step."""
+        """Return dt, s, reduced to a Courant number of `most`; the advecting velocity is known before the step."""
         while most < math.inf and most < (found := self._look(dt)) < math.inf:
             dt *= ROOM * most / found
         return dt
 
     def _look(self, dt: float) -> float:
-        """The Courant number of a next step of dt, s."""
+        """Return the Courant number of the next step of dt, s."""
         for part in self.parts:
             part.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
         self.steps.set_faces()
         return self.steps.courant()[0]
 
     def _begins_anew(self, dt: float) -> bool:
-        """Whether a step of dt, s, is the first, or the one before it says nothing of it."""
+        """Return whether a step of dt, s, is the first, or much longer than the previous step."""
         return self.steps.before < SHORT * dt
 
     def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
-        """The point (k, j, i) where the closure of the last step damps fastest, and its K there, m2/s."""
+        """Return the point (k, j, i) of the maximum decay rate by the closure in the last step, and K there, m2/s."""
         fields = [part.tendencies.diffusion.mixing for part in self.parts]
         several = isinstance(self.device, SeveralDevices)
         field = self.device.host(Banded(fields, self.setup.shape, -2) if several else fields[0])
@@ -142,14 +142,14 @@ class Engine:
 
     @property
     def has_legs(self) -> bool:
-        """Whether `advance_many` can make steps: on a GPU."""
+        """True if `advance_many` is available: on a GPU."""
         return self._legs is not None
 
     def advance_many(self, dt: float, times: Sequence[float], least: float, most: float) -> bool:
-        """Make steps of dt, s, that begin at model times, s, with one look at the end.
+        """Advance steps of dt, s, that start at model times, s, with one host synchronisation at the end.
 
-        False: no step was made, they have to be made one by one; also where a Courant number is not from `least` to
-        `most`, or mixing may be more than the wind bears.
+        Return False if no step was completed and the steps must be taken one by one: the pressure did not converge, a
+        Courant number is outside `least` to `most`, or the diffusion number can exceed its limit.
         """
         assert self._legs is not None
         most, self.bears = min(most, LIMIT if self.setup.closure is None else EITHER), LIMIT
@@ -168,13 +168,13 @@ class Engine:
         return True
 
     def is_finite(self) -> bool:
-        """Whether a first look at all fields finds nothing."""
+        """Return whether a fast check finds all fields finite; always False on a CPU."""
         return bool(self._watches) and all([watch.are_finite() for watch in self._watches])
 
     def project(self, dt: float) -> None:
-        """Take the divergence out of the present velocity, as at the start of a run: dt max |div| to the tolerance."""
+        """Remove the divergence of the current velocity, dt max |div| to the tolerance, as at the start of a run."""
         projection, fields = self.steps.projection, self.steps.fields
-        parts = self.rest.implicit(1.0, 0.0)  # of the shapes that steps have: they run the same programs
+        parts = self.rest.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
         projection.set_coefficients(*(np.full_like(parts[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1))))
         for hat, now in zip(projection.hat, fields.now, strict=True):
             if hat is not now:
@@ -185,16 +185,16 @@ class Engine:
         self.steps.forget_time_step()
 
     def _begin_forces(self, dt: float, time: float) -> None:
-        """Half forces dt/2 R before the first step of dt, s: the means of those at both ends of a trial of it.
+        """Compute the half-step increments dt/2 R before the first step of dt, s.
 
-        Without them waves and rotation would lag by half of the first step for ever, and pressures, of which a step
-        finds but the mean of both its ends, would be 0 and twice the right ones by turns. The trial begins with the
-        half forces of half a step in which nothing is carried. Behind a step that was too short to extrapolate from it
-        is the same.
+        They are the mean of the increments at both ends of a trial step. The trial step starts from the increments of
+        half a step without advection. Without this start, waves and rotation would lag by half of the first time step.
+        The pressure of a step is the mean of both ends and would alternate between 0 and twice the correct value.
+        The same procedure applies after a step that was too short for extrapolation.
         """
         steps, fields = self.steps, self.steps.fields
         steps.before = 0.0
-        for now, past in zip(fields.now, fields.past, strict=True):  # the velocity before the first step is its own
+        for now, past in zip(fields.now, fields.past, strict=True):  # initial velocity as previous velocity
             self.device.copy(past, now)
         kept = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
         if self.parts[0].is_free:
@@ -212,7 +212,7 @@ class Engine:
         self._stand_again(kept)
 
     def _stand_again(self, kept: Mapping[str, np.ndarray]) -> None:
-        """Take the velocity before the first step, and other fields that were kept, for the present."""
+        """Restore the velocity before the trial step and the saved fields."""
         fields = self.steps.fields
         for now, past in zip(fields.now, fields.past, strict=True):
             self.device.copy(now, past)
@@ -223,7 +223,7 @@ class Engine:
         self.steps.exchange()
 
     def _forget_pressure(self) -> None:
-        """Begin the next solution with no first guess."""
+        """Reset the first guess of the next pressure solution."""
         self._clear([self.steps.projection.phi])
         self.steps.projection.steps = (0.0, 0.0)
 
@@ -234,7 +234,7 @@ class Engine:
     # -- the state ----------------------------------------------------------------------------------
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
-        """Begin with velocities, m/s, theta', K, and scalars by their names, each (nz, ny, nx)."""
+        """Set the initial velocities, m/s, theta', K, and scalars by name, each (nz, ny, nx)."""
         own = self.steps.fields
         for name, array in self._arrays().items():
             if name in fields:
@@ -246,42 +246,42 @@ class Engine:
             self.device.copy(past, now)
 
     def first_step(self, courant: float | None) -> float:
-        """The first time step, s, of steps that aim at a Courant number; None: all are the set-up's."""
+        """Return the first time step, s, for a target Courant number; None: the constant time step."""
         if courant is None:
             return self.setup.time_step
         found = first_step(self.setup, courant, self.velocity(), 1.0 / self.metric.stretch)
         return min(found, 0.5 * courant / max(self.steps.fastest_mixing(), 1e-30))
 
     def _arrays(self) -> dict[str, Any]:
-        """Arrays of the present by the names of fields."""
+        """Return the current arrays by field name."""
         return self.steps.fields.present
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field of the present or of ``"phi"``, (nz, ny, nx)."""
+        """Return a host copy of a current field or of ``"phi"``, (nz, ny, nx)."""
         return self.device.host(self.array(name))
 
     def array(self, name: str) -> Any:
-        """The array of a field of the present or of ``"phi"`` on the device."""
+        """Return the device array of a current field or of ``"phi"``."""
         return self.steps.projection.phi if name == "phi" else self._arrays()[name]
 
     def _kept(self) -> dict[str, Any]:
-        """Every array that the next step reads."""
+        """Return all arrays that the next step reads, by name."""
         return self.steps.fields.kept | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
 
     def plane(self, array: Any, axis: int, n: int) -> np.ndarray:
-        """Host copy of plane n of a field across an axis (of z, y, x), float64."""
+        """Return a host copy of plane n of a field, normal to an axis (of z, y, x), float64."""
         if isinstance(self.device, SeveralDevices):
             return self.device.plane(array, axis, n).astype(np.float64)
         return self.device.host(array[(slice(None),) * axis + (n,)]).astype(np.float64)
 
     def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
-        """Host values of a field at points (k, j, i)."""
+        """Return values of a field at points (k, j, i) on the host."""
         if not isinstance(array, Banded):
             return self.device.pick(array[None], *indices)[0]
         return self.device.pick(Banded([part[None] for part in array.parts], (1, *array.shape), -2), *indices)[0]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs but for the time."""
+        """Return host copies of the state for a bitwise identical restart, except the time."""
         return {name: self.device.host(array) for name, array in self._kept().items()} | self._numbers()
 
     def _numbers(self) -> dict[str, np.ndarray]:
@@ -289,7 +289,7 @@ class Engine:
         return {"counts": np.array(numbers)}
 
     def kept(self) -> dict[str, Any]:
-        """The state for a way back, which holds until the next call: a small one stays on a GPU."""
+        """Return an in-memory checkpoint, valid until the next call; a small checkpoint stays on the GPU."""
         if self._legs is None:
             return self.state()
         arrays = self._kept()
@@ -303,7 +303,7 @@ class Engine:
         return self._copies | self._numbers()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take up a state of `state`, or the last one of `kept`."""
+        """Load a state of `state`, or the last checkpoint of `kept`."""
         for name, array in self._kept().items():
             if state[name] is self._copies.get(name):
                 self.device.copy(array, state[name])
@@ -314,5 +314,5 @@ class Engine:
         self.counts = dict(zip(COUNTS, counts, strict=True))
 
     def velocity(self) -> Velocity:
-        """Host copies of u, v and w, m/s, float64."""
+        """Return host copies of u, v and w, m/s, float64."""
         return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.now))

@@ -1,7 +1,7 @@
-"""Text of the kernels of `flat_cuda`, which is written out for VECTOR points of a thread along x.
+"""Source templates of the kernels of `flat_cuda`, unrolled for VECTOR points per thread along x.
 
-As of `eagre.solvers.gcr.fused_text`: ``{name}`` stands for the points of an array of the thread, and all that a level
-needs is asked for before any of it is used. `star`, `first` and `gradient` are tables of lines.
+See `eagre.solvers.gcr.fused_text`: ``{name}`` stands for the points of an array of the thread, and all loads of a level
+precede their use. `star`, `first` and `gradient` are tables per axis.
 """
 
 RESIDUAL = """

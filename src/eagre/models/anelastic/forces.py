@@ -1,10 +1,10 @@
-"""What drives the air beside pressure, buoyancy and rotation, at a point, as plain cells.
+"""Point functions of the forcing: sources, nudging, subsidence and side sponge layers.
 
     D = D_diffusion + S - R x - w_s dx/dz - A (x - x_e)
 
-S : sources (heating, targets of a relaxation over its time scale); R : rate of a relaxation; w_s : subsidence, > 0
-upwards, with the difference from where it comes; A : rate of the layers at lateral sides; x_e : ambient value.
-Profiles are those of `kernels.at`.
+S : sources (heating, nudging targets divided by the relaxation time); R : nudging rate; w_s : large-scale vertical
+velocity, positive upwards, with upwind differences; A : damping rate of the side sponge layers; x_e : ambient value.
+Profiles are read by `kernels.at`.
 """
 
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ import numpy as np
 from eagre.backend.cells import cell, real, switch
 from eagre.models.anelastic.kernels import at
 
-DIFFUSED = switch("DIFFUSED", False)  # whether D holds a diffusion already
-RELAXED = switch("RELAXED", False)  # whether there are sources and relaxation
+DIFFUSED = switch("DIFFUSED", False)  # True if D contains the diffusion
+RELAXED = switch("RELAXED", False)  # True with sources or nudging
 SUBSIDING = switch("SUBSIDING", False)
-ABSORBED = switch("ABSORBED", False)  # whether there are layers at lateral sides
+ABSORBED = switch("ABSORBED", False)  # True with side sponge layers
 
 
 class Push(NamedTuple):
-    """Profiles of a field's sources, s-1 times its unit, and rates, s-1; rate_sides : (ny, nx), s-1."""
+    """Profiles of the sources of a field, unit of the field per s, and rates, s-1; rate_sides : (ny, nx), s-1."""
 
     source: Any
     rate: Any
@@ -33,7 +33,7 @@ class Push(NamedTuple):
 
 @cell
 def sinking(k, j, i, x, push):
-    """w_s dx/dz, from the side that the air comes from, at the ends from the only one there is."""
+    """Compute w_s dx/dz by upwind differences, one-sided at the ends."""
     speed = at(push.subsidence, k, j, i)
     lower = np.int64(k) if speed < real(0.0) else np.int64(k) - 1
     lower = min(max(lower, np.int64(0)), np.int64(x.shape[0] - 2))
@@ -42,7 +42,7 @@ def sinking(k, j, i, x, push):
 
 @cell
 def add_push(k, j, i, x, push, out):
-    """D of a field."""
+    """Add the forcing to D of a field."""
     total = out[k, j, i] if DIFFUSED else real(0.0)
     here = x[k, j, i]
     if RELAXED:
@@ -54,12 +54,12 @@ def add_push(k, j, i, x, push, out):
     out[k, j, i] = total
 
 
-# -- what flows in through open sides ------------------------------------------------------------------------
+# -- inflow at open boundaries -------------------------------------------------------------------------------
 
 
 @cell
 def hold_x(k, j, i, x, v1, inflow):
-    """At points where air flows in through a side across x: its value there; region (nz, ny, 2), i : the side."""
+    """Set inflow values at the boundaries of x; region (nz, ny, 2), i : boundary."""
     n = x.shape[2]
     enters = v1[k, j, n * i] if i == 0 else -v1[k, j, n * i]
     if enters > real(0.0):
@@ -68,7 +68,7 @@ def hold_x(k, j, i, x, v1, inflow):
 
 @cell
 def hold_y(k, j, i, x, v2, inflow):
-    """The same across y; region (nz, 2, nx), j : the side."""
+    """Set inflow values at the boundaries of y; region (nz, 2, nx), j : boundary."""
     n = x.shape[1]
     enters = v2[k, n * j, i] if j == 0 else -v2[k, n * j, i]
     if enters > real(0.0):

@@ -1,4 +1,4 @@
-"""Sections of a case file for what drives the air: profiles of height."""
+"""Section [forcing] of a case file: vertical profiles of the forcing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PROFILE = "a number, an expression in z, {heights, values} or {file}"
 
 
 class NudgingSection(Section):
-    """Relaxation of every point towards profiles."""
+    """Nudging (relaxation) of all points towards vertical profiles."""
 
-    time_scale: TimeHeights = Field(description=f"time scale, s: {PROFILE}", examples=["1 h"])
+    time_scale: TimeHeights = Field(description=f"relaxation time, s: {PROFILE}", examples=["1 h"])
     u: SpeedHeights | None = Field(default=None, description=f"wind along x, m/s: {PROFILE}", examples=[10.0])
     v: SpeedHeights | None = Field(default=None, description=f"wind along y, m/s: {PROFILE}", examples=[0.0])
     theta: TemperatureHeights | None = Field(
@@ -33,14 +33,14 @@ class NudgingSection(Section):
     scalars: dict[str, NumberHeights] = Field(default_factory=dict, description=f"a table of name = {PROFILE}")
 
     def make(self) -> Nudging:
-        """What the model takes."""
+        """Return the nudging of the model."""
         scale = self.time_scale.profile("time_scale")
         scalars = {name: value.profile(name) for name, value in self.scalars.items()}
         return Nudging(scale, *(_profile(self, name) for name in ("u", "v", "theta")), scalars=scalars)
 
 
 class ForcingSection(Section):
-    """What drives the air beside the ambient state."""
+    """Forcing: vertical profiles of geostrophic wind, subsidence, heating and nudging."""
 
     geostrophic_u: SpeedHeights | None = Field(
         default=None, description=f"geostrophic wind along x, m/s: {PROFILE}", examples=[10.0]
@@ -49,11 +49,11 @@ class ForcingSection(Section):
         default=None, description=f"geostrophic wind along y, m/s: {PROFILE}", examples=[0.0]
     )
     subsidence: SpeedHeights | None = Field(
-        default=None, description=f"large-scale upward wind, m/s, below 0 where air sinks: {PROFILE}",
+        default=None, description=f"large-scale vertical velocity, m/s, negative downwards: {PROFILE}",
         examples=["-5e-6 * z"],
     )  # fmt: skip
     heating: HeatingHeights | None = Field(
-        default=None, description=f"of theta, K/s, below 0 where air cools: {PROFILE}", examples=["-2 K/d"]
+        default=None, description=f"heating rate of theta, K/s, negative for cooling: {PROFILE}", examples=["-2 K/d"]
     )
     nudging: NudgingSection | None = Field(default=None, description="the section [forcing.nudging]")
 
@@ -65,7 +65,7 @@ class ForcingSection(Section):
         return self
 
     def make(self) -> Forcing:
-        """What the model takes."""
+        """Return the forcing of the model."""
         u, v = (_profile(self, f"geostrophic_{name}") for name in "uv")
         return Forcing(
             None if u is None or v is None else (u, v),

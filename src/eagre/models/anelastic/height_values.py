@@ -1,4 +1,4 @@
-"""Values that depend on height in case files: a number, an expression in z, a table or a file."""
+"""Height-dependent values in case files: a number, an expression in z, a table or a file."""
 
 from __future__ import annotations
 
@@ -19,40 +19,42 @@ from eagre.models.anelastic.profiles import Formula, Profile, Table
 
 
 class HeightTable(Section):
-    """Heights and values written in the case file."""
+    """Table of heights and values in the case file."""
 
-    heights: list[Metres] = Field(description="rising heights over z = 0, metres", examples=[[0.0, 1000.0]])
-    values: list[float | str] = Field(description="one value a height, SI units or texts", examples=[[0.0, 5.0]])
+    heights: list[Metres] = Field(description="increasing heights above z = 0, metres", examples=[[0.0, 1000.0]])
+    values: list[float | str] = Field(
+        description="one value per height; SI units, or with units", examples=[[0.0, 5.0]]
+    )
 
     @model_validator(mode="after")
     def _same_length(self) -> HeightTable:
         if len(self.heights) != len(self.values):
             got = f"{len(self.heights)} heights and {len(self.values)} values"
-            raise InputError(got, allowed="as many, at least two")
+            raise InputError(got, allowed="one value per height, at least two")
         return self
 
     def profile(self, name: str, dimension: str) -> Profile:
-        """Values in SI units of `dimension`, linear in between."""
+        """Return a profile in SI units of `dimension`, interpolated linearly."""
         values = [parse_quantity(value, dimension, "values") for value in self.values]
         return Table(np.array(self.heights), np.array(values), name)
 
 
 class HeightFile(Section):
-    """Two columns of a text table. Units in their names, ``z (km)``, are applied."""
+    """Profile from two columns of a text table. Units in the column names, as in ``z (km)``, are applied."""
 
     file: InputFile = Field(description="a table with a header, relative to the case file", examples=["wind.csv"])
-    height: str | None = Field(default=None, description="the column of heights; without it the first", examples=["z"])
-    value: str | None = Field(default=None, description="the column of values; without it the second", examples=["u"])
+    height: str | None = Field(default=None, description="column of heights; the first by default", examples=["z"])
+    value: str | None = Field(default=None, description="column of values; the second by default", examples=["u"])
     units: str | None = Field(
-        default=None, description="unit of the values; without it the one in brackets, or SI", examples=["m/s"]
+        default=None, description="unit of the values; by default the unit in the column name, or SI", examples=["m/s"]
     )
 
     def profile(self, name: str, dimension: str) -> Profile:
-        """Read the file."""
+        """Read the profile from the file."""
         from eagre.io import read_heights
 
         def scale(written: str) -> float:
-            unit = self.units or ("" if dimension == "number" else written.strip())  # a scalar's unit is its own
+            unit = self.units or ("" if dimension == "number" else written.strip())  # scalars have no unit
             return 1.0 if unit in ("", "-") else unit_factor(unit, dimension)
 
         heights, values = read_heights(self.file, height=self.height, value=self.value, scale=scale)
@@ -61,7 +63,7 @@ class HeightFile(Section):
 
 @dataclass(frozen=True)
 class HeightValue:
-    """What a key holds.
+    """Value of a key.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class HeightValue:
     dimension: str
 
     def profile(self, name: str) -> float | Profile:
-        """A number or a profile."""
+        """Return a number or a profile."""
         if isinstance(self.source, Expression):
             expression = self.source
             return Formula(lambda z: expression(z=z))
@@ -84,7 +86,7 @@ class HeightValue:
 
 
 def height_value(dimension: str) -> PlainValidator:
-    """What reads a number, an expression in z, a table or a file."""
+    """Return a validator of a number, an expression in z, a table or a file."""
 
     def read(value: Any, info: ValidationInfo) -> HeightValue:
         if isinstance(value, HeightValue):
@@ -99,7 +101,7 @@ def height_value(dimension: str) -> PlainValidator:
         raise InputError(
             f"{key} = {literal(value)}",
             allowed=f"a number in {DIMENSIONS[dimension].si}, an expression in z, or a table with heights and values, "
-            "or file",
+            "or with file",
             fix=f"{key} = {{heights = [0.0, 1000.0], values = [0.0, 0.0]}}",
         )
 

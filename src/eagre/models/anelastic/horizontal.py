@@ -1,4 +1,4 @@
-"""The horizontal part of the pressure operator at a point, and what preconditioners are made of, as plain cells."""
+"""Point functions of the horizontal part of the pressure operator, and of the preconditioners."""
 
 from eagre.backend.cells import cell, real
 from eagre.models.anelastic.lines import centre, lower, upper
@@ -7,21 +7,21 @@ from eagre.models.anelastic.operator import c11_at, density_at, residual_of, ten
 
 @cell
 def across(q, medium, z, y, x):
-    """rho* c11 times the derivative of q along x at the point of pairs, 0 on a side."""
+    """Return rho* c11 times the derivative of q along x at a point, 0 at a boundary."""
     share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
     return real(0.0) if x.on else share * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
 
 
 @cell
 def along(q, medium, z, y, x):
-    """As `across` along y."""
+    """Return the same along y."""
     share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
     return real(0.0) if y.on else share * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
 
 
 @cell
 def horizontal_of(q, medium, z, y, x):
-    """H q: the horizontal divergence of rho* c11 times the horizontal derivatives, without slopes of the map."""
+    """Return H q: the horizontal divergence of rho* c11 times the horizontal derivatives, without coordinate slopes."""
     zc, yc, xc = centre(z), centre(y), centre(x)
     total = (across(q, medium, zc, yc, upper(x)) - across(q, medium, zc, yc, lower(x))) * x.over
     return total + (along(q, medium, zc, upper(y), xc) - along(q, medium, zc, lower(y), xc)) * y.over
@@ -29,20 +29,20 @@ def horizontal_of(q, medium, z, y, x):
 
 @cell
 def set_horizontal(q, hat, out, medium, normal, z, y, x):
-    """nablaCnablax: H q / rho*."""
+    """Compute nablaCnablax: H q / rho*."""
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = horizontal_of(q, medium, z, y, x) / density_at(medium.density, k, j, i)
 
 
 @cell
 def stiffness(medium, k, j, i):
-    """rho* c11."""
+    """Return rho* c11."""
     return density_at(medium.density, k, j, i) * c11_at(medium.c11, k, j, i)
 
 
 @cell
 def diagonal_of(medium, z, y, x):
-    """-(diagonal of H)."""
+    """Return -(diagonal of H)."""
     k, j, i = z.here, y.here, x.here
     east = real(0.0) if x.on_behind else stiffness(medium, k, j, x.behind) * x.over_behind
     west = real(0.0) if x.on_before else stiffness(medium, k, j, x.before) * x.over_before
@@ -53,7 +53,7 @@ def diagonal_of(medium, z, y, x):
 
 @cell
 def set_line_system(q, hat, out, medium, normal, z, y, x):
-    """d, w d and the coupling of a column; normal.x (1, 1, 1): 1 / beta, or 0 for the diagonal of H."""
+    """Compute d, w d and the coupling of a column; normal.x (1, 1, 1): 1 / beta, or 0 for the diagonal of H."""
     k, j, i = z.here, y.here, x.here
     over_beta = normal.x[0, 0, 0]
     d = diagonal_of(medium, z, y, x)
@@ -70,7 +70,7 @@ def set_line_system(q, hat, out, medium, normal, z, y, x):
 
 @cell
 def set_line_right(q, hat, out, medium, normal, z, y, x):
-    """rho* r - H q - d q; hat: r and d."""
+    """Compute rho* r - H q - d q; hat: r and d."""
     k, j, i = z.here, y.here, x.here
     total = density_at(medium.density, k, j, i) * hat.x[k, j, i] - horizontal_of(q, medium, z, y, x)
     out.x[k, j, i] = total - hat.y[k, j, i] * q[k, j, i]
@@ -78,14 +78,14 @@ def set_line_right(q, hat, out, medium, normal, z, y, x):
 
 @cell
 def set_weighed(q, hat, out, medium, normal, z, y, x):
-    """rho* q."""
+    """Compute rho* q."""
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = density_at(medium.density, k, j, i) * q[k, j, i]
 
 
 @cell
 def set_sweep(q, hat, out, medium, normal, z, y, x):
-    """a q + b L q + c r; hat: r, and a, b, c as (1, 1, 3)."""
+    """Compute a q + b L q + c r; hat: r, and a, b, c as (1, 1, 3)."""
     k, j, i = z.here, y.here, x.here
     total = hat.y[0, 0, 0] * q[k, j, i] + hat.y[0, 0, 1] * residual_of(q, hat, medium, normal, z, y, x)
     out.x[k, j, i] = total + hat.y[0, 0, 2] * hat.x[k, j, i]

@@ -1,4 +1,4 @@
-"""Checks of what a user hands to the anelastic model."""
+"""Checks of the arguments of the anelastic model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from eagre.models.anelastic.setup import Setup
 from eagre.plausible import check_plausible
 
 SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
-WIDEST = 14  # rows of neighbours that a band holds at most
-WORDS = 24  # a point: three velocities three times, theta' twice, fluxes, phi, the solver's
-TERRAIN = 14  # more over a hill: air at rest, C and densities at every point, directions
-CLOSURE = 14  # more of a closure: K, theta itself, stress
-SCALAR = 3  # more of each scalar: itself, where it is advected to
-COPY = 2  # more on a CPU: the copy of the last good state and transforms, beside what no longer is in use
-COPY_OF_HEAT = 8  # the same where theta' is carried, and forces at the start
-DOUBLES = 4  # float64 of the host while a model is made on a CPU
-DOUBLES_OVER_TERRAIN = 28  # more over a hill: profiles at every point
+WIDEST = 14  # maximum number of halo rows per device
+WORDS = 24  # values per point: 3 velocities at 3 times, theta' at 2 times, fluxes, phi, work arrays of the solver
+TERRAIN = 14  # additional values over terrain: base state, C and densities at every point, search directions
+CLOSURE = 14  # additional values with a closure: K, total theta, stress
+SCALAR = 3  # additional values per scalar: current and advected field
+COPY = 2  # additional values on a CPU: in-memory checkpoint and transforms
+COPY_OF_HEAT = 8  # additional values on a CPU with theta', including initial forces
+DOUBLES = 4  # float64 values on the host during construction on a CPU
+DOUBLES_OVER_TERRAIN = 28  # additional float64 values over terrain: profiles at every point
 FIELDS = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
 MADE = ("wind_speed", "theta_perturbation", "ambient_theta", "w_max")
 IN_RESTARTS = ("clock", "counts", "grid", "heights", "terrain_height")
-RESERVED = (*FIELDS, *MADE, *IN_RESTARTS)  # names that scalars may not have
+RESERVED = (*FIELDS, *MADE, *IN_RESTARTS)  # names that scalars cannot have
 HELD = ("past_", "force_", "drag_", "inflow_", "air_", "boundaries_", "averages", "maps")  # prefixes in restart files
 
 
@@ -40,9 +40,9 @@ def bytes_of_point(
     precision: str, on_cpu: bool, *, driven: int = 0, stratified: bool = False, terrain: bool = False, scalars: int = 0,
     closure: bool = False, averaged: float = 0.0,
 ) -> int:  # fmt: skip
-    """What a run takes of memory for each point, most of the time.
+    """Return the memory of a run per grid point, bytes.
 
-    driven : fields with explicit tendencies; averaged : fields that averages over time take.
+    driven : number of fields with explicit tendencies; averaged : number of fields of the time statistics.
     """
     words = averaged + WORDS + TERRAIN * terrain + CLOSURE * closure + SCALAR * scalars + 2 * driven
     if on_cpu:
@@ -52,7 +52,7 @@ def bytes_of_point(
 
 
 def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str, **run: Any) -> None:
-    """Refuse what does not fit the device or each of several; run: as of `bytes_of_point`."""
+    """Raise `MemoryNeededError` if the run does not fit the devices; run: arguments of `bytes_of_point`."""
     size = bytes_of_point(precision, device.kind != "cuda", **run)
     if isinstance(device, Group):
         nz, ny, nx = shape
@@ -63,7 +63,7 @@ def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str,
 
 
 def checked_boundaries(boundaries: Any) -> tuple[str, str, str]:
-    """Kinds of the boundaries along z, y and x, from a mapping by the letters of the axes."""
+    """Return the boundary conditions of z, y and x, from a mapping by axis name."""
     boundaries = of_type("boundaries", boundaries or {}, Mapping, 'boundaries={"x": "wall"}')
     given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(boundaries)
     for name in given:
@@ -72,20 +72,24 @@ def checked_boundaries(boundaries: Any) -> tuple[str, str, str]:
 
 
 def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, grid: Grid, periodic: bool) -> Levels:
-    """Levels from their number and the height of the domain, or from heights; over terrain, (ny, nx), m, if given."""
+    """Return levels from their number and the domain height, or from heights; terrain_height : (ny, nx), m, or None."""
     if np.ndim(levels) == 0:
         count = _checked_count(levels)
         top = 1.0 if top_height is None and count == 1 else top_height
         if top is None:
-            raise InputError("levels without top_height", allowed="height of the domain, m", fix="top_height = 1000.0")
+            raise InputError(
+                "levels without top_height", allowed="top_height, m, with a number of levels", fix="top_height = 1000.0"
+            )
         top = checked_number("top_height", top, 1e-6, 1e9)
         heights = np.arange(count) * (top / (count if periodic else max(count - 1, 1)))
     else:
         heights = own_array("levels", levels)
         if top_height is not None:
-            raise InputError("levels as heights and top_height", allowed="the heights alone")
+            raise InputError("levels as heights and top_height", allowed="heights of levels without top_height")
     if heights.ndim != 1 or heights.size < 1 or heights[0] != 0.0 or not (np.diff(heights) > 0.0).all():
-        raise InputError("these levels", allowed="heights that rise from 0, m", fix="levels = np.linspace(0, 1000, 41)")
+        raise InputError(
+            "these levels", allowed="increasing heights that start at 0, m", fix="levels = np.linspace(0, 1000, 41)"
+        )
     if terrain_height is None:
         return Levels(heights)
     hill = own_array("terrain_height", terrain_height)
@@ -99,13 +103,13 @@ def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, g
         j, i = np.unravel_index(int(hill.argmax()), hill.shape)
         raise InputError(
             f"terrain_height of {hill.max():g} m at x = {grid.x[i]:g} m, y = {grid.y[j]:g} m",
-            allowed=f"below the top, {heights[-1]:g} m", fix=f"top_height = {3.0 * hill.max():g}",
+            allowed=f"heights below the top, {heights[-1]:g} m", fix=f"top_height = {3.0 * hill.max():g}",
         )  # fmt: skip
     return Levels(heights, 1.0 - heights / heights[-1], hill)
 
 
 def _checked_count(levels: Any) -> int:
-    """A number of levels."""
+    """Return a valid number of levels."""
     try:
         count = index(levels)
     except TypeError:
@@ -116,7 +120,7 @@ def _checked_count(levels: Any) -> int:
 
 
 def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.ndarray:
-    """A number, a profile (nz, 1, 1) or a field (nz, ny, nx) as a field of finite numbers, float64."""
+    """Return a number, profile (nz, 1, 1) or field (nz, ny, nx) as a field of finite numbers, float64."""
     array = own_array(name, value)
     try:
         found = np.array(np.broadcast_to(array, shape))
@@ -131,20 +135,25 @@ def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.nda
 
 
 def checked_scalars(given: Mapping[str, Any] | None, shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
-    """Passive scalars by name."""
+    """Return the initial passive scalars by name."""
     found = {}
     for name, value in (given or {}).items():
         if not str(name).isidentifier() or name in RESERVED or str(name).startswith(HELD):
-            taken = f"none of {', '.join(RESERVED)} and none that begins with {', '.join(HELD)}"
-            raise InputError(f"a scalar {name!r}", allowed=f"a name of letters, {taken}", fix="dye = 1.0")
+            taken = f"not one of {', '.join(RESERVED)}, without the prefixes {', '.join(HELD)}"
+            raise InputError(f"a scalar {name!r}", allowed=f"a Python identifier, {taken}", fix="dye = 1.0")
         found[str(name)] = checked_volume(name, value, shape)
     return found
 
 
 def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
-    """Rates of the sponge layer under the top, (nz,), s-1: from (thickness, m, rate at the top, s-1), or an array.
+    """Return the damping rates of the top sponge layer, (nz,), s-1.
 
-    The rate rises as sin^2 from the layer's lower edge to the top.
+    Parameters
+    ----------
+    top_sponge : (thickness, m, rate at the top, s-1), (nz,) array of rates, or None
+        From a pair, the rate increases as sin^2 from the lower edge of the layer to the top.
+    heights : (nz,), m
+        Heights of the levels above flat terrain.
     """
     if top_sponge is None:
         return np.zeros(heights.size)
@@ -155,21 +164,22 @@ def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
         return rate * np.sin(0.5 * np.pi * part) ** 2
     found = own_array("top_sponge", top_sponge)
     if found.shape != heights.shape or not (np.isfinite(found) & (found >= 0.0)).all():
-        raise InputError("this top_sponge", allowed=f"(thickness, rate), or {heights.size} rates >= 0, s-1")
+        raise InputError("this top_sponge", allowed=f"(thickness, rate), or an array of {heights.size} rates >= 0, s-1")
     return found
 
 
 def checked_side_sponges(given: Mapping[str, Any] | None, grid: Grid) -> np.ndarray | None:
-    """Rates of layers at the ends of x and y, (ny, nx), s-1, from (thickness, m, rate at the end, s-1) by axis.
+    """Return the damping rates of side sponge layers, (ny, nx), s-1, or None without layers.
 
-    The rate rises as sin^2 from a layer's inner edge; where two meet the larger one counts.
+    `given` maps axes to (thickness, m, rate at the boundary, s-1). The rate increases as sin^2 from the inner edge of a
+    layer; where layers overlap the larger rate applies.
     """
     total = np.zeros(grid.shape)
     for axis, layer in (given or {}).items():
         one_of("side_sponges", axis, ("x", "y"))
         points = grid.x if axis == "x" else grid.y
         if points.size == 1:
-            raise InputError(f"side_sponges along {axis}, which has one point", allowed="axes of several points")
+            raise InputError(f"side_sponges along {axis}, which has one point", allowed="axes with at least two points")
         half = 0.5 * float(points[-1] - points[0])
         thickness = checked_number(f"thickness of the side_sponges along {axis}", layer[0], 1e-6, half)
         rate = checked_number(f"rate of the side_sponges along {axis}", layer[1], 0.0, 1e3)
@@ -192,7 +202,7 @@ def checked_perturbation(setup: Setup, perturbation: Any) -> np.ndarray:
     if not setup.stratified:
         if values.any():
             raise InputError(
-                "theta_perturbation in incompressible flow", allowed="an atmosphere in which air is buoyant",
+                "theta_perturbation in incompressible flow", allowed="an atmosphere with buoyancy",
                 fix="atmosphere = boussinesq()",
             )  # fmt: skip
         return values
@@ -202,14 +212,14 @@ def checked_perturbation(setup: Setup, perturbation: Any) -> np.ndarray:
     if excess.flat[n] >= 0.0:
         raise InputError(
             f"theta_perturbation = {values.flat[n]:g} K in ambient air of {ambient.min():g} K",
-            allowed="less than half of it", fix="theta_perturbation = ...  # the difference from the ambient air",
-            problem="theta_perturbation is as large as a whole potential temperature.",
+            allowed="less than half of it", fix="theta_perturbation = ...  # minus the ambient potential temperature",
+            problem="theta_perturbation is as large as a total potential temperature.",
         )  # fmt: skip
     return values
 
 
 def checked_start(setup: Setup, velocity: Any, perturbation: Any, scalars: Any) -> dict[str, np.ndarray]:
-    """Fields at the start by their names, (nz, ny, nx): wind, that of the ambient air if not given, theta', scalars."""
+    """Return the initial fields by name, (nz, ny, nx): wind (the ambient wind by default), theta', scalars."""
     if velocity is None:
         z = setup.levels.z
         velocity = (*(own(z) + np.zeros(z.shape) for own in setup.air.wind), 0.0)

@@ -1,8 +1,8 @@
-"""What a step of the anelastic model does at a point, as plain cells; pressure and advection have their own.
+"""Point functions of a time step, except pressure and advection.
 
-Arrays are (nz, ny, nx). Profiles of the air at rest are (nz, 1, 1) over flat ground and (nz, ny, nx) over a hill, as
-the height of a level changes there. Names: h = rho_b G, the density in computational space; gx, gy, gz the derivatives
-of the vertical coordinate; hat: after advection, before the implicit forces; half = dt / 2.
+Arrays are (nz, ny, nx). Base-state profiles are (nz, 1, 1), over terrain (nz, ny, nx), because the height of a level
+varies. Names: h = rho_b G, the density in computational space; gx, gy, gz the derivatives of the vertical coordinate;
+hat: after advection, before the implicit forces; half = dt / 2.
 
 Source: J. M. Prusa, P. K. Smolarkiewicz, A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008),
 doi:10.1016/j.compfluid.2007.12.001; P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998),
@@ -16,12 +16,12 @@ from eagre.kernels.places import place
 from eagre.models.anelastic.pace import HALF, MORE, SCALE
 
 TERRAIN = switch("TERRAIN", False)
-DRIVEN = switch("DRIVEN", False)  # whether a field has explicit tendencies
+DRIVEN = switch("DRIVEN", False)  # True for a field with explicit tendencies
 STRATIFIED = switch("STRATIFIED", True)
 
 
 class Extrapolation(NamedTuple):
-    """Weights of the present and the past velocity at half a step on, times half a time step over the spacing."""
+    """Weights of the current and past velocity at t + dt/2, times dt/2 divided by the grid spacing."""
 
     now: Any
     then: Any
@@ -29,24 +29,24 @@ class Extrapolation(NamedTuple):
 
 @cell
 def at(profile, k, j, i):
-    """A profile of the air at rest at a point."""
+    """Return a base-state profile at a point."""
     if TERRAIN:
         return profile[k, j, i]
     return profile[k, 0, 0]
 
 
-# -- the advector: Courant fluxes at faces, of velocities half a step on ------------------------------------
+# -- advecting fluxes: Courant numbers times h at faces, at t + dt/2 ----------------------------------------
 
 
 @cell
 def mass_flux(k, j, i, now, then, h, weights):
-    """h times a horizontal velocity half a step on, times half a time step over the spacing."""
+    """Compute h times a horizontal velocity at t + dt/2, times dt/2 divided by the grid spacing."""
     return at(h, k, j, i) * (weights.now * now[k, j, i] + weights.then * then[k, j, i])
 
 
 @cell
 def rise(k, j, i, u, v, w, g):
-    """w* = u d zeta / dx + v d zeta / dy + w d zeta / dz."""
+    """Compute w* = u d zeta / dx + v d zeta / dy + w d zeta / dz."""
     if TERRAIN:
         along = g.slope_x[j, i] * u[k, j, i] + g.slope_y[j, i] * v[k, j, i]
         return g.fade[k] * along + g.stretch[k] * g.squeeze[j, i] * w[k, j, i]
@@ -55,7 +55,7 @@ def rise(k, j, i, u, v, w, g):
 
 @cell
 def upward_mass_flux(k, j, i, now, then, h, g, weights):
-    """h w* half a step on, times half a time step over the spacing."""
+    """Compute h w* at t + dt/2, times dt/2 divided by the grid spacing."""
     fresh = rise(k, j, i, now.u, now.v, now.w, g)
     old = rise(k, j, i, then.u, then.v, then.w, g)
     return at(h, k, j, i) * (weights.now * fresh + weights.then * old)
@@ -70,9 +70,9 @@ class Velocity(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The vertical coordinate zeta: d zeta / dx = slope_x fade, along y the same, d zeta / dz = stretch squeeze.
+    """Vertical coordinate zeta: d zeta / dx = slope_x fade, d zeta / dy = slope_y fade, d zeta / dz = stretch squeeze.
 
-    stretch and fade (nz,), the others (ny, nx); over flat ground stretch alone is read.
+    stretch and fade are (nz,), the others (ny, nx); for flat terrain only stretch is read.
     """
 
     stretch: Any
@@ -82,15 +82,15 @@ class Slopes(NamedTuple):
     slope_y: Any
 
 
-WALL, PERIODIC, OPEN = 0, 1, 2  # kinds of the ends of an axis
+WALL, PERIODIC, OPEN = 0, 1, 2  # boundary conditions of an axis
 
 
 @cell
 def outer_face(side, inner, kind):
-    """An outer face that is no face of the other end, from the next face and the flux of the side's point.
+    """Return the flux of the face outside a wall or an open boundary, from the next face and the boundary point.
 
-    The mirror image at a wall; on open sides the one whose mean with the next face is the flux through the side: a
-    side's point owns half a cell.
+    At a wall it is the mirror image. At an open boundary its mean with the next face equals the flux through the
+    boundary, because a boundary point has half a cell.
     """
     return real(4.0) * side - inner if kind == OPEN else -inner
 
@@ -100,9 +100,9 @@ def outer_face(side, inner, kind):
 
 @cell
 def add_force(k, j, i, x, force, drag, numbers):
-    """What is advected, in place of x: x + scale F + dt/2 D; F: the last step's half force, D: explicit tendencies.
+    """Replace x by the advected field x + scale F + dt/2 D; F: previous increment dt/2 R, D: explicit tendency.
 
-    numbers : as of `eagre.models.anelastic.pace.Pace`
+    numbers : see `eagre.models.anelastic.pace.Pace`
     """
     value = x[k, j, i] + numbers[SCALE] * force[k, j, i]
     if DRIVEN:
@@ -112,20 +112,20 @@ def add_force(k, j, i, x, force, drag, numbers):
 
 @cell
 def add_force_to_wind(k, j, i, x, force, drag, numbers, past):
-    """The same, and past = x: the velocity of the step before in the next one."""
+    """Apply `add_force` and store x in past, the previous velocity of the next step."""
     past[k, j, i] = x[k, j, i]
     add_force(k, j, i, x, force, drag, numbers)
 
 
 @cell
 def add_tendency(k, j, i, x, drag, numbers):
-    """X += dt/2 D: of fields without implicit forces."""
+    """Add dt/2 D to x, for fields without implicit forces."""
     x[k, j, i] += numbers[HALF] * drag[k, j, i]
 
 
 @cell
 def add_drag(k, j, i, hat, drag, last, numbers):
-    """The explicit tendency of the end of the step: hat + dt/2 ((1 + more) D^n - more D^(n-1)); D^(n-1) becomes D^n."""
+    """Add the tendency at the end of the step: hat + dt/2 ((1 + more) D^n - more D^(n-1)); store D^n in D^(n-1)."""
     now, more = drag[k, j, i], numbers[MORE]
     hat[k, j, i] += numbers[HALF] * ((real(1.0) + more) * now - more * last[k, j, i])
     last[k, j, i] = now
@@ -133,15 +133,15 @@ def add_drag(k, j, i, hat, drag, last, numbers):
 
 @cell
 def take(k, j, i, x, moved):
-    """X = moved."""
+    """Copy the advected field to x."""
     x[k, j, i] = moved[k, j, i]
 
 
 class AtRest(NamedTuple):
-    """Profiles of the air at rest, and the inverse of what is implicit, for one time step.
+    """Base-state profiles, and the inverse of the implicit operator, for one time step.
 
-    c11, c12, c33 : as of `eagre.models.anelastic.coefficients`
-    ue, ve : ambient wind times dt/2 alpha (own axis) and dt/2 f (the other one) already: what is added to u and v
+    c11, c12, c33 : see `eagre.models.anelastic.coefficients`
+    ue, ve : terms of the ambient wind in u and v, with the factors dt/2 alpha (same axis) and dt/2 f (other axis)
     lift : dt/2 (g / theta_b) / (1 + dt/2 beta)
     lapse : dt/2 d theta_e / dz
     keep : 1 / (1 + dt/2 beta)
@@ -159,7 +159,7 @@ class AtRest(NamedTuple):
 
 @cell
 def without_pressure(k, j, i, hat, theta, rest, out):
-    """v^ = C (v_hat + what the air at rest asks for + buoyancy of theta_hat)."""
+    """Compute v^ = C (v_hat + ambient-wind terms + buoyancy of theta_hat)."""
     u = hat.u[k, j, i] + at(rest.ue, k, j, i)
     v = hat.v[k, j, i] + at(rest.ve, k, j, i)
     c11, c12 = at(rest.c11, k, j, i), at(rest.c12, k, j, i)
@@ -173,7 +173,7 @@ def without_pressure(k, j, i, hat, theta, rest, out):
 
 @cell
 def finish_theta(k, j, i, theta, hat, w, rest):
-    """theta'^(n+1) and, in place of hat, its half force."""
+    """Compute theta'^(n+1), and overwrite hat by its increment dt/2 R."""
     old = hat[k, j, i]
     new = at(rest.keep, k, j, i) * (old - at(rest.lapse, k, j, i) * w[k, j, i])
     theta[k, j, i] = new
@@ -184,16 +184,16 @@ def finish_theta(k, j, i, theta, hat, w, rest):
 
 
 class Axis(NamedTuple):
-    """What second differences along an axis need."""
+    """Arguments of second differences along an axis."""
 
-    over_d2: Any  # viscosity over the square of the spacing; 0 along an axis of one point
+    over_d2: Any  # viscosity divided by the squared spacing; 0 along an axis of one point
     periodic: int
-    sign: Any  # of the mirror image beyond a wall
+    sign: Any  # sign of the mirror image at a wall
 
 
 @cell
 def viscous(k, j, i, f, h, stretch, x, y, z, out):
-    """D = (1/h) div(h nu grad f) by second differences between neighbours, over flat ground.
+    """Compute D = (1/h) div(h nu grad f) by second differences between neighbours, for flat terrain.
 
     The density is a profile, and the vertical derivative stretch d/dzeta: the weight along z is h stretch^2.
     """
@@ -222,7 +222,7 @@ def viscous(k, j, i, f, h, stretch, x, y, z, out):
 
 @cell
 def largest_outflow(i, v1, v2, v3, h, out):
-    """The largest share of its mass that a cell of a row loses in a step; region (nz ny), rows k ny + j."""
+    """Compute the maximum outflow Courant number of a row; region (nz ny), rows k ny + j."""
     ny, nx = v1.shape[1], v2.shape[2]
     k = i // ny
     j = i - k * ny

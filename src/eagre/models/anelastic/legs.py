@@ -1,8 +1,8 @@
-"""Legs: steps of one length on a GPU between two looks of the host.
+"""Batches of equal time steps on a GPU between host synchronisations.
 
-Each is made with the iterations of the pressure that the last ones took, and a book on the device says at the end
-whether that was enough. A leg in which it was not is taken back, and its steps are made one by one. Kernels of an
-iteration do nothing once the tolerance is reached, so that a leg makes the same bits as its steps one by one.
+The number of pressure iterations per step is fixed in advance from previous steps. At the end of a batch, a record on
+the device reports whether it was sufficient. A failed batch is rolled back, and its steps are taken one by one. Kernels
+of an iteration do nothing after convergence, so that a batch is bitwise identical to single steps.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from eagre.models.anelastic.step import Steps
 from eagre.stepping.rounds import Rounds
 from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, largest_of
 
-COURANT = 0  # of the last step
-WORST = 1  # the largest of all steps of a leg
-LEAST = 2  # and the smallest
-MADE = 3  # iterations of all steps
-MOST = 4  # of one step
+COURANT = 0  # Courant number of the last step
+WORST = 1  # maximum Courant number of the batch
+LEAST = 2  # minimum Courant number of the batch
+MADE = 3  # total number of iterations
+MOST = 4  # maximum number of iterations of a step
 LEFT = 5  # dt max |div| over dt after the last step
-UNFINISHED = 6  # steps whose pressure did not reach the tolerance
+UNFINISHED = 6  # number of steps without convergence
 SIZE = 7
-SIZES = (10, 1)  # steps of a graph
-MANY = 100  # launches of a step: a graph holds one
-SPARE = 16  # iterations of which one more is allowed for
-SPARE_IN_VAIN = 4  # where those made in vain cost next to nothing
-FEWER = 0.75  # share of the iterations that are allowed for: a leg that needs fewer than this has fewer in the next one
+SIZES = (10, 1)  # number of steps per CUDA graph
+MANY = 100  # launches per step above which a graph holds one step
+SPARE = 16  # one spare iteration per this number of iterations
+SPARE_IN_VAIN = 4  # the same if iterations after convergence have negligible cost
+FEWER = 0.75  # fraction of the allowed iterations below which the next batch has fewer iterations
 
 
 class Book(NamedTuple):
-    """What the host reads after a leg."""
+    """Step statistics that the host reads after a batch."""
 
     courant: float
     worst: float
@@ -47,10 +47,10 @@ class Book(NamedTuple):
 
 @entry
 def note_cuda(most, mixing, dt, control, book):
-    """Book a step; one block.
+    """Accumulate the statistics of a step; one block.
 
-    most : Courant numbers of parts of the grid; mixing : decays that a closure makes, 1/s, which count like these
-    control : of the pressure's iteration
+    most : partial maxima of the Courant number; mixing : partial maxima of the decay rate by a closure, 1/s
+    control : control numbers of the pressure iteration
     """
     tree = cuda.shared.array(THREADS, np.float64)
     t, largest = cuda.threadIdx.x, 0.0
@@ -71,18 +71,18 @@ def note_cuda(most, mixing, dt, control, book):
 
 
 def allowed(needed: int, spare: int = SPARE) -> int:
-    """Iterations that steps have where one needed so many: some more, as each other number is a new graph."""
+    """Return the number of iterations per step for a required number, with spares to avoid new graphs."""
     return needed + needed // spare
 
 
 class Legs:
-    """Makes steps that nobody looks at.
+    """Time stepping without host synchronisation.
 
     Parameters
     ----------
     steps : Steps
     kept : dict of arrays
-        Everything that the next step reads.
+        All arrays that the next step reads.
     """
 
     def __init__(self, steps: Steps, kept: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Legs:
         self.iterations = 1
 
     def run(self, dt: float, times: Sequence[float]) -> Book:
-        """Make steps of dt, s, that begin at these model times, s; see `take_back` for those that were in vain."""
+        """Advance steps of dt, s, with the given start times, s; `take_back` rolls them back."""
         self._keep()
         book = np.zeros(SIZE)
         book[LEAST] = np.inf
@@ -103,7 +103,7 @@ class Legs:
         while made < len(times):
             alone = not self._goes_on(dt)
             self._set_out(dt, times[made])
-            rounds = self._bound()  # which other kinds of coefficients change
+            rounds = self._bound()  # new graphs after a change of the kind of coefficients
             size = 1 if alone else rounds.size_for(len(times) - made)
             rounds.run(0, size)
             self._steps.before = dt
@@ -111,7 +111,7 @@ class Legs:
         return Book(*map(float, self._device.host(self._book)))
 
     def _goes_on(self, dt: float) -> bool:
-        """Whether the next steps of dt, s, need nothing new of the host."""
+        """Return whether the next steps of dt, s, need no new data of the host."""
         steps = self._steps
         return (steps.before, steps.projection.steps[0]) == (dt, dt) and not steps.driven_by_time
 
@@ -120,7 +120,7 @@ class Legs:
         self._steps.projection.set_out(dt)
 
     def _bound(self) -> Rounds:
-        """Graphs of steps with as many iterations as are allowed for."""
+        """Return graphs of steps with the allowed number of iterations."""
         key = (self._steps.projection.bound, self.iterations)
         if key not in self._rounds:
             launches = self._launches(self.iterations)
@@ -129,19 +129,19 @@ class Legs:
         return self._rounds[key]
 
     def take_back(self) -> None:
-        """Stand again where the last leg began."""
+        """Roll back to the start of the last batch."""
         for name, array in self._kept.items():
             self._device.copy(array, self._copies[name])
         self._steps.before, self._steps.projection.steps = self._before
 
     def finished(self, made: Book) -> bool:
-        """Whether all steps reached the tolerance."""
+        """Return whether all steps converged."""
         if made.unfinished == 0.0 and made.most < FEWER * self.iterations:
             self.iterations = max(1, allowed(int(made.most), self._spare))
         return made.unfinished == 0.0
 
     def allow(self, needed: int) -> None:
-        """Let steps have as many iterations as one of them needed."""
+        """Set the allowed iterations from the required number of a step."""
         if needed > self.iterations:
             self.iterations = allowed(needed, self._spare)
 

@@ -1,8 +1,8 @@
-"""Points of a grid line by line: where the neighbours of a point stand and by how much differences are multiplied.
+"""Neighbour indices and difference factors along grid lines.
 
-A point's line along an axis has two points on either side, as the pressure operator needs. A side's neighbour beyond
-it is the side itself, with differences over one spacing there; a periodic axis goes round; along one point nothing
-changes.
+The line of a point along an axis has two neighbours on each side, as required by the pressure operator. The neighbour
+outside a boundary is the boundary point, with one-sided differences. A periodic axis wraps around. Differences along an
+axis of one point are 0.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from eagre.backend.cells import cell
 
 
 class Axis(NamedTuple):
-    """An axis: points, 1 if periodic, half of one over the spacing (0 for one point)."""
+    """Axis: number of points, 1 if periodic, 1 / (2 d) (0 for one point)."""
 
     n: int
     periodic: int
@@ -21,7 +21,7 @@ class Axis(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The numbers of all axes, as `Axis` has them."""
+    """Values of `Axis` for all axes."""
 
     nz: int
     periodic_z: int
@@ -35,9 +35,9 @@ class Grid(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points on a line through a point: two and one before it, itself, one and two behind.
+    """Indices on a line through a point: two and one before it, the point, one and two behind it.
 
-    `over_*`: what a difference across a point is multiplied by; `on_*`: 1 where a point is on a side.
+    `over_*`: factor of a difference across a point; `on_*`: 1 if a point is on a boundary.
     """
 
     before2: Any
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A point of a line with those at whose difference its derivative is taken."""
+    """Point of a line with the two points of its difference."""
 
     low: Any
     here: Any
@@ -65,25 +65,25 @@ class Pair(NamedTuple):
 
 @cell
 def axis_x(grid):
-    """The axis along x."""
+    """Return the axis along x."""
     return Axis(grid.nx, grid.periodic_x, grid.over_x)
 
 
 @cell
 def axis_y(grid):
-    """The axis along y."""
+    """Return the axis along y."""
     return Axis(grid.ny, grid.periodic_y, grid.over_y)
 
 
 @cell
 def axis_z(grid):
-    """The axis along z."""
+    """Return the axis along z."""
     return Axis(grid.nz, grid.periodic_z, grid.over_z)
 
 
 @cell
 def before(i, axis):
-    """The point before point i; a side's own."""
+    """Return the index before i; at a boundary i."""
     if i > 0:
         return i - 1
     return axis.n - 1 if axis.periodic else np.int64(0)
@@ -91,7 +91,7 @@ def before(i, axis):
 
 @cell
 def behind(i, axis):
-    """The point behind point i; a side's own."""
+    """Return the index behind i; at a boundary i."""
     if i < axis.n - 1:
         return i + 1
     return np.int64(0) if axis.periodic else axis.n - 1
@@ -99,19 +99,19 @@ def behind(i, axis):
 
 @cell
 def is_side(i, axis):
-    """1 for a point on a side."""
+    """Return 1 for a point on a boundary, otherwise 0."""
     return 1 if axis.periodic == 0 and axis.n > 1 and (i == 0 or i == axis.n - 1) else 0
 
 
 @cell
 def over_at(on, axis):
-    """1 / (2 d), on a side 1 / d."""
+    """Return 1 / (2 d), at a boundary 1 / d."""
     return axis.over + axis.over if on else axis.over
 
 
 @cell
 def line_at(i, axis):
-    """The line through point i along an axis."""
+    """Return the line through point i along an axis."""
     at = np.int64(i)
     low, high = before(at, axis), behind(at, axis)
     on_low, on, on_high = is_side(low, axis), is_side(at, axis), is_side(high, axis)
@@ -122,7 +122,7 @@ def line_at(i, axis):
 
 @line_at.variant("cuda")
 def _line_at_unsigned(i, axis):
-    # Without tests for indices that count from the end.
+    # unsigned indices need no test for negative values
     n, at, one, zero = np.uint32(axis.n), np.uint32(i), np.uint32(1), np.uint32(0)
     last = np.uint32(n - one)
     first, end = (last, zero) if axis.periodic else (zero, last)
@@ -137,14 +137,14 @@ def _line_at_unsigned(i, axis):
 
 @cell
 def inner_line(corner, axis):
-    """The line through point corner + 2, which has two points before it and two behind; corner is unsigned."""
+    """Return the line through point corner + 2, with two points on each side; corner is unsigned."""
     over = axis.over
     return Line(corner, corner + 1, corner + 2, corner + 3, corner + 4, over, over, over, 0, 0, 0)
 
 
 @cell
 def ring_line(i, axis):
-    """The line through point i of a periodic axis, or of another one where two points lie on either side."""
+    """Return the line through point i of a periodic axis, or with two points on each side."""
     last, at, over = np.uint32(axis.n - 1), np.uint32(i), axis.over
     low = np.uint32(at - 1) if at > 0 else last
     high = np.uint32(at + 1) if at < last else np.uint32(0)
@@ -155,17 +155,17 @@ def ring_line(i, axis):
 
 @cell
 def centre(line):
-    """The line's own point."""
+    """Return the centre point of a line."""
     return Pair(line.before, line.here, line.behind, line.over, line.on)
 
 
 @cell
 def lower(line):
-    """The point before it."""
+    """Return the point before the centre."""
     return Pair(line.before2, line.before, line.here, line.over_before, line.on_before)
 
 
 @cell
 def upper(line):
-    """The point behind it."""
+    """Return the point behind the centre."""
     return Pair(line.here, line.behind, line.behind2, line.over_behind, line.on_behind)

@@ -1,4 +1,4 @@
-"""Extremes of an anelastic run over time: wind, theta', scalars, Courant numbers, divergence, iterations."""
+"""Time series of extremes: wind, theta', scalars, Courant numbers, divergence, iterations."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.kernels import rise
 from eagre.models.anelastic.stages import Stages
 
-WIND = 5  # rows of the wind: |u|, |v|, w, -w and the rate at which air crosses spacings
+WIND = 5  # rows of the wind: |u|, |v|, w, -w and sum |u_i| / dx_i
 NUMBERS = (
-    Variable("max_abs_u", "m s-1", "largest size of the wind along x"),
-    Variable("max_abs_v", "m s-1", "largest size of the wind along y"),
-    Variable("max_w", "m s-1", "largest upward wind"),
-    Variable("min_w", "m s-1", "largest downward wind, negative"),
+    Variable("max_abs_u", "m s-1", "maximum absolute wind along x"),
+    Variable("max_abs_v", "m s-1", "maximum absolute wind along y"),
+    Variable("max_w", "m s-1", "maximum vertical velocity"),
+    Variable("min_w", "m s-1", "minimum vertical velocity"),
     Variable("advective_courant_number", "1", "maximum advective Courant number, summed over x, y and z"),
     Variable("stability_number", "1", "maximum of outflow Courant number and diffusion number"),
-    Variable("scaled_divergence", "1", "time step times the largest divergence that the last step left"),
+    Variable("scaled_divergence", "1", "time step times the maximum residual divergence of the last step"),
     Variable("time_step", "s", "length of the last step"),
-    Variable("steps", "1", "steps since the start of the run"),
-    Variable("iterations", "1", "iterations of the pressure since the start of the run"),
+    Variable("steps", "1", "number of steps since the start of the run"),
+    Variable("iterations", "1", "number of pressure iterations since the start of the run"),
 )
 
 
 @cell
 def largest_wind(j, i, u, v, w, g, over, out):
-    """Largest values of rows of a column of points at level j; over: one over the spacings (z, y, x), m-1."""
+    """Compute the maxima of the wind along y at level j and column i; over: inverse grid spacings (z, y, x), m-1."""
     along_x = along_y = rate = real(0.0)
     up = down = real(-1e30)
     for n in range(u.shape[1]):
@@ -51,7 +51,7 @@ def largest_wind(j, i, u, v, w, g, over, out):
 
 @cell
 def largest_value(j, i, q, row, out):
-    """Largest q and -q of a column of points at level j."""
+    """Compute the maxima of q and -q along y at level j and column i."""
     high = low = real(-1e30)
     for n in range(q.shape[1]):
         high = max(high, q[j, n, i])
@@ -62,7 +62,7 @@ def largest_value(j, i, q, row, out):
 
 @cell
 def largest_of_line(j, i, found, out):
-    """The largest along x of row j at level i."""
+    """Compute the maximum along x of row j at level i."""
     most = found[j, i, 0]
     for n in range(found.shape[2]):
         most = max(most, found[j, i, n])
@@ -70,12 +70,12 @@ def largest_of_line(j, i, found, out):
 
 
 class Maxima:
-    """Extremes now, found on the device.
+    """Sampler of extremes of the current state, computed on the device.
 
     Attributes
     ----------
     variables, axes, dimensions
-        As of `eagre.io.measured.Measured`: single numbers.
+        See `eagre.io.measured.Measured`; all variables are scalars.
     """
 
     axes: Sequence[Axis] = ()
@@ -87,13 +87,17 @@ class Maxima:
         self._carried |= {name: name for name in setup.scalars}  # names of state and of fields
         ranges: list[Variable] = []
         for name, field in self._carried.items():
-            units, what = ("K", "potential temperature over the ambient one") if name == "theta" else ("1", name)
+            units, what = (
+                ("K", "potential temperature minus the ambient potential temperature")
+                if name == "theta"
+                else ("1", name)
+            )
             ranges += [Variable(f"{end}_{field}", units, f"{end}imum of {what}") for end in ("max", "min")]
         self.variables: Sequence[Variable] = [*NUMBERS[:4], *ranges, *NUMBERS[4:]]
         self.dimensions: dict[str, tuple[str, ...]] = {one.name: () for one in self.variables}
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Values of each variable now."""
+        """Return the current value of each variable."""
         engine = self._engine()
         largest = self._largest(engine)
         dt, counts = engine.steps.before, engine.counts
@@ -106,11 +110,11 @@ class Maxima:
         return {one.name: np.array(found[one.name]) for one in self.variables}
 
     def _largest(self, engine: Engine) -> np.ndarray:
-        """Largest values of all rows, float64; bands of several devices hold rows of others, which change nothing."""
+        """Return the maxima of all rows, float64; halo rows of several devices do not change the maxima."""
         return np.max([self._largest_of(engine.precision, part) for part in engine.parts], axis=0)
 
     def _largest_of(self, precision: str, part: Stages) -> np.ndarray:
-        """Of the points that a device holds."""
+        """Return the maxima over the points of one device."""
         device, setup, own = part.device, part.setup, part.fields
         nz, _, nx = setup.shape
         rows, dtype = WIND + 2 * len(self._carried), own.now.u.dtype

@@ -1,6 +1,6 @@
-"""Horizontally averaged profiles of a run, gathered on its device: means, fluxes, third moments, turbulent energy.
+"""Horizontally averaged profiles, accumulated on the device: means, fluxes, third moments, TKE budget.
 
-Turbulence is what departs from the horizontal average of the moment. With e = (u'^2 + v'^2 + w'^2) / 2, pi = p'/rho_b:
+Fluctuations are deviations from the instantaneous horizontal average. With e = (u'^2 + v'^2 + w'^2) / 2, pi = p'/rho_b:
 
     d<e>/dt = -<u'w'> dU/dz - <v'w'> dV/dz - <w'w'> dW/dz      shear
               + (g / theta_b) <w'theta'>                       buoyancy
@@ -8,8 +8,8 @@ Turbulence is what departs from the horizontal average of the moment. With e = (
               - (1/rho_b) d(rho_b <w'pi'>)/dz                  pressure
               + residual,
 
-where the residual is what the advection scheme, viscosity, a closure and absorbers take: the dissipation, negative.
-With a closure there are its own fluxes beside the resolved ones (`subgrid`): the total is the sum of both.
+where the residual is the (negative) dissipation by the advection scheme, viscosity, closure and sponge layers.
+With a closure, profiles of the subgrid fluxes are added (`subgrid`); the total flux is resolved plus subgrid flux.
 """
 
 from __future__ import annotations
@@ -35,51 +35,53 @@ from eagre.several import Banded, SeveralDevices
 
 Array = np.ndarray
 EVERY = 10
-PRESSURE = 3  # its row among the means
+PRESSURE = 3  # row of the pressure in the means
 
 
 class Rows(NamedTuple):
-    """Which row of the sums a quantity has."""
+    """Rows of the sums, by quantity."""
 
     means: tuple[str, ...]
     moments: tuple[str, ...]
 
     def of(self, name: str) -> int:
-        """The row of a quantity."""
+        """Return the row of a quantity."""
         return (*self.means, *self.moments, "shear").index(name)
 
     @property
     def count(self) -> int:
-        """Of all rows."""
+        """Number of rows."""
         return len(self.means) + len(self.moments) + 1
 
 
 class MeanProfiles:
-    """Profiles of a run between two records.
+    """Accumulated profile statistics between two output records.
 
     Parameters
     ----------
     engine : Engine
     time : float, s
-        The present.
+        Current model time.
     every : int
-        Steps between two samples. Each counts by the time since the one before, and there is one at each record.
+        Number of steps between two samples. A sample has the weight of the time since the previous sample. Each record
+        adds a sample.
     heights : (n,), m, optional
-        Where; without them the levels, over a hill those of flat ground from the lowest ground on.
+        Heights above z = 0. The default is the levels; over terrain, the levels of flat terrain from its lowest point
+        upwards.
 
     Attributes
     ----------
     heights : (n,) array, m
-        Over z = 0.
+        Heights above z = 0.
     share : (n,) array
-        Of the plane that is in the air.
+        Fraction of each horizontal plane above the terrain.
     variables : tuple of Variable
-        What `take` gives.
+        Variables that `take` returns.
 
     Raises
     ------
     InputError
-        For heights under the ground or above the top.
+        For heights below the terrain or above the top.
     """
 
     def __init__(self, engine: Engine, time: float, every: int = EVERY, heights: Any = None) -> None:
@@ -107,7 +109,7 @@ class MeanProfiles:
 
     @property
     def _weight(self) -> float:
-        """Points of a plane, those on sides by their halves."""
+        """Number of points of a plane; points on walls have weight 1/2."""
         return float(np.multiply.outer(*plane_weights(self._engine.setup.shape, self._engine.setup.boundaries)).sum())
 
     def _declared(self) -> tuple[Variable, ...]:
@@ -121,31 +123,31 @@ class MeanProfiles:
 
     @property
     def left(self) -> int:
-        """Steps up to the next sample."""
+        """Number of steps until the next sample."""
         return self.every - self._since
 
     def begin(self, time: float) -> None:
-        """Forget what was gathered: an interval begins at the present time, s."""
+        """Reset the sums and start an averaging interval at the current time, s."""
         self._sample(time, 0.0)
         self._engine.device.fill(self._gathered, np.zeros((self._rows.count, self.heights.size)))
         self._first = self._energy(self._engine.device.host(self._found))
         self.start, self._last, self._since = time, time, 0
 
     def stepped(self, time: float) -> None:
-        """Note that a step has led to a time, s; sample if it is time to."""
+        """Register a completed step that ends at a time, s; sample if due."""
         self._since += 1
         if self._since >= self.every:
             self._add(time)
 
     def _add(self, time: float) -> None:
-        """Sample the present for the time since the last sample."""
+        """Add a sample, weighted by the time since the last sample."""
         self._sample(time, time - self._last)
         self._last, self._since = time, 0
 
     def take(self, time: float) -> dict[str, Array]:
-        """TimeStatistics, (n,) each, from `start` to the present time, s, where the next interval begins.
+        """Return averages, (n,) each, from `start` to the current time, s, and start the next interval.
 
-        What is under the ground is not a number; so is the budget at and next to heights that the ground cuts.
+        Values below the terrain are NaN, and the budget is NaN at heights that intersect the terrain and next to them.
         """
         if time > self._last:
             self._add(time)
@@ -164,7 +166,7 @@ class MeanProfiles:
     # -- sums on the device -------------------------------------------------------------------------
 
     def _sample(self, time: float, lasted: float) -> None:
-        """Averages of the present time, s, in `_found`, and added to `_gathered` for a time, s."""
+        """Compute the averages at a time, s, in `_found` and add them to `_gathered` with a weight, s."""
         device, dt = self._engine.device, self._engine.steps.before
         for subgrid in self._subgrids:
             subgrid.set_time(time)
@@ -174,7 +176,7 @@ class MeanProfiles:
         self._sums()
 
     def _sampling(self) -> Callable[[], None]:
-        """A function that runs a sample; sums of several devices are added on the host, in the order of their rows."""
+        """Return a function that runs a sample; the host adds the sums of several devices in row order."""
         device, means, (sums, first, second, last) = self._engine.device, len(self._rows.means), self._launches()
         if not isinstance(device, SeveralDevices):
             return device.repeated([*first, *second, *last], 1)
@@ -189,9 +191,9 @@ class MeanProfiles:
         return sample
 
     def _launches(self) -> tuple[Any, list[Any], list[Any], list[Any]]:
-        """Sums along y, and what a sample runs, which sets first those of means, then those of moments.
+        """Return the sums along y, and the launches of a sample: first the means, then the moments.
 
-        All that changes from one sample to the next is `_numbers`: of the pressure, and its time.
+        Only `_numbers`, the pressure factor and the weight, change between samples.
         """
         engine, rows, columns = self._engine, self._rows, self._columns
         device, own, means = engine.device, engine.steps.fields, len(self._rows.means)
@@ -221,7 +223,7 @@ class MeanProfiles:
         return sums, first, work, last
 
     def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Any]:
-        """Sums of what the closure carries and takes."""
+        """Return launches that sum the subgrid fluxes, dissipation and viscosity of the closure."""
         subgrids, row = self._subgrids, self._rows.of
         if not subgrids:
             return []
@@ -234,29 +236,29 @@ class MeanProfiles:
         return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
     def _each(self, launches: list[list[Work]]) -> list[Any]:
-        """Launches of each device as one stage; those of one device as they are."""
+        """Return the launches of all devices as one stage; for a single device, the launches."""
         return [launches] if isinstance(self._engine.device, SeveralDevices) else list(launches[0])
 
     def _joined(self, fields: list[Any]) -> Any:
-        """Fields of the parts as one."""
+        """Return a field of all devices."""
         several = isinstance(self._engine.device, SeveralDevices)
         return Banded(fields, self._engine.setup.shape, -2) if several else fields[0]
 
     def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Any:
-        """A loop; of several devices a stage, in which each has its parts of arrays."""
+        """Return a loop over a region, or for several devices a stage of loops over their parts."""
         device = self._engine.device
         loop = device.loop(cell, "double", {"INTERPOLATED": self._interpolated})
         return device.over_all(loop, region, arguments)
 
-    # -- what a record holds ------------------------------------------------------------------------
+    # -- output records -----------------------------------------------------------------------------
 
     def _energy(self, found: Array) -> Array:
-        """<e> of rows."""
+        """Return <e> from the rows of the sums."""
         uu, vv, ww = (found[self._rows.of(name)] for name in ("uu", "vv", "ww"))
         return 0.5 * (uu + vv + ww)
 
     def _named(self, found: Array) -> dict[str, Array]:
-        """Means and moments by the names of `variables`."""
+        """Return means and moments by the names of `variables`."""
         row = self._rows.of
         result = {name: found[row(name)] for name in self._rows.means}
         if "theta" in self._carried:
@@ -273,7 +275,7 @@ class MeanProfiles:
         return result | {"turbulent_kinetic_energy": self._energy(found)}
 
     def _budget(self, found: Array, result: Mapping[str, Array], storage: Array) -> dict[str, Array]:
-        """Rates of the turbulent energy, m2 s-3."""
+        """Return the terms of the TKE budget, m2 s-3."""
         air, row = self._engine.setup.air, self._rows.of
         low, high, over = self._neighbours
         density = air.density(self.heights)
@@ -290,7 +292,7 @@ class MeanProfiles:
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Array]:
-        """What a run that goes on needs."""
+        """Return the state for a restart."""
         host = self._engine.device.host
         return {
             "averages": np.stack([host(self._gathered), host(self._found)]),
@@ -299,7 +301,7 @@ class MeanProfiles:
         }
 
     def restore(self, state: Mapping[str, Array], time: float) -> None:
-        """Take up a state of `state`; one without such averages lets an interval begin at the present time, s."""
+        """Load a state of `state`; without profile sums, start an interval at the current time, s."""
         held = state.get("averages")
         if held is None or held.shape != (2, self._rows.count, self.heights.size):
             self.begin(time)
@@ -312,7 +314,7 @@ class MeanProfiles:
 
 
 def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
-    """What the closure carries, of each device; none without one."""
+    """Return the subgrid fluxes of each device; none without a closure."""
     if engine.setup.closure is None:
         return []
     return [
@@ -325,7 +327,7 @@ def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
 
 
 def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
-    """Heights of averages, and whether they lie between levels."""
+    """Return the heights of the averages, and whether interpolation is needed."""
     levels = engine.setup.levels
     lowest, top = 0.0 if levels.terrain_height is None else float(levels.terrain_height.min()), float(levels.height[-1])
     if heights is None:
@@ -335,13 +337,13 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
         raise InputError("these heights of profiles", allowed="heights that rise, m", fix="heights = [10.0, 50.0]")
     wrong = found[(found < lowest) | (found > top)]
     if wrong.size:
-        raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"from the ground, {lowest:g} m, to {top:g} m")
+        raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"lowest terrain, {lowest:g} m, to {top:g} m")
     same = levels.terrain_height is None and np.array_equal(found, levels.height)
     return found, not same
 
 
 def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
-    """The columns on the device, and the share of the plane at each height that is in the air."""
+    """Return the columns on the device, and the fraction of each horizontal plane above the terrain."""
     levels, device = engine.setup.levels, engine.device
     ground = np.zeros(engine.setup.shape[1:]) if levels.terrain_height is None else levels.terrain_height
     y, x = plane_weights(engine.setup.shape, engine.setup.boundaries)
@@ -355,7 +357,7 @@ def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Column
 
 
 def _neighbours(heights: Array, side: str, period: float) -> tuple[Array, Array, Array]:
-    """Heights below and above each, one-sided at the ends, and one over their distance, m-1."""
+    """Return indices of the heights below and above each height, one-sided at ends, and the inverse distance, m-1."""
     n = heights.size
     low, high = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
     apart = heights[high] - heights[low]

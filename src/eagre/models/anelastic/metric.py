@@ -19,7 +19,7 @@ SIDES = ("periodic", "wall", "open")
 
 
 def derivative(a: np.ndarray, axis: int, spacing: float, periodic: bool) -> np.ndarray:
-    """Centred differences over two spacings, one-sided on walls; 0 along an axis of one point."""
+    """Return centred differences over two grid spacings, one-sided on walls; 0 along an axis of one point."""
     if a.shape[axis] == 1:
         return np.zeros(a.shape)
     if periodic:
@@ -28,7 +28,7 @@ def derivative(a: np.ndarray, axis: int, spacing: float, periodic: bool) -> np.n
 
 
 def plane_weights(shape: Sequence[int], sides: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of a cell along y and x that points own, (ny,) and (nx,): one half on a side."""
+    """Return the cell fractions of points along y and x, (ny,) and (nx,): 1/2 on a boundary."""
     found = []
     for n, side in zip(shape[1:], sides[1:], strict=True):
         weight = np.ones(n)
@@ -39,24 +39,24 @@ def plane_weights(shape: Sequence[int], sides: Sequence[str]) -> tuple[np.ndarra
 
 
 class Metric:
-    """The map from the computational box to heights, on NumPy arrays in double precision.
+    """Metric of the terrain-following coordinate, as NumPy arrays in double precision.
 
-    All derivatives of the map are the centred ones of the operator, so that a uniform wind over flat levels of any
-    stretching has no divergence. Nothing depends on the map's form but the four numbers of a point (J, g13, g23, g33),
-    which are products of a column and a plane here: no metric takes a field of memory.
+    All derivatives are the centred differences of the pressure operator. A uniform wind over flat levels of any
+    stretching is therefore free of divergence. The metric has four terms per point (J, g13, g23, g33), each the product
+    of a column and a plane, so that no three-dimensional array is stored.
 
     Parameters
     ----------
     shape : (nz, ny, nx)
-        Points; an axis of one point has no derivative.
+        Number of points; an axis of one point has no derivative.
     spacing : (dz, dy, dx)
-        Of the computational coordinates, m; dz is H / (nz - 1) where levels are given.
+        Spacing of the computational coordinates, m; dz is H / (nz - 1) with given levels.
     sides : (z, y, x)
         ``"periodic"``, ``"wall"`` or ``"open"`` along each axis.
     levels : (nz,), optional
-        Z: heights of the points of a column over flat ground, from 0 to H, m. Without them they are dz apart.
+        Z: heights of the levels above flat terrain, from 0 to H, m; equidistant by default.
     hill : (ny, nx), optional
-        h, m. Without it the ground is flat.
+        Terrain height h, m; flat by default.
 
     Attributes
     ----------
@@ -65,15 +65,15 @@ class Metric:
     jacobian : (nz, ny, nx) or (nz, 1, 1)
         J = dz / dzeta.
     slope_x, slope_y : (ny, nx)
-        Of the ground.
+        Slopes of the terrain.
     terrain : bool
     weights : (nz, ny, nx)
-        Shares of a cell: 1, one half on a side, one quarter on an edge.
+        Cell fraction of each point: 1, 1/2 on a boundary, 1/4 on an edge.
 
     Raises
     ------
     InputError
-        For levels that do not rise from 0, or ground at or above the top.
+        For levels that do not increase from 0, or terrain at or above the top.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Metric:
         return found
 
     def _map(self, hill: np.ndarray) -> None:
-        """Columns and planes of which the map is made, and what follows from them."""
+        """Compute the columns and planes of the metric and the derived arrays."""
         if hill.shape != self.shape[1:] or not (np.isfinite(hill) & (hill < self.top)).all():
             raise InputError("this hill", allowed=f"{self.shape[1:]} heights below the top, {self.top:g} m")
         self.hill, self.terrain = hill, bool(np.ptp(hill) > 0.0 or hill.flat[0] != 0.0)
@@ -130,7 +130,7 @@ class Metric:
 
     @property
     def weights(self) -> np.ndarray:
-        """Shares of a cell that points own, (nz, ny, nx)."""
+        """Cell fraction of each point, (nz, ny, nx)."""
         found = np.ones(self.shape)
         for axis, (n, side) in enumerate(zip(self.shape, self.sides, strict=True)):
             if n > 1 and side != "periodic":
@@ -139,7 +139,7 @@ class Metric:
         return found
 
     def grid(self, precision: str) -> Grid:
-        """The axes, as cells take them."""
+        """Return the axes, as arguments of kernel functions."""
         real = check_precision(precision)
         numbers: list[Any] = []
         for n, d, side in zip(self.shape, self.spacing, self.sides, strict=True):
@@ -147,7 +147,7 @@ class Metric:
         return Grid(*numbers)
 
     def arrays(self, device: Device, precision: str) -> dict[str, Any]:
-        """Columns and planes of the map on a device, by the names of `operator.Medium`."""
+        """Return the columns and planes of the metric on a device, by the names of `operator.Medium`."""
         real = check_precision(precision)
         found = {"stretch": 1.0 / self.stretch, "fade": self.fade / self.stretch}
         if self.terrain:

@@ -1,4 +1,4 @@
-"""Anelastic flow of air, after EULAG: assembly and time step (equations: README.md in this folder)."""
+"""Anelastic model of atmospheric flow, after EULAG (equations: README.md in this folder)."""
 
 from __future__ import annotations
 
@@ -60,72 +60,78 @@ SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
 
 
 class AnelasticFlow(BaseModel):
-    """Flow of air, or any fluid whose density depends on height alone: waves, turbulence, convection, flow over hills.
+    """Anelastic (sound-proof) model of the atmosphere: gravity waves, turbulence, convection, flow over orography.
 
-    MPDATA carries velocity and potential temperature; pressure, buoyancy, Coriolis force and absorbers are implicit.
+    The reference density depends on height alone. MPDATA advects velocity and potential temperature. Pressure,
+    buoyancy, the Coriolis force and the sponge layer below the top are implicit.
 
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the columns; on walls stand the outermost ones (`Grid.from_points`). A periodic axis of n
-        points has the period n dx. One row (ny = 1) is flow in a plane.
+        Horizontal grid. Its cell centres are the columns of points; the outermost points are located on the walls
+        (`Grid.from_points`). A periodic axis of n points has the period n dx. With one row (ny = 1) the flow is
+        two-dimensional in x and z.
     levels : int or (nz,) array, m
-        Number of equal levels from 0 to `top_height`, or their heights over flat ground from 0 on.
+        Number of equidistant levels from 0 to `top_height`, or heights of the levels above flat terrain, starting at 0.
     top_height : float, m
         Height of the domain; the period where z is periodic.
     atmosphere : Atmosphere
-        Equations, reference and ambient air (`eagre.models.anelastic.atmosphere`); without it incompressible.
+        Equations, reference state and ambient state (`eagre.models.anelastic.atmosphere`); incompressible by default.
     velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
-        u, v, w at the start; its divergence is taken out. Without it the ambient wind.
+        Initial u, v, w; the first projection removes their divergence. The default is the ambient wind.
     theta_perturbation : float or (nz, ny, nx) array, K
-        Difference of the initial potential temperature from the ambient one; 0 if not given.
+        Initial potential temperature minus the ambient potential temperature; 0 by default.
     scalars : mapping of name to (nz, ny, nx) array
-        What is carried along.
+        Initial fields of passive scalars, by name.
     boundaries : mapping of "x", "y", "z" to "periodic", "wall" or (x and y) "open"
-        x and y are periodic and z has walls if not given. Through open sides blows the ambient wind; what flows in has
-        its wind and temperature, and scalars as they are there at the start.
+        Boundary conditions; by default x and y are periodic and z has walls. The ambient wind sets the velocity normal
+        to an open boundary. Inflow has the ambient wind and potential temperature and the initial scalars of the
+        boundary.
     terrain_height : float or (ny, nx) array, m
-        Height of the ground; levels follow it and are flat at the top.
+        Height of the terrain. Levels follow the terrain; their slope decreases to 0 at the top.
     coriolis : float, s-1
-        f; > 0 turns wind to the right.
+        Coriolis parameter f; positive in the northern hemisphere.
     viscosity, diffusivity : float, m2/s
-        Of momentum, and of theta and scalars; explicit.
+        Constant viscosity of momentum and diffusivity of theta and scalars, explicit in time. The default of the
+        diffusivity is the viscosity.
     top_sponge : (thickness, rate) or (nz,) array
-        Layer below the top that draws wind and theta to the ambient air, m and s-1.
+        Sponge layer below the top: thickness, m, and damping rate at the top, s-1; or the rates of all levels. Rayleigh
+        damping of wind and theta towards the ambient state.
     side_sponges : mapping of "x", "y" to (thickness, rate)
-        Layers at both ends of an axis that draw wind and theta to the ambient air, m and s-1.
+        Sponge layers at both ends of an axis: thickness, m, and damping rate at the boundary, s-1.
     forcing : Forcing
-        Geostrophic wind, subsidence, heating and nudging by profiles.
+        Vertical profiles of geostrophic wind, subsidence, heating and nudging.
     surface : Surface
-        Heat flux and drag of the ground.
+        Heat flux and drag at the surface.
     time_statistics : eagre.TimeStatistics
         Means, variances, covariances and extremes over time at every point; see the attribute `maps`.
     closure : Smagorinsky
-        Eddy viscosity for what is smaller than the grid; without it that is left to MPDATA.
+        Subgrid-scale eddy viscosity; without it MPDATA provides the dissipation (implicit LES).
     time_step : float, s
-        Without it steps follow `courant_number`.
+        Constant time step; without it the step adapts to `courant_number`.
     courant_number : float
-        Share of its mass that a cell may lose in a step, which none goes above; at most 1 along one axis, 0.592 along
-        two, 0.529 along three.
+        Maximum outflow Courant number of a step: the fraction of its mass that a cell loses. At most 1 in one
+        dimension, 0.592 in two and 0.529 in three. The default is 0.5.
     tolerance : float
-        dt times the largest divergence that the pressure leaves.
+        Maximum residual divergence of a step times the time step.
     third_order, nonoscillatory : bool
-        Of advection, as of `eagre.advection.Mpdata`.
+        Options of the advection scheme; see `eagre.advection.Mpdata`.
     device : str, or a sequence of them
-        "auto", "cpu", "cuda" or "cuda:N"; several as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1": each has a band of rows.
+        "auto", "cpu", "cuda" or "cuda:N". Several devices, ["cuda:0", "cuda:1"] or "cuda:0,cuda:1", divide the rows of
+        the grid.
     precision : {"single", "double"}
     start_time : float, s
 
     Raises
     ------
     InputError
-        For values outside these ranges or shapes that do not match.
+        For values outside the allowed ranges and for arrays of the wrong shape.
     DeviceError, MemoryNeededError
-        If the device is not there, or too small.
+        If the device is not available, or its memory is not sufficient.
 
     Notes
     -----
-    Good values: courant_number 0.5. Limits: no water, no radiation, sound is filtered; the wind at a wall slips.
+    Good values: courant_number 0.5. Limits: no moisture, no radiation, no sound waves, free-slip walls.
 
     References
     ----------
@@ -134,8 +140,8 @@ class AnelasticFlow(BaseModel):
     """
 
     kind = "anelastic"
-    _taken_up: tuple[str, ...] = ()  # notes on the state that it goes on with
-    _profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
+    _taken_up: tuple[str, ...] = ()  # notes on the restart state
+    _profiles_asked: tuple[int, Any] | None = None  # sampling interval in steps, heights
 
     def __init__(
         self,
@@ -211,14 +217,14 @@ class AnelasticFlow(BaseModel):
 
     @property
     def engine(self) -> Engine:
-        """What works on the device; for diagnostics of one's own."""
+        """Device-side state and kernels, for user-defined diagnostics."""
         return self._engine
 
     # -- time ---------------------------------------------------------------------------------------
 
     @property
     def levels(self) -> Levels:
-        """Heights of the points."""
+        """Heights of the grid points."""
         return self.setup.levels
 
     @property
@@ -228,24 +234,24 @@ class AnelasticFlow(BaseModel):
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed time steps."""
         return int(self._engine.counts["steps"])
 
     @property
     def time_step(self) -> float:
-        """Length of the next step, s; one that lands is shorter."""
+        """Length of the next step, s; the step that ends at an output time can be shorter."""
         return self._stepper.time_step
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step to `until`, s, or stop after `max_steps` steps.
+        """Advance to the time `until`, s, or by `max_steps` steps.
 
         Raises
         ------
         InputError
-            If `until` lies before the present.
+            If `until` is before the current model time.
         BlowUpError
-            If the pressure has no solution, the Courant number is above 1, or the flow is not finite; the model then
-            holds the last good state.
+            If the pressure solver does not converge, the Courant number exceeds 1, or a field is not finite. The model
+            then holds the last good state.
         """
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
@@ -262,44 +268,45 @@ class AnelasticFlow(BaseModel):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The fields that `field` gives."""
+        """Fields that `field` returns, by name."""
         return {variable.name: variable for variable in variables_of(self.setup)}
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field, (nz, ny, nx), or (ny, nx) where it has no levels."""
+        """Return a host copy of a field, (nz, ny, nx), or (ny, nx) for a field without levels."""
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         return field_of(self._engine, name).astype(field_type(self))
 
     def snapshot(self, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
-        """Fields of the present moment, copied beside the steps that follow: a function that gives them."""
+        """Start an asynchronous copy of the current fields; return a function that waits for the copy."""
         return snapshot_of(self._engine, names, field_type(self))
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        """Values of fields without levels in columns (j, i)."""
+        """Return the values of fields without levels in columns (j, i)."""
         flat = [name for name, variable in self.variables.items() if not variable.levels]
         j, i = check_sample(names, points, flat, self.grid)
         return {name: self.field(name)[j, i] for name in names}
 
     def profiles(self, every: int = EVERY, heights: Any = None) -> MeanProfiles:
-        """Begin to gather horizontally averaged profiles, in place of those that were gathered before.
+        """Start horizontally averaged profile statistics; they replace earlier ones.
 
         Parameters
         ----------
         every : int
-            Steps between two samples.
+            Number of steps between two samples.
         heights : (n,) array, m, optional
-            Over z = 0; without them the levels, over a hill those of flat ground from the lowest ground on.
+            Heights above z = 0. The default is the levels; over terrain, the levels of flat terrain from its lowest
+            point upwards.
 
         Returns
         -------
         MeanProfiles
-            Its ``take(model.time)`` gives the profiles since the last `take`, and begins anew.
+            Its ``take(model.time)`` returns the profiles since the last `take` and restarts the averages.
 
         Raises
         ------
         InputError
-            For heights under the ground or above the top.
+            For heights below the terrain or above the top.
         """
         found = MeanProfiles(self._engine, self.time, every, heights)
         self._profiles_asked = (found.every, None if heights is None else found.heights)
@@ -309,49 +316,50 @@ class AnelasticFlow(BaseModel):
 
     @property
     def profile_statistics(self) -> MeanProfiles | None:
-        """What `profiles` gathers; None where it was not asked to."""
+        """Profile statistics started by `profiles`; None before the first call."""
         return self._stepper.profiles
 
     @property
     def maps(self) -> RunMaps | None:
-        """The averages over time at points that were asked for, up to now; None where none were."""
+        """Requested time statistics at the grid points, up to the current time; None without a request."""
         return maps_of(self._engine, lambda: (self._stepper.maps_state(), self.time))
 
     def slice(self, variables: Sequence[str] | None = None, **place: float | None) -> Slice:
-        """A plane that follows this model through a run: its ``sample()`` gives the fields there.
+        """Return a sampler of a plane; its ``sample()`` returns the current fields in the plane.
 
-        `place` is one of x, y, z, m over z = 0, or of the indices i, j, k: ``model.slice(["w"], z=500.0)``. A plane at
-        z over a hill is level, and not a number under the ground; one at k follows the ground.
+        `place` is one of x, y, z, m above z = 0, or of the indices i, j, k: ``model.slice(["w"], z=500.0)``. A plane at
+        z is horizontal; values below the terrain are NaN. A plane at k follows the terrain.
         """
         return Slice(lambda: self._engine, variables, **place)
 
     def probes(self, points: Mapping[str, Mapping[str, Any]], variables: Sequence[str] | None = None) -> Probes:
-        """Probes with names, {"mast": {"x": 0.0, "y": 0.0, "z": [10, 40]}}, that follow this model through a run.
+        """Return a sampler of named probes, {"mast": {"x": 0.0, "y": 0.0, "z": [10, 40]}}.
 
-        Heights are over z = 0, m; without z a probe is a column of all levels. Fields are linear between points.
+        Heights are above z = 0, m. A probe without z is a column of all levels. Fields are interpolated linearly.
         """
         return Probes(lambda: self._engine, points, variables)
 
     def spectra(
         self, heights: Sequence[float], variables: Sequence[str] | None = None, axes: Sequence[str] | None = None
     ) -> Spectra:
-        """One-sided spectra along the periodic ones of x and y at heights, m over z = 0."""
+        """Return a sampler of one-sided spectra along the periodic axes x and y at heights, m above z = 0."""
         return Spectra(lambda: self._engine, heights, variables, axes)
 
     def maxima(self) -> Maxima:
-        """Extremes of wind, theta' and scalars, Courant numbers, divergence and iterations."""
+        """Return a sampler of extremes of wind, theta' and scalars, Courant numbers, divergence and iterations."""
         return Maxima(lambda: self._engine)
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return the complete state for a bitwise identical restart."""
         return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, stood_on(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`, of a model over the same levels, with the same air at rest and the same sides.
+        """Load a state returned by `state`.
 
-        What drives and mixes the air may be other, and scalars too: see `notes`.
+        Levels, terrain, base state and boundary conditions must be the same. Forcing, closure, viscosity and scalars
+        can differ; notes of the model state which scalars were dropped or initialised.
         """
         found = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
         self._stepper.restore(found.state)
@@ -362,11 +370,11 @@ class AnelasticFlow(BaseModel):
     # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Kinetic energy, J, and of a unit of mass, extremes of wind and theta', Courant number, dt divergence."""
+        """Return kinetic energy, J, and per unit mass, extremes of wind and theta', stability number and divergence."""
         return dict(diagnostics_of(self._engine))
 
     def statistics(self) -> dict[str, float]:
-        """Steps, time steps, s, and iterations of the pressure a step."""
+        """Return the number of steps, the time steps, s, and the pressure iterations per step."""
         counts = self._engine.counts
         return {
             "steps": self.steps,
@@ -378,7 +386,7 @@ class AnelasticFlow(BaseModel):
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a point that a step must move: advection of the wind, residual and a direct solution, final wind."""
+        """Compulsory memory traffic per point and step, bytes: advection, residual, direct solution, final wind."""
         words = 10 + 5 + 14 + 7 + 2 * self.setup.stratified
         return words * field_type(self).itemsize
 
@@ -393,5 +401,5 @@ class AnelasticFlow(BaseModel):
         return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
-        """The resolved set-up, for the attributes of output files."""
+        """Return the resolved configuration, for the attributes of output files."""
         return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}

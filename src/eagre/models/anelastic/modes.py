@@ -1,8 +1,9 @@
-"""Modes of the flat pressure operator: what they are along each axis, and the column systems that each of them leaves.
+"""Modes of the flat pressure operator along each axis, and their column systems.
 
-Where rho*, C and the stretching depend on height alone, modes exp(i kappa x) of x and y stay apart, with the symbol
--sin^2(kappa d) / d^2 of centred differences over two spacings; walls take cosines through the outermost points. A
-periodic z with constant coefficients is transformed too, on a GPU; on a CPU its columns are closed (`rings`).
+If rho*, C and the stretching depend on height alone, modes exp(i kappa x) of x and y decouple, with the symbol
+-sin^2(kappa d) / d^2 of centred differences over two grid spacings. Axes between walls use cosines through the
+outermost points. A periodic z with constant coefficients is also transformed on a GPU; a CPU solves periodic columns
+(`rings`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.rings import Rings, rings_of, solve_rings_cpu
 from eagre.solvers.poisson.axes import Axis
 
-NOTHING = 1e-14  # of the symbol of a mode: rounding of sin(pi)
+NOTHING = 1e-14  # symbols below this are rounding errors of sin(pi)
 
 
 def wave_numbers(n: int, d: float, periodic: bool) -> tuple[np.ndarray, Axis | None]:
-    """sin^2(kappa d) / d^2 of the modes of an axis, and its cosines if it has walls."""
+    """Return sin^2(kappa d) / d^2 of the modes of an axis, and its cosines for walls."""
     if n == 1:
         return np.zeros(1), None
     axis = Axis(n, d, "periodic" if periodic else "neumann", "points")
@@ -31,11 +32,11 @@ def wave_numbers(n: int, d: float, periodic: bool) -> tuple[np.ndarray, Axis | N
 
 
 class Basis(NamedTuple):
-    """The modes of a grid.
+    """Modes of a grid.
 
-    waves : axes (of z, y, x) that are periodic and transformed; the last one has half of its modes
-    cosines : of the axes between walls or open sides
-    symbols : along z, y, x
+    waves : periodic, transformed axes (of z, y, x); the last one has half of its modes
+    cosines : cosines of the axes between walls or open boundaries
+    symbols : symbols along z, y, x
     """
 
     shape: tuple[int, int, int]
@@ -46,7 +47,7 @@ class Basis(NamedTuple):
 
     @classmethod
     def of(cls, metric: Metric, device: Device) -> Basis:
-        """Of a grid on a device."""
+        """Return the modes of a grid on a device."""
         shape, periodic_z = metric.shape, metric.sides[0] == "periodic" and metric.shape[0] > 1
         numbers = [
             wave_numbers(n, d, side == "periodic")
@@ -63,17 +64,17 @@ class Basis(NamedTuple):
 
     @property
     def closes(self) -> bool:
-        """Whether columns of a periodic z are chains that close."""
+        """True if the columns of a periodic z are solved as periodic systems."""
         return self.periodic_z and 0 not in self.waves
 
     @property
     def parts(self) -> int:
-        """Real numbers of a mode."""
+        """Number of real numbers per mode."""
         return 2 if self.waves else 1
 
     @property
     def points(self) -> int:
-        """By how much transforms of waves there and back multiply."""
+        """Factor of a forward and inverse transform."""
         return int(np.prod([self.shape[k] for k in self.waves]))
 
 
@@ -85,16 +86,16 @@ class Modes:
     device : Device
     precision : str
     basis : Basis
-        With the modes that this device has.
+        Modes of this device.
     dz : float
-        m.
+        Vertical spacing, m.
     sign : float
-        1.0, or -1.0: of the answer.
+        1.0 or -1.0, sign of the solution.
 
     Attributes
     ----------
     shape : (z, y, x)
-        Of the modes.
+        Shape of the modes.
     """
 
     def __init__(self, device: Device, precision: str, basis: Basis, dz: float, sign: float = 1.0) -> None:
@@ -116,13 +117,13 @@ class Modes:
         self._close = device.program(solve_rings_cpu, precision) if basis.closes else None
 
     def _symbols_in(self, real: Any) -> Symbols:
-        """Tables of symbols on the device in a precision, without coefficients."""
+        """Return tables of symbols on the device in a precision, without coefficients."""
         along_y, along_x = (self._device.array(one.astype(real)) for one in self._basis.symbols[1:])
         across, along_z, scale = (self._device.zeros(self.shape[:1], real) for _ in range(3))
         return Symbols(across, along_z, along_y, along_x, scale)
 
     def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
-        """Factorise.
+        """Factorise the column systems.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class Modes:
         up : (nz,)
             Mean of rho* G3 . C G3.
         scale : (nz,)
-            What r is multiplied by: rho*, or 1 where that has been done.
+            Factor of r: rho*, or 1 if r is already multiplied by rho*.
         """
         nz, device, count = self._basis.shape[0], self._device, self.shape[0]
         for tables in (self._tables, self._wide):
@@ -154,7 +155,7 @@ class Modes:
         device.run([device.over(self._factor, self.shape[1:], arguments)])
 
     def launch(self, f: Any) -> Launch:
-        """Solve in place; f : real numbers of the modes, the last axis `Basis.parts` times as long."""
+        """Return a launch that solves in place; f : real numbers of the modes, last axis times `Basis.parts`."""
         if self._close is not None:
             return Launch(self._close, (f, self._rings, self._carried))
         if self._basis.periodic_z:

@@ -14,33 +14,33 @@ from eagre.errors import InputError
 
 
 class NumericsSection(Section):
-    """The time step, viscosity, rotation, how good the pressure is, and what advection is made of."""
+    """Time step, viscosity, rotation, tolerance of the pressure solver and options of the advection."""
 
     time_step: PositiveSeconds | None = Field(
-        default=None, description="the time step; without it by courant_number", examples=["5 s"]
+        default=None, description="constant time step; without it the step adapts to courant_number", examples=["5 s"]
     )
     courant_number: float | None = Field(
         default=None, gt=0, le=1, examples=[0.5],
-        description="share of its mass that a cell may lose in a step: none goes above it, and it is 0.529 at most (a "
-        "plane 0.592); 0.5 if not given",
+        description="maximum outflow Courant number (fraction of its mass that a cell loses in a step); at most 0.529, "
+        "in two dimensions 0.592; 0.5 by default",
     )  # fmt: skip
-    viscosity: Viscosity = Field(default=0.0, description="m2/s", examples=[75.0])
+    viscosity: Viscosity = Field(default=0.0, description="viscosity, m2/s", examples=[75.0])
     diffusivity: Viscosity | None = Field(
-        default=None, description="of theta and scalars, m2/s; without it the viscosity", examples=[75.0]
+        default=None, description="diffusivity of theta and scalars, m2/s; the viscosity by default", examples=[75.0]
     )
-    coriolis: Rate | None = Field(default=None, description="f, 1/s", examples=[1e-4])
+    coriolis: Rate | None = Field(default=None, description="Coriolis parameter f, 1/s", examples=[1e-4])
     latitude: float | None = Field(
-        default=None, description="in place of coriolis: degrees north", ge=-90, le=90, examples=[45.0]
+        default=None, description="latitude, degrees north; alternative to coriolis", ge=-90, le=90, examples=[45.0]
     )
     tolerance: float = Field(
-        default=1e-6, description="dt times the largest divergence that is left", gt=0, le=0.1, examples=[1e-6]
+        default=1e-6, description="maximum residual divergence times the time step", gt=0, le=0.1, examples=[1e-6]
     )
     third_order: bool = Field(
         default=False,
-        description="third-order terms of advection: smooth fields are carried better, steps take longer",
+        description="third-order terms of the advection: more accurate for smooth fields, slower steps",
     )
     nonoscillatory: bool = Field(
-        default=True, description="advection makes no new extrema; false only for flow that is smooth everywhere"
+        default=True, description="flux-corrected advection without new extrema; false only for smooth flow"
     )
 
     @model_validator(mode="after")
@@ -58,7 +58,7 @@ class NumericsSection(Section):
         return self.coriolis or 0.0
 
     def options(self) -> dict[str, Any]:
-        """What the model takes."""
+        """Return arguments of the model."""
         as_given = ("time_step", "courant_number", "viscosity", "diffusivity", "tolerance")
         switches = ("third_order", "nonoscillatory")
         return {"coriolis": self.f} | {name: getattr(self, name) for name in (*as_given, *switches)}

@@ -1,4 +1,4 @@
-"""The pressure operator at a point, as plain cells: gradient and divergence by centred differences over two spacings.
+"""Point functions of the pressure operator: gradient and divergence by centred differences over two grid spacings.
 
 In terrain-following coordinates (x, y, zeta), z = h + (1 - h / H) Z(zeta), with J = dz / dzeta and rho* = rho J::
 
@@ -7,11 +7,11 @@ In terrain-following coordinates (x, y, zeta), z = h + (1 - h / H) Z(zeta), with
     v = v^ - C grad phi,    C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]]
     r = -(1 / rho*) sum_I d(rho* G_I . v) / dx_I
 
-On a side along I the normal component G_I . v is given (0 at a wall) and fixes the derivative along I: at the ground
-phi_zeta = G3 . (v^ - C (G1 phi_x + G2 phi_y)) / (G3 . C G3). A flux forced to zero instead would let wind through a
-hill. With weights rho*, halved on sides, the operator is symmetric where c12 = 0.
+At a boundary of axis I the normal component G_I . v is prescribed (0 at a wall) and determines the derivative along I.
+At the surface phi_zeta = G3 . (v^ - C (G1 phi_x + G2 phi_y)) / (G3 . C G3). A zero flux alone would permit wind through
+the terrain. With weights rho*, halved at boundaries, the operator is symmetric for c12 = 0.
 
-Fields (nz, ny, nx); along an axis of one point nothing changes. Source: J. M. Prusa, P. K. Smolarkiewicz,
+Fields are (nz, ny, nx); derivatives along an axis of one point are 0. Source: J. M. Prusa, P. K. Smolarkiewicz,
 A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008), doi:10.1016/j.compfluid.2007.12.001.
 """
 
@@ -22,7 +22,7 @@ from eagre.models.anelastic.lines import centre, lower, upper
 
 
 class Medium(NamedTuple):
-    """What stands at points: rho*, c11, c12, c33 as profiles (nz, 1, 1) or fields; the map as columns and a plane.
+    """Coefficients at points: rho*, c11, c12, c33 as profiles (nz, 1, 1) or fields; the metric as columns and planes.
 
     g33 = squeeze stretch, g13 = west stretch_1, g23 = south stretch_1: stretch and stretch_1 (nz,), the rest (ny, nx).
     """
@@ -39,7 +39,7 @@ class Medium(NamedTuple):
 
 
 class Normal(NamedTuple):
-    """G_I . v on open sides: x (2, nz, ny), y (2, nz, nx), z (2, ny, nx); the lower side first."""
+    """G_I . v at open boundaries: x (2, nz, ny), y (2, nz, nx), z (2, ny, nx); the lower boundary first."""
 
     x: Any
     y: Any
@@ -67,13 +67,13 @@ class Tensor(NamedTuple):
 
 @cell
 def of_profile(a, k, j, i):
-    """A value of a profile, (nz, 1, 1)."""
+    """Return a value of a profile, (nz, 1, 1)."""
     return a[k, 0, 0]
 
 
 @cell
 def of_field(a, k, j, i):
-    """A value of a field, (nz, ny, nx)."""
+    """Return a value of a field, (nz, ny, nx)."""
     return a[k, j, i]
 
 
@@ -82,13 +82,13 @@ c11_at = switch("C11", of_profile)
 c12_at = switch("C12", of_profile)
 c33_at = switch("C33", of_profile)
 TERRAIN = switch("TERRAIN", False)
-TURNING = switch("TURNING", False)  # whether c12 is not zero
-OPEN = switch("OPEN", False)  # whether values are given on sides
+TURNING = switch("TURNING", False)  # True for c12 other than 0
+OPEN = switch("OPEN", False)  # True with prescribed normal velocities
 
 
 @cell
 def tensor_at(medium, k, j, i):
-    """C and G3 at a point."""
+    """Return C and G3 at a point."""
     c12 = c12_at(medium.c12, k, j, i) if TURNING else real(0.0)
     g13 = medium.slope_x[j, i] * medium.fade[k] if TERRAIN else real(0.0)
     g23 = medium.slope_y[j, i] * medium.fade[k] if TERRAIN else real(0.0)
@@ -98,7 +98,7 @@ def tensor_at(medium, k, j, i):
 
 @cell
 def given_at(normal, z, y, x):
-    """What G_I . v is on sides."""
+    """Return the prescribed G_I . v at boundaries."""
     if OPEN:
         a = normal.x[0 if x.here == 0 else 1, z.here, y.here] if x.on else real(0.0)
         b = normal.y[0 if y.here == 0 else 1, z.here, x.here] if y.on else real(0.0)
@@ -109,7 +109,7 @@ def given_at(normal, z, y, x):
 
 @cell
 def after_sides(hat, t, x_on, y_on, given):
-    """Horizontal v^ and C (u, v, c11, c22, c12) once the derivatives along x and y on sides are eliminated."""
+    """Return horizontal v^ and C (u, v, c11, c22, c12) after elimination of boundary derivatives along x and y."""
     u, v, a11, a22, a12 = hat.x, hat.y, t.c11, t.c11, t.c12
     if x_on:
         if TURNING:
@@ -126,7 +126,7 @@ def after_sides(hat, t, x_on, y_on, given):
 
 @cell
 def corrected(q, hat, t, on, given):
-    """v = v^ - C grad phi with the given normal components; q: derivatives of phi along x, y, zeta."""
+    """Return v = v^ - C grad phi with prescribed normal components; q: derivatives of phi along x, y, zeta."""
     u, v, a11, a22, a12 = after_sides(hat, t, on.x, on.y, given)
     slope = q.z
     if TERRAIN and on.z:
@@ -143,7 +143,7 @@ def corrected(q, hat, t, on, given):
 
 @cell
 def differences(q, z, y, x):
-    """Derivatives along x, y, zeta at the point of three pairs."""
+    """Return derivatives along x, y, zeta at a point."""
     qx = (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
     qy = (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
     qz = (q[z.high, y.here, x.here] - q[z.low, y.here, x.here]) * z.over
@@ -152,19 +152,19 @@ def differences(q, z, y, x):
 
 @cell
 def no_flow(hat, z, y, x):
-    """v^ of the operator: none."""
+    """Return v^ = 0, for the operator alone."""
     return Vector(real(0.0), real(0.0), real(0.0))
 
 
 @cell
 def flow(hat, z, y, x):
-    """v^ at a point."""
+    """Return v^ at a point."""
     k, j, i = z.here, y.here, x.here
     return Vector(hat.x[k, j, i], hat.y[k, j, i], hat.z[k, j, i])
 
 
 class Wind(NamedTuple):
-    """Velocities after a projection, and half forces, which are what they changed by."""
+    """Velocities after a projection, and the increments dt/2 R, their change."""
 
     x: Any
     y: Any
@@ -174,15 +174,15 @@ class Wind(NamedTuple):
     force_z: Any
 
 
-IN_PLACE = switch("IN_PLACE", True)  # whether v^ stands where v comes, or where the forces come
-FINISHES = switch("FINISHES", False)  # whether forces become v minus what they held: v_hat
-GUESSED = switch("GUESSED", True)  # whether phi is other than 0
+IN_PLACE = switch("IN_PLACE", True)  # True if v^ is stored in the output array of v, False if in the force arrays
+FINISHES = switch("FINISHES", False)  # True if the forces are set to v minus their values, v_hat
+GUESSED = switch("GUESSED", True)  # True if phi is not 0
 HAT = switch("HAT", flow)  # `flow` for residuals and velocities, `no_flow` for the operator
 
 
 @cell
 def velocity_at(q, hat, medium, normal, z, y, x):
-    """The velocity at the point of three pairs."""
+    """Return the velocity at a point."""
     given = given_at(normal, z, y, x)
     t = tensor_at(medium, z.here, y.here, x.here)
     slopes = differences(q, z, y, x) if GUESSED else Vector(real(0.0), real(0.0), real(0.0))
@@ -191,34 +191,34 @@ def velocity_at(q, hat, medium, normal, z, y, x):
 
 @cell
 def flux_up(v, medium, k, j, i):
-    """rho* G3 . v at a point."""
+    """Return rho* G3 . v at a point."""
     t = tensor_at(medium, k, j, i)
     return density_at(medium.density, k, j, i) * (t.g13 * v.x + t.g23 * v.y + t.g33 * v.z)
 
 
 @cell
 def flux_x(q, hat, medium, normal, z, y, x):
-    """rho* u."""
+    """Return rho* u."""
     density = density_at(medium.density, z.here, y.here, x.here)
     return density * velocity_at(q, hat, medium, normal, z, y, x).x
 
 
 @cell
 def flux_y(q, hat, medium, normal, z, y, x):
-    """rho* v."""
+    """Return rho* v."""
     density = density_at(medium.density, z.here, y.here, x.here)
     return density * velocity_at(q, hat, medium, normal, z, y, x).y
 
 
 @cell
 def flux_z(q, hat, medium, normal, z, y, x):
-    """rho* G3 . v."""
+    """Return rho* G3 . v."""
     return flux_up(velocity_at(q, hat, medium, normal, z, y, x), medium, z.here, y.here, x.here)
 
 
 @cell
 def residual_of(q, hat, medium, normal, z, y, x):
-    """r = -(1 / rho*) div(rho* v) at a point of three lines; with `HAT` = `no_flow`: L q."""
+    """Return r = -(1 / rho*) div(rho* v) at a point; with `HAT` = `no_flow`: L q."""
     zc, yc, xc = centre(z), centre(y), centre(x)
     east = flux_x(q, hat, medium, normal, zc, yc, upper(x))
     west = flux_x(q, hat, medium, normal, zc, yc, lower(x))
@@ -232,13 +232,13 @@ def residual_of(q, hat, medium, normal, z, y, x):
 
 @cell
 def set_residual(q, hat, out, medium, normal, z, y, x):
-    """prforc and divrhs in one: r, or L q."""
+    """Compute prforc and divrhs in one: r, or L q."""
     out.x[z.here, y.here, x.here] = residual_of(q, hat, medium, normal, z, y, x)
 
 
 @cell
 def set_velocity(q, hat, out, medium, normal, z, y, x):
-    """prforc: the velocity."""
+    """Compute prforc: the velocity."""
     v = velocity_at(q, hat, medium, normal, centre(z), centre(y), centre(x))
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = v.x
@@ -248,7 +248,7 @@ def set_velocity(q, hat, out, medium, normal, z, y, x):
 
 @cell
 def set_wind(q, hat, out, medium, normal, z, y, x):
-    """prforc in place, and the half forces of the step; out: `Wind`; hat is not read."""
+    """Compute prforc in place, and the increments dt/2 R of the step; out: `Wind`; hat is not read."""
     if IN_PLACE:
         v = velocity_at(q, out, medium, normal, centre(z), centre(y), centre(x))
     else:
@@ -266,7 +266,7 @@ def set_wind(q, hat, out, medium, normal, z, y, x):
 
 @cell
 def set_divergence(q, hat, out, medium, normal, z, y, x):
-    """divrhs: r of the velocity `hat`; q is not read."""
+    """Compute divrhs: r of the velocity `hat`; q is not read."""
     k, j, i = z.here, y.here, x.here
     total = (
         density_at(medium.density, k, j, x.behind) * hat.x[k, j, x.behind]

@@ -1,4 +1,4 @@
-"""The ground as a model can bear it: ends that meet, slopes that are not too steep, and where the steepest is."""
+"""Terrain preparation: blending at periodic and open boundaries, smoothing to a maximum slope."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from eagre.grid import Grid
 
 Array = np.ndarray
 MOST_SWEEPS = 1000
-CLIFF = 2.0  # times the steepest slope elsewhere: a seam that is steeper was not meant
+CLIFF = 2.0  # ratio to the maximum slope elsewhere above which a step at a periodic end is unintended
 
 
 class Steepest(NamedTuple):
-    """The steepest slope between two neighbouring points."""
+    """Maximum slope between two neighbouring points."""
 
     slope: float
     axis: str  # "x" or "y"
-    cell: tuple[int, int]  # (j, i) of the first of both
-    seam: bool  # whether they are the last and the first of a periodic axis
-    inside: float  # the steepest slope across no seam
+    cell: tuple[int, int]  # (j, i) of the first of the two points
+    seam: bool  # True for the last and the first point of a periodic axis
+    inside: float  # maximum slope without periodic ends
 
     @property
     def cliff(self) -> bool:
-        """Whether it is a step between both ends of a periodic axis, which a ground of its own has."""
+        """True for a terrain step between the two ends of a periodic axis."""
         return self.seam and self.slope > CLIFF * self.inside
 
 
 def steepest(ground: Array, grid: Grid, wraps: tuple[bool, bool]) -> Steepest:
-    """Where the ground, (ny, nx), m, is steepest; wraps : whether y and x are periodic."""
+    """Find the maximum slope of the terrain, (ny, nx), m; wraps : whether y and x are periodic."""
     found, inside = Steepest(0.0, "x", (0, 0), False, 0.0), 0.0
     for n, (axis, spacing) in enumerate((("y", grid.dy), ("x", grid.dx))):
         slopes = np.abs(np.roll(ground, -1, n) - ground) / spacing
@@ -46,27 +46,27 @@ def steepest(ground: Array, grid: Grid, wraps: tuple[bool, bool]) -> Steepest:
 
 
 def blended(ground: Array, grid: Grid, meets: tuple[bool, bool], width: float) -> Array:
-    """The ground with ends that are as high as each other.
+    """Blend the terrain to equal heights at both ends of an axis.
 
-    Over a width, m, from both ends of an axis it goes over, by cos^2, to the mean of what it is at the two ends.
+    Within `width` of the ends, cos^2 weights blend the terrain to the mean of the two end values.
 
     Parameters
     ----------
     ground : (ny, nx) array, m
     grid : Grid
     meets : pair of bool
-        Whether the ends of y and of x have to meet.
+        True for y and x if the terrain at the two ends must be equal.
     width : float, m
-        Up to half of the axis.
+        At most half the length of the axis.
 
     Raises
     ------
     InputError
-        For another width, and where no ends have to meet.
+        For a width outside this range, or if no axis is periodic or open.
     """
     axes = [n for n in (0, 1) if meets[n] and ground.shape[n] > 1]
     if not axes:
-        raise InputError("blend where no sides are periodic or open", allowed="one pair of such sides, or both")
+        raise InputError("blend without a periodic or open axis", allowed="periodic or open boundaries of x or y")
     for n in axes:
         points = (grid.y, grid.x)[n]
         half = 0.5 * float(points[-1] - points[0])
@@ -83,21 +83,21 @@ def blended(ground: Array, grid: Grid, meets: tuple[bool, bool], width: float) -
 
 
 def smoothed(ground: Array, grid: Grid, wraps: tuple[bool, bool], slope: float) -> Array:
-    """The ground after as many sweeps of (1, 2, 1) / 4 along x and y as make no slope between neighbours steeper.
+    """Smooth the terrain by sweeps of (1, 2, 1) / 4 along x and y until no slope exceeds `slope`.
 
     Parameters
     ----------
     ground : (ny, nx) array, m
     grid : Grid
     wraps : pair of bool
-        Whether y and x are periodic; other ends are mirrored.
+        True for y and x if periodic; other ends are extended by their last value.
     slope : float
-        Rise over run.
+        Maximum slope between neighbouring points.
 
     Raises
     ------
     InputError
-        If `MOST_SWEEPS` of them are not enough.
+        If `MOST_SWEEPS` sweeps are not sufficient.
     """
     most = checked_number("steepest", slope, 1e-6, 1e6)
     first = steepest(ground, grid, wraps).slope
@@ -110,8 +110,8 @@ def smoothed(ground: Array, grid: Grid, wraps: tuple[bool, bool], slope: float) 
             low, here, high = (np.take(around, np.arange(shift, shift + count), n) for shift in range(3))
             ground = 0.25 * low + 0.5 * here + 0.25 * high
     raise InputError(
-        f"steepest = {slope:g} for ground with slopes of {first:.3g}, still {steepest(ground, grid, wraps).slope:.3g} "
-        f"after {MOST_SWEEPS} sweeps",
-        allowed="a slope that the ground has when it is smoothed",
+        f"steepest = {slope:g} for terrain with slopes up to {first:.3g}, still "
+        f"{steepest(ground, grid, wraps).slope:.3g} after {MOST_SWEEPS} sweeps",
+        allowed="a slope that smoothing can reach",
         fix=f"steepest = {1.1 * steepest(ground, grid, wraps).slope:.2g}",
     )

@@ -1,4 +1,4 @@
-"""What an anelastic model gives to files and people: fields, settings, notes, rows of the summary."""
+"""Outputs of an anelastic model: fields, attributes of output files, notes and rows of the run summary."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from eagre.models.anelastic.stability import COURANT, largest_courant
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
-HIGH_HILL = 0.1  # N h / U above which the layer that absorbs has to be thick
-LAYERS = 3  # wave lengths of it
-MIN_BLOCKED_FRACTION = 0.1  # mean wind between walls that is reported, as a fraction of the largest wind
-STRONG_HEAT = 2.0  # K m/s, some 2400 W/m2: above it W/m2 may be meant
+HIGH_HILL = 0.1  # N h / U above which a thin sponge layer changes the drag
+LAYERS = 3  # thickness of the sponge layer over such hills, in vertical wavelengths
+MIN_BLOCKED_FRACTION = 0.1  # mean wind between walls that is reported, as a fraction of the maximum wind
+STRONG_HEAT = 2.0  # K m/s, about 2400 W/m2: larger values are probably in W/m2
 WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
     Variable("v", "m s-1", "wind, y-component", "y_wind", levels=True),
-    Variable("w", "m s-1", "upward wind", "upward_air_velocity", levels=True),
+    Variable("w", "m s-1", "vertical velocity", "upward_air_velocity", levels=True),
     Variable("wind_speed", "m s-1", "horizontal wind speed", "wind_speed", levels=True),
-    Variable("vorticity", "s-1", "size of the vorticity, over flat ground", levels=True),
+    Variable("vorticity", "s-1", "vorticity magnitude", levels=True),
     Variable(
         "pressure",
         "m2 s-2",
@@ -35,29 +35,29 @@ WIND = (
 )
 HEAT = (
     Variable("theta", "K", "potential temperature", "air_potential_temperature", levels=True),
-    Variable("theta_perturbation", "K", "potential temperature over that of the ambient air", levels=True),
-    Variable("ambient_theta", "K", "potential temperature of the ambient air", levels=True, static=True),
+    Variable("theta_perturbation", "K", "potential temperature minus the ambient potential temperature", levels=True),
+    Variable("ambient_theta", "K", "ambient potential temperature", levels=True, static=True),
 )
 AIR = (
     Variable("density", "kg m-3", "reference density", levels=True, static=True),
-    Variable("w_max", "m s-1", "largest upward wind of a column"),
-    Variable("height", "m", "height of the points", "altitude", levels=True, static=True),
+    Variable("w_max", "m s-1", "maximum vertical velocity of a column"),
+    Variable("height", "m", "altitude of the grid points", "altitude", levels=True, static=True),
 )
 
 
 def fields_of(stratified: bool, scalars: Sequence[str]) -> tuple[Variable, ...]:
-    """Fields of a model in which air is buoyant or not."""
+    """Return the fields of a model with or without buoyancy."""
     carried = tuple(Variable(name, "1", f"passive scalar {name}", levels=True) for name in scalars)
     return (*WIND, *(HEAT if stratified else ()), *carried, *AIR)
 
 
 def variables_of(setup: Setup) -> tuple[Variable, ...]:
-    """Fields of a model."""
+    """Return the fields of a model."""
     return fields_of(setup.stratified, setup.scalars)
 
 
 def needed_for(engine: Engine, name: str) -> tuple[str, ...]:
-    """Arrays of the engine that a field is made of."""
+    """Return the names of the engine arrays from which a field is computed."""
     made = {
         "w_max": ("w",),
         "wind_speed": ("u", "v"),
@@ -69,9 +69,9 @@ def needed_for(engine: Engine, name: str) -> tuple[str, ...]:
 
 
 def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: float) -> np.ndarray:
-    """A field, (nz, ny, nx), or (ny, nx) where it has no levels, from host copies of what it needs.
+    """Compute a field, (nz, ny, nx), or (ny, nx) without levels, from host copies of the arrays of `needed_for`.
 
-    before : length of the last step at their time, s; 0 before the first.
+    before : length of the last step, s; 0 before the first step.
     """
     rest, full = engine.rest, np.ones(engine.setup.shape)
     if name in (*COMPONENTS, *engine.setup.scalars):
@@ -99,13 +99,13 @@ def pressure_factor(last_step: float) -> float:
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
-    """Host copy of a field now; `name` is one of `variables_of`."""
+    """Return a host copy of a current field; `name` is one of `variables_of`."""
     raw = {one: engine.field(one) for one in needed_for(engine, name)}
     return made_of(engine, name, raw, engine.steps.before)
 
 
 def snapshot_of(engine: Engine, names: Sequence[str], real: np.dtype) -> Callable[[], dict[str, np.ndarray]]:
-    """A function that gives fields of the present moment, whenever it is called."""
+    """Start a copy of the current fields; return a function that waits for the copy and computes the fields."""
     needed = list(dict.fromkeys(one for name in names for one in needed_for(engine, name)))
     copies, before = engine.device.begin_host([engine.array(one) for one in needed]), engine.steps.before
 
@@ -117,7 +117,7 @@ def snapshot_of(engine: Engine, names: Sequence[str], real: np.dtype) -> Callabl
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
-    """The resolved set-up, for the attributes of output files."""
+    """Return the resolved configuration, for the attributes of output files."""
     air = setup.air
     return {
         "equations": air.equations,
@@ -139,7 +139,7 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
 
 
 def _air_of(setup: Setup) -> dict[str, str | float | int]:
-    """Ambient wind, m/s, N, s-1 (below 0 where air overturns), and absorbing layers: numbers, or their range."""
+    """Return attributes of the ambient state, sponge layers, surface, closure and forcing; N < 0 marks unstable air."""
     air, z = setup.air, setup.levels.z
     stability = air.stability(z, setup.spacing[0])
     found: dict[str, str | float | int] = {
@@ -166,13 +166,13 @@ def _air_of(setup: Setup) -> dict[str, str | float | int]:
 
 
 def _range_of(values: np.ndarray) -> str | float:
-    """A number, or the least and the largest."""
+    """Return a single value, or the range of the values as a string."""
     low, high = (float(f"{bound:.6g}") for bound in (values.min(), values.max()))
     return low if low == high else f"{low:g} to {high:g}"
 
 
 def notes_of(setup: Setup) -> list[str]:
-    """The grid's spacings and what there is beside advection and pressure."""
+    """Return the notes of a run: grid spacings, terrain, sponge layers, boundaries, surface and viscosity."""
     dz, dy, dx = setup.spacing
     apart = np.diff(setup.levels.height) if setup.shape[0] > 1 else np.array([dz])
     up = f"{dz:.4g}" if np.ptp(apart) < 1e-6 * dz else f"{apart.min():.4g} to {apart.max():.4g}"
@@ -185,16 +185,16 @@ def notes_of(setup: Setup) -> list[str]:
     ends = zip("yx", setup.boundaries[1:], strict=True)
     if setup.side_sponges is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(
-            f"open sides along {' and '.join(lateral)} without a layer that absorbs: waves come back from them"
+            f"open boundaries along {' and '.join(lateral)} without side sponge layers: the boundaries reflect waves"
         )
     if setup.surface is not None and (flux := strongest_heat(setup.surface)) > STRONG_HEAT:
         per_watt = float(np.max(setup.air.heat_capacity(np.zeros(1))))
         found.append(
-            f"heat_flux up to {flux:.4g} K m/s is {flux * per_watt:.2g} W/m2: one in W/m2 is sensible_heat_flux, here "
-            f"{per_watt:.4g} times as much"
+            f"heat_flux up to {flux:.4g} K m/s is {flux * per_watt:.2g} W/m2; use sensible_heat_flux for W/m2 "
+            f"(factor {per_watt:.4g})"
         )
     if not setup.viscous:
-        found.append("no viscosity: what is smaller than the grid is left to the advection scheme (implicit LES)")
+        found.append("no viscosity: the advection scheme provides the subgrid-scale dissipation (implicit LES)")
     return found
 
 
@@ -233,16 +233,16 @@ def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str
 
 
 def _ground_of(setup: Setup, ground: np.ndarray) -> str:
-    """How high and how steep the ground is, and whether it falls off a cliff where a periodic axis ends."""
+    """Return the range and maximum slope of the terrain, and whether it has a step at the ends of a periodic axis."""
     grid = setup.grid
     most = steepest(ground, grid, (setup.boundaries[1] == "periodic", setup.boundaries[2] == "periodic"))
     j, i = most.cell
     where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
-    told = f"ground from {ground.min():.4g} to {ground.max():.4g} m"
-    told += f", of a slope of {most.slope:.3g} along {most.axis} at {where}"
+    note = f"terrain height {ground.min():.4g} to {ground.max():.4g} m, "
+    note += f"maximum slope {most.slope:.3g} along {most.axis} at {where}"
     if most.cliff:
-        told += f", where its two ends meet, and {most.inside:.3g} elsewhere: blend in [domain] brings them together"
-    return told
+        note += f", between the ends of a periodic axis ({most.inside:.3g} elsewhere): use blend in [domain]"
+    return note
 
 
 def _thin_sponge(setup: Setup, ground: np.ndarray) -> list[str]:
@@ -259,37 +259,40 @@ def _thin_sponge(setup: Setup, ground: np.ndarray) -> list[str]:
     needed = LAYERS if steep > HIGH_HILL else 1
     layers = float(height[-1] - below[-1]) / length
     fix = f'thickness = "{1e-3 * needed * length:.3g} km" in [sponge]'
-    told = f"N h / U = {steep:.2g}"
+    label = f"N h / U = {steep:.2g}"
     if not absorbed.any():
-        return [f"{told}: gravity waves of the hill reflect from the top, because there is no sponge layer: {fix}"]
+        return [f"{label}: without a sponge layer, mountain waves reflect from the top; use {fix}"]
     if needed == 1 or layers >= 0.9 * LAYERS:  # one level less than required
         return []
-    thick = f"{layers:.2g} waves of {1e-3 * length:.3g} km (2 pi U / N) thick"
-    return [f"{told}: the layer under the top is {thick} and changes the drag; {LAYERS} do not: {fix}"]
+    thick = f"{layers:.2g} wavelengths of {1e-3 * length:.3g} km (2 pi U / N) thick"
+    return [f"{label}: the sponge layer is {thick}, which changes the drag; use {LAYERS} wavelengths: {fix}"]
 
 
 def strongest_heat(surface: Surface) -> float:
-    """The largest size of the heat flux of the ground, K m/s, at any time and point."""
+    """Return the maximum magnitude of the surface heat flux over time and points, K m/s."""
     pattern = 1.0 if surface.pattern is None else float(np.abs(surface.pattern).max())
     return float(np.abs(Series.of(surface.heat_flux, "heat_flux").values).max()) * pattern
 
 
 def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
-    """Rows of the summary at the end of a run."""
+    """Return rows of the run summary."""
     counts = engine.counts
     per_step = counts["iterations"] / max(1.0, counts["steps"])
     name = "Courant number" if engine.setup.closure is None else "Courant or diffusion number"
     return [
-        ("pressure", f"{per_step:.1f} iterations a step, dt div {counts['divergence']:.2g} after the last"),
-        (name, f"{counts['courant']:.3g} in the last step, {engine.fastest:.3g} at most{_warning(engine)}"),
+        (
+            "pressure",
+            f"{per_step:.1f} iterations per step, dt max |div| {counts['divergence']:.2g} after the last step",
+        ),
+        (name, f"{counts['courant']:.3g} in the last step, maximum {engine.fastest:.3g}{_warning(engine)}"),
     ]
 
 
 def _warning(engine: Engine) -> str:
-    """What a Courant number says that a run of equal steps survived, but should not have had."""
+    """Return a warning if the Courant number of a run with constant steps exceeded the stability limit."""
     most = largest_courant(engine.setup.shape)
     if engine.setup.adaptive or engine.fastest <= most:
         return ""
-    its = "" if engine.setup.closure is None else "a Courant number "
-    safe = f"courant_number = {COURANT:g} is safe"
-    return f": {its}above {most:g} short waves may grow where wind blows across the grid; {safe}"
+    its = "a value " if engine.setup.closure is None else "a Courant number "
+    safe = f"courant_number = {COURANT:g} is stable"
+    return f": {its}above {most:g} can amplify short waves in winds oblique to the grid; {safe}"

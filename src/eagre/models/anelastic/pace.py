@@ -1,6 +1,6 @@
-"""What the lengths of a step and of the one before it make of a step's numbers: on a GPU kernels read them there.
+"""Coefficients of a step that depend on the current and previous time step.
 
-So that a graph of a step serves steps of any length.
+On a GPU, kernels read them from device memory, so that one CUDA graph serves steps of any length.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 
 HALF = 0  # dt/2
-SCALE = 1  # dt over the step before: half forces are in proportion to their time steps
-MORE = 2  # the same, 0 in the first step: of the tendency of the step before
-ALONG_Z, ALONG_Y, ALONG_X = 3, 5, 7  # weights of the present and the past velocity in a face's flux
+SCALE = 1  # ratio of dt to the previous step: increments dt/2 R are proportional to the time step
+MORE = 2  # the same ratio, 0 in the first step: weight of the previous tendency
+ALONG_Z, ALONG_Y, ALONG_X = 3, 5, 7  # weights of the current and past velocity in face fluxes
 SIZE = 9
 
 
 class Pace:
-    """The numbers of a step.
+    """Coefficients of a step.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class Pace:
     Attributes
     ----------
     numbers : SIZE numbers
-        On a GPU an array there, else a tuple, which `set` replaces.
+        On a GPU a device array, otherwise a tuple that `set` replaces.
     dt : float64 (1,), on the device
-        The time step, s.
+        Time step, s.
     """
 
     def __init__(self, device: Device, precision: str, spacing: Sequence[float]) -> None:
@@ -43,7 +43,7 @@ class Pace:
         self.numbers: Any = device.zeros((SIZE,), self._real) if device.kind == "cuda" else (self._real(0.0),) * SIZE
 
     def set(self, dt: float, before: float) -> None:
-        """Take the length of the next step and of the one before it, s; 0: there was none."""
+        """Set the next and the previous time step, s; 0 without a previous step."""
         if self._known == (dt, before):
             return
         last = before or dt

@@ -1,4 +1,4 @@
-"""Places between the points of an anelastic model: planes, columns and single points, and how to fetch fields there."""
+"""Interpolation of fields of an anelastic model to planes, columns and points."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from eagre.models.anelastic.setup import Setup
 from eagre.names import field_names
 
 Array = np.ndarray
-NEARLY = 1e-9  # of a spacing: a place as near as this to a point, or beyond a side, is there
+NEARLY = 1e-9  # tolerance of positions, in grid spacings
 
 
 class Between(NamedTuple):
-    """A place along an axis: the points on both sides of it, and how far it is from the first to the second."""
+    """Position along an axis: the two neighbouring points, and the fraction of the distance between them."""
 
     low: int
     high: int
@@ -28,22 +28,22 @@ class Between(NamedTuple):
 
 
 class Pick(Protocol):
-    """Fetches values of fields at the same places again and again."""
+    """Interpolator to fixed points."""
 
-    z: Array  # m, heights of the places
+    z: Array  # heights of the points, m
 
     def values(self, engine: Engine, array: Any) -> Array:
-        """Host values, float64, of an array (nz, ny, nx) on the device."""
+        """Return interpolated host values, float64, of a device array (nz, ny, nx)."""
         ...
 
 
 def along(setup: Setup, axis: str, value: float) -> Between:
-    """Where a coordinate, m, of ``"x"`` or ``"y"``, or a height of ``"z"`` over flat ground, lies.
+    """Return the position of a coordinate ``"x"`` or ``"y"``, m, or of a height ``"z"`` above flat terrain, m.
 
     Raises
     ------
     InputError
-        If it lies outside the domain.
+        If the position is outside the domain.
     """
     points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[axis]
     n = "zyx".index(axis)
@@ -69,7 +69,7 @@ def along(setup: Setup, axis: str, value: float) -> Between:
 
 
 def ground_between(setup: Setup, y: Between, x: Between) -> float:
-    """Height of the ground at a place, m."""
+    """Return the terrain height at a horizontal position, m."""
     ground = setup.levels.terrain_height
     if ground is None:
         return 0.0
@@ -78,18 +78,18 @@ def ground_between(setup: Setup, y: Between, x: Between) -> float:
 
 
 def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
-    """Refuse a height under the ground or above the top, m; `where` is a place's, for the message."""
+    """Raise `InputError` for a height below the terrain or above the top, m; `where`: position for the message."""
     top, room = float(setup.levels.height[-1]), NEARLY * setup.spacing[0]
     top = setup.top_height if setup.boundaries[0] == "periodic" else top
     if z < ground - room:
-        allowed = f"from the ground, {ground:.6g} m, upward"
-        raise InputError(f"z = {z:g} m{where}, under the ground", allowed=allowed, fix=f"z = {np.ceil(ground):g}")
+        allowed = f"from the terrain height, {ground:.6g} m, to the top"
+        raise InputError(f"z = {z:g} m{where}, below the terrain", allowed=allowed, fix=f"z = {np.ceil(ground):g}")
     if z > top + room:
         raise InputError(f"z = {z:g} m{where}, above the top", allowed=f"up to {top:g} m", fix=f"z = {top:g}")
 
 
 class Plane:
-    """A plane across an axis, between two planes of points. `z` is (n, 1), (n, m) or a number."""
+    """Plane normal to an axis, interpolated between two planes of points. `z` is (n, 1), (n, m) or a number."""
 
     def __init__(self, setup: Setup, axis: int, place: Between) -> None:
         self._axis, self._place = axis, place
@@ -107,7 +107,7 @@ class Plane:
             self.z = self.z + levels.share[:, None] * self.ground
 
     def values(self, engine: Engine, array: Any) -> Array:
-        """The plane, (ny, nx), (nz, nx) or (nz, ny)."""
+        """Return the values in the plane, (ny, nx), (nz, nx) or (nz, ny)."""
         low, high, share = self._place
         if share in (0.0, 1.0):
             return engine.plane(array, self._axis, high if share else low)
@@ -115,13 +115,13 @@ class Plane:
 
 
 class Scattered:
-    """Points anywhere: a sum of weighted points of the grid for each.
+    """Interpolation to arbitrary points, as weighted sums of grid points.
 
     Parameters
     ----------
     z : (...) array, m
     corners : sequence of (weight, k, j, i)
-        Arrays of the shape of z; a weight that is not a number makes the value none.
+        Arrays of the shape of z; a NaN weight gives a NaN value.
     """
 
     def __init__(self, z: Array, corners: Sequence[tuple[Array, Array, Array, Array]]) -> None:
@@ -131,13 +131,13 @@ class Scattered:
         self._indices = k, j, i
 
     def values(self, engine: Engine, array: Any) -> Array:
-        """Values at the points."""
+        """Return the values at the points."""
         found = engine.pick(array, *self._indices)
         return (self._weights * found).sum(axis=0)
 
 
 def under_and_over(setup: Setup, z: Array | float, ground: Array | float) -> tuple[Array, Array]:
-    """The level below heights in columns over a ground, and how far they are to the next one; those under it: at it."""
+    """Return the levels below heights and the fractions to the next level; heights below the terrain: the terrain."""
     height, n = setup.levels.height, setup.levels.height.size
     if n == 1:
         shape = np.broadcast_shapes(np.shape(z), np.shape(ground))
@@ -148,12 +148,12 @@ def under_and_over(setup: Setup, z: Array | float, ground: Array | float) -> tup
 
 
 def plane_at_height(setup: Setup, z: float) -> Plane | Scattered:
-    """A plane at a height, m; not a number under the ground.
+    """Return a horizontal plane at a height, m; values below the terrain are NaN.
 
     Raises
     ------
     InputError
-        If all of it is under the ground, or above the top.
+        If the plane is entirely below the terrain, or above the top.
     """
     ground = setup.levels.terrain_height
     check_height(setup, z, 0.0 if ground is None else float(ground.min()), "")
@@ -166,12 +166,12 @@ def plane_at_height(setup: Setup, z: float) -> Plane | Scattered:
 
 
 def points_at(setup: Setup, places: Iterable[tuple[float, float, float]]) -> Scattered:
-    """Points (x, y, z), m, between those of the grid.
+    """Return an interpolation to points (x, y, z), m.
 
     Raises
     ------
     InputError
-        If one lies outside the domain, or under the ground.
+        If a point is outside the domain or below the terrain.
     """
     rows: list[list[tuple[float, int, int, int]]] = []
     heights: list[float] = []
@@ -185,7 +185,7 @@ def points_at(setup: Setup, places: Iterable[tuple[float, float, float]]) -> Sca
 
 
 def _corners(setup: Setup, x: Between, y: Between, z: float) -> list[tuple[float, int, int, int]]:
-    """Weights and indices of the eight points around a place."""
+    """Return weights and indices of the eight grid points around a position."""
     found = []
     for j, along_y in ((y.low, 1.0 - y.share), (y.high, y.share)):
         for i, along_x in ((x.low, 1.0 - x.share), (x.high, x.share)):
@@ -203,18 +203,18 @@ def _corners(setup: Setup, x: Between, y: Between, z: float) -> list[tuple[float
 
 
 def measurable(setup: Setup) -> dict[str, Variable]:
-    """Fields that can be fetched at places, by name."""
+    """Return the fields that can be interpolated, by name."""
     out = ("vorticity",)
     return {one.name: one for one in variables_of(setup) if one.levels and not one.static and one.name not in out}
 
 
 def checked_names(setup: Setup, names: Sequence[str] | None, usual: Sequence[str]) -> list[Variable]:
-    """Fields to fetch: those of `names`, as of `eagre.names.field_names`, or of `usual` that there are.
+    """Return the fields of `names` (see `eagre.names.field_names`), or the available fields of `usual`.
 
     Raises
     ------
     InputError
-        For a field that cannot be fetched.
+        For a field that cannot be interpolated.
     """
     known = measurable(setup)
     if names:
@@ -224,13 +224,13 @@ def checked_names(setup: Setup, names: Sequence[str] | None, usual: Sequence[str
 
 @dataclass(frozen=True)
 class Fetching:
-    """Fields at places."""
+    """Interpolation of current fields to points."""
 
-    engine: Callable[[], Engine]  # of the moment: a model that was copied has another
+    engine: Callable[[], Engine]  # current engine: a copied model has another one
     pick: Pick
 
     def fetch(self, names: Iterable[str]) -> dict[str, Array]:
-        """Values of `measurable` fields now, float64."""
+        """Return the current values of `measurable` fields, float64."""
         return {name: self._one(name) for name in names}
 
     def _one(self, name: str) -> Array:

@@ -1,4 +1,4 @@
-"""The preconditioner of Chebyshev sweeps for the pressure over flat ground, as launches on a device."""
+"""Chebyshev polynomial preconditioner of the pressure solver for flat terrain."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from eagre.solvers.gcr.polynomial import chebyshev_weights
 
 
 class Polynomial:
-    """q = P r by sweeps of `eagre.solvers.gcr.polynomial`, of which the first two are one.
+    """Preconditioner q = P r by sweeps of `eagre.solvers.gcr.polynomial`; the first two sweeps are fused.
 
     Parameters
     ----------
     operator : PressureOperator
-        Over flat ground, of profiles, without Coriolis.
+        Operator for flat terrain, with profiles as coefficients and without Coriolis.
     sweeps : int
-        From 2 to 16.
+        Number of sweeps, 2 to 16.
     flat : FlatKernels, optional
-        Kernels of a GPU that do nothing once `control` says that the iteration has ended.
+        GPU kernels that do nothing after convergence, read from `control`.
     control : array, optional
-        Of these.
+        Control numbers of the iteration.
 
     Raises
     ------
     InputError
-        For another operator or number.
+        For another operator or number of sweeps.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Polynomial:
         self.refresh()
 
     def refresh(self) -> None:
-        """Take the operator's coefficients."""
+        """Update the coefficients of the operator."""
         first, second, *others = chebyshev_weights(largest_of(star_of(self._operator)), self._sweeps)
         numbers = [(-first - second, -first * second, 0.0), *((1.0, one, -one) for one in others)]
         for array, values in zip(self._numbers, numbers, strict=True):
@@ -59,11 +59,11 @@ class Polynomial:
         return self._operator.sweep(q, r, numbers, out)
 
     def apply(self, q: Any, image: Any) -> list[Work]:
-        """image = L q."""
+        """Return launches of image = L q."""
         return [self._sweep(q, q, self._image, image)]
 
     def launches(self, r: Any, q: Any) -> list[Work]:
-        """q = P r, both (nz, ny, nx)."""
+        """Return launches of q = P r, both (nz, ny, nx)."""
         there, found = (q, self._other), []
         last = r
         for n, numbers in enumerate(self._numbers):

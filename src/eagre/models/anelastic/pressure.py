@@ -1,4 +1,4 @@
-"""The pressure operator of a grid as launches: prforc, divrhs, laplc and nablaCnablax, each on its own (F15)."""
+"""Pressure operator of a grid: separate launches of prforc, divrhs, laplc and nablaCnablax."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PressureOperator(Coefficients):
     density, c11, c12, c33 : arrays
         rho_b and C at points, each (nz, 1, 1) or (nz, ny, nx); density and c11, c33 above 0.
     normal : operator.Normal, optional
-        Normal components on open sides.
+        Normal components at open boundaries.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class PressureOperator(Coefficients):
         self._open = normal is not None
 
     def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
-        """Take another C; False, and nothing is taken, if that needs other programs."""
+        """Replace C; return False, without a change, if other compiled kernels are needed."""
         if not super().update(c11, c12, c33):
             return False
         for name, values in (("c11", c11), ("c12", c12), ("c33", c33)):
@@ -70,48 +70,48 @@ class PressureOperator(Coefficients):
         return Launch(self.device.program(rows_cpu, self.precision, {**self._switches, **here}), arguments)
 
     def velocity(self, phi: Any, hat: Any, out: Any) -> Launch:
-        """prforc: out = v^ - C grad phi with the normal components of sides; hat, out: (u, v, w), maybe the same."""
+        """Return launches of prforc: out = v^ - C grad phi; hat, out: (u, v, w), can be the same arrays."""
         return self._over(cells.set_velocity, phi, cells.Vector(*hat), cells.Vector(*out))
 
     def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
-        """prforc into velocity, from v^ there or in forces; these, if any, become v minus what they were."""
+        """Return launches of prforc into velocity, from v^ there or in forces; forces become v minus their values."""
         out = cells.Wind(*velocity, *(velocity if forces is None else forces))
         here = {"IN_PLACE": in_place, "FINISHES": forces is not None}
         return self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)
 
     def residual(self, phi: Any, hat: Any, r: Any) -> Launch:
-        """prforc and divrhs in one: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""
+        """Return launches of prforc and divrhs: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""
         return self._over(cells.set_residual, phi, cells.Vector(*hat), cells.Vector(r, r, r))
 
     def start(self, hat: Any, r: Any) -> Launch:
-        """The residual of phi = 0."""
+        """Return launches of the residual of phi = 0."""
         return self._over(cells.set_residual, r, cells.Vector(*hat), cells.Vector(r, r, r), switches={"GUESSED": False})
 
     def divergence(self, velocity: Any, r: Any) -> Launch:
-        """divrhs: r = -(1 / rho*) div(rho* v)."""
+        """Return launches of divrhs: r = -(1 / rho*) div(rho* v)."""
         return self._over(cells.set_divergence, r, cells.Vector(*velocity), cells.Vector(r, r, r))
 
     def apply(self, q: Any, out: Any) -> Launch:
-        """laplc: out = L q."""
+        """Return launches of laplc: out = L q."""
         return self._over(cells.set_residual, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
 
     def horizontal(self, q: Any, out: Any) -> Launch:
-        """nablaCnablax: the horizontal part of L q without the slopes of the map."""
+        """Return launches of nablaCnablax: the horizontal part of L q without slopes of the coordinate."""
         return self._over(
             horizontal.set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False
         )
 
     def weighed(self, q: Any, out: Any) -> Launch:
-        """out = rho* q."""
+        """Return launches of out = rho* q."""
         return self._over(horizontal.set_weighed, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
 
     def sweep(self, q: Any, r: Any, numbers: Any, out: Any) -> Launch:
-        """out = a q + b L q + c r, of which `numbers` has a, b, c, (1, 1, 3); out is another array than q."""
+        """Return launches of out = a q + b L q + c r; `numbers` holds a, b, c, (1, 1, 3); out must differ from q."""
         given = cells.Vector(r, numbers, r)
         return self._over(horizontal.set_sweep, q, given, cells.Vector(out, out, out), forced=False)
 
     def line_system(self, over_beta: float, out: tuple[Any, Any, Any]) -> Launch:
-        """What `sweeps` factorises: d, w d, a; d = rho* / beta, or -(diagonal of H) where 1 / beta is 0."""
+        """Return the column systems of `sweeps`: d, w d, a; d = rho* / beta, or -(diagonal of H) if 1 / beta is 0."""
         number = self.device.array(np.full((1, 1, 1), over_beta, check_precision(self.precision)))
         launch = self._over(horizontal.set_line_system, out[0], cells.Vector(*out), cells.Vector(*out), forced=False)
         given = cells.Normal(number, number, number)
@@ -119,7 +119,7 @@ class PressureOperator(Coefficients):
         return launch._replace(arguments=arguments)
 
     def line_right(self, q: Any, r: Any, d: Any, out: Any) -> Launch:
-        """out = rho* r - H q - d q."""
+        """Return launches of out = rho* r - H q - d q."""
         return self._over(
             horizontal.set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False
         )

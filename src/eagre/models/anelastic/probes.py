@@ -1,4 +1,4 @@
-"""Named probes in the air of an anelastic model: points and columns, as stations of a file."""
+"""Named probes of an anelastic model: points and columns, as stations of a file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ USUAL = ("u", "v", "w", "theta")
 
 
 class Probes:
-    """Points with names; between those of the grid fields are linear.
+    """Sampler of named points; fields are interpolated linearly.
 
     Parameters
     ----------
     engine : callable
-        Gives the engine of the moment.
+        Returns the current engine.
     probes : mapping of str to mapping
-        Of each name: x, m; y, m, which may miss where there is one row; z, m over z = 0, a number or several. Without
-        z a column of all levels. Several heights give stations ``"NAME z=20"``.
+        Coordinates by name: x, m; y, m, optional for one row; z, m above z = 0, one or several heights. Without z the
+        probe is a column of all levels. Several heights give stations ``"NAME z=20"``.
     variables : sequence of str, optional
-        Wind and theta if not given.
+        Names of fields; wind and theta by default.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Probes:
     Raises
     ------
     InputError
-        For points outside the domain or under the ground, or fields that are not there.
+        For points outside the domain or below the terrain, and for unknown fields.
     """
 
     def __init__(
@@ -59,20 +59,20 @@ class Probes:
             self.names += [name if heights.size == 1 else f"{name} z={height:.6g}" for height in heights]
         for name in self.names:
             if self.names.count(name) > 1:
-                raise InputError(f"two probes {name!r}", allowed="a name of its own for each height")
+                raise InputError(f"two probes {name!r}", allowed="unique names of probes")
         self.variables = checked_names(setup, variables, USUAL)
         self.coordinates = _coordinates(rows)
         self._fetching = Fetching(engine, points_at(setup, rows))
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Values of each variable now, (n,)."""
+        """Return the current values of each variable, (n,)."""
         return self._fetching.fetch(one.name for one in self.variables)
 
 
 def _coordinates(rows: list[tuple[float, float, float]]) -> dict[str, tuple[np.ndarray, dict[str, Any]]]:
-    """Coordinates of stations."""
+    """Return the coordinates of the stations."""
     x, y, z = np.array(rows).T
-    up = {"standard_name": "altitude", "long_name": "height of the probe over z = 0", "positive": "up", "units": "m"}
+    up = {"standard_name": "altitude", "long_name": "altitude of the probe", "positive": "up", "units": "m"}
     return {
         "x": (x, {"standard_name": "projection_x_coordinate", "long_name": "x of the probe", "units": "m"}),
         "y": (y, {"standard_name": "projection_y_coordinate", "long_name": "y of the probe", "units": "m"}),

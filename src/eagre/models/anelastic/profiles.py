@@ -1,4 +1,4 @@
-"""Profiles along height: values at any z, their slope, and the integral that a hydrostatic pressure needs."""
+"""Vertical profiles: values, slope, and the integral of the inverse for hydrostatic pressure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Profile(Protocol):
 
     @property
     def top(self) -> float:
-        """Where its knowledge ends, m; infinite if it does not."""
+        """Maximum height of the profile, m; infinite for a formula."""
         ...
 
     def __call__(self, z: Array) -> Array:
-        """Values at heights of any shape."""
+        """Return values at heights of any shape."""
         ...
 
     def inverse_integral(self, z: Array) -> Array:
@@ -54,7 +54,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Formula:
-    """A function of height; it has no integral, and serves what drives the air, not what the air is."""
+    """Function of height without an integral: for forcing, not for the base state."""
 
     function: Callable[[Array], Array]
 
@@ -67,7 +67,7 @@ class Formula:
         return np.asarray(self.function(np.asarray(z, np.float64)), np.float64)
 
     def inverse_integral(self, z: Array) -> Array:
-        """None is known."""
+        """Raise `NotImplementedError`."""
         raise NotImplementedError
 
 
@@ -93,7 +93,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Table:
-    """Straight lines between values at heights; below the first height its value holds.
+    """Linear interpolation between values at heights; constant below the first height.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Table:
     Raises
     ------
     InputError
-        If there are less than two, or the heights do not rise.
+        For less than two values, or heights that are not increasing.
     """
 
     heights: Array = field(repr=False)
@@ -115,21 +115,21 @@ class Table:
         if heights.ndim != 1 or heights.shape != values.shape or heights.size < 2:
             raise InputError(
                 f"{self.name} of shape {values.shape} at heights of shape {heights.shape}",
-                allowed="two values or more, and as many heights",
+                allowed="at least two values, and one height per value",
             )
         if not (np.isfinite(heights).all() and np.isfinite(values).all()):
             raise InputError(f"{self.name} with values that are not finite", allowed="finite numbers")
         if (falls := np.flatnonzero(np.diff(heights) <= 0.0)).size:
             k = int(falls[0])
             raise InputError(
-                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m", allowed="heights that rise"
+                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m", allowed="increasing heights"
             )
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "values", values)
 
     @property
     def top(self) -> float:
-        """The last height, m."""
+        """Last height of the table, m."""
         return float(self.heights[-1])
 
     def __call__(self, z: Array) -> Array:
@@ -151,7 +151,7 @@ class Table:
 
 
 def _layers(thickness: Array, low: Array, high: Array) -> Array:
-    """The integral of 1 / value over layers in which the value goes straight from `low` to `high`."""
+    """Integrate 1 / value over layers in which the value is linear from `low` to `high`."""
     ratio = high / low - 1.0
     small = np.abs(ratio) < 1e-6
     mean = np.where(small, 1.0 - 0.5 * ratio, np.log1p(ratio) / np.where(small, 1.0, ratio))
@@ -159,16 +159,16 @@ def _layers(thickness: Array, low: Array, high: Array) -> Array:
 
 
 def slope(profile: Profile, z: Array, spacing: float) -> Array:
-    """Its mean slope between half a spacing below and above z, per m: kinks of a table are smoothed over a level."""
+    """Return the mean slope from half a spacing below z to half a spacing above, per m."""
     return (profile(z + 0.5 * spacing) - profile(z - 0.5 * spacing)) / spacing
 
 
 def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:
-    """Refuse profiles that end below the top of the domain, m."""
+    """Raise `InputError` for profiles that end below the domain top, m."""
     for name, profile in profiles:
         if profile.top < height:
             raise InputError(
-                f"{name} up to {profile.top:g} m for a domain {height:g} m high",
-                allowed="a profile that reaches the top",
+                f"{name} up to {profile.top:g} m for a domain height of {height:g} m",
+                allowed="a profile up to the domain top",
                 fix=f"top_height = {profile.top:g}",
             )

@@ -1,20 +1,20 @@
-"""The projection of a velocity onto flows without divergence, as the step of the model calls it.
+"""Projection of a velocity onto divergence-free flow.
 
-    v = v^ - C grad phi,    div(rho* v) = 0,    n . v = 0 on walls, or as given on open sides
+    v = v^ - C grad phi,    div(rho* v) = 0,    n . v = 0 on walls, prescribed at open boundaries
 
 Use::
 
     metric = Metric((nz, ny, nx), (dz, dy, dx), ("wall", "periodic", "periodic"), levels=..., hill=...)
     projection = Projection(device, "double", metric, density, tolerance=1e-7)
-    projection.set_coefficients(c11, c12, c33)      # whenever dt or the absorbers change
-    projection.set_normal(x=..., y=..., z=...)      # open sides alone
+    projection.set_coefficients(c11, c12, c33)      # after a change of dt or the sponge layer
+    projection.set_normal(x=..., y=..., z=...)      # open boundaries only
     ... write v^ into projection.u, .v, .w (device arrays, or the model's own, given as velocity=(u, v, w)) ...
     made = projection.solve(dt)                     # u, v, w are the projected velocity now, phi the pressure
     made.iterations, made.divergence                # divergence: dt max |div v| before the last update of u, v, w
 
-phi = (dt / 2) p' / rho_b is the first guess of GCR in the next solution (`guess="extrapolated"`: on a line through the
-last two, in time); direct ones begin with 0. It is part of a restart, with `older` where guesses are extrapolated.
-Checkerboard parts of phi are arbitrary on even axes (no velocity feels them): compare velocities.
+phi = (dt / 2) p' / rho_b is the first guess of GCR in the next solution (`guess="extrapolated"`: linear extrapolation
+in time from the last two solutions). Direct solutions start from 0. phi, and `older` for extrapolated guesses, are part
+of a restart. Checkerboard modes of phi are arbitrary on even axes and do not affect the velocity: compare velocities.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ GUESSES = ("previous", "extrapolated", "zero")
 
 
 class Projected(NamedTuple):
-    """How a projection ended: iterations (repetitions of a direct solution), dt max |div v|."""
+    """Result of a projection: iterations (or repetitions of a direct solution), dt max |div v|."""
 
     iterations: int
     divergence: float
@@ -53,7 +53,7 @@ class Projected(NamedTuple):
 
 @cell
 def add(k, j, i, a, b, control):
-    """A += b."""
+    """Add b to a."""
     a[k, j, i] += b[k, j, i]
 
 
@@ -65,70 +65,70 @@ def _add_while_iterating(k, j, i, a, b, control):
 
 @cell
 def stretch(k, j, i, phi, a):
-    """phi = a phi."""
+    """Set phi = a phi."""
     phi[k, j, i] *= a
 
 
 @cell
 def extrapolate(k, j, i, phi, older, a, b):
-    """phi = a phi - b older; older takes what phi was."""
+    """Set phi = a phi - b older, and older to the previous phi."""
     last = phi[k, j, i]
     phi[k, j, i] = a * last - b * older[k, j, i]
     older[k, j, i] = last
 
 
 class Projection:
-    """Projects velocities on a grid.
+    """Projection of velocities on a grid.
 
     Parameters
     ----------
     device : Device
     precision : str
     metric : Metric
-        Grid, sides and map.
+        Grid, boundary conditions and metric.
     density : array or number
-        rho_b at points, kg/m^3: fits (nz, ny, nx), or (nz,) for a profile.
+        rho_b at points, kg/m^3: broadcastable to (nz, ny, nx), or (nz,) for a profile.
     velocity : (u, v, w), optional
-        Device arrays (nz, ny, nx), m/s, to work on; without them own ones.
+        Device arrays (nz, ny, nx), m/s, to project; new arrays by default.
     forces : (u, v, w), optional
-        Device arrays that become the projected velocity minus what they held.
+        Device arrays that are set to the projected velocity minus their values.
     hat_in_forces : bool
-        Whether v^ is to be written into `forces`; else where the velocity comes.
+        True if v^ is stored in `forces`; otherwise in `velocity`.
     tolerance : float
-        Of dt max |div v|.
+        Maximum of dt max |div v|.
     method : {"auto", "direct", "gcr"}
-        "direct": one solution of the flat operator, repeated until the tolerance; "auto" takes it where it is exact.
+        "direct": one solution of the flat operator, repeated to the tolerance; "auto" uses it if it is exact.
     preconditioner : {"auto", "fft", "line-jacobi", "richardson", "chebyshev", "none"}
-        Of GCR: the flat operator with horizontal means ("auto"), sweeps with column systems, or sweeps of a polynomial
-        over flat ground.
+        Preconditioner of GCR: the flat operator with horizontal means ("auto"), sweeps with column systems, or
+        polynomial sweeps over flat terrain.
     kept : int, optional
-        k of GCR(k): 1, and 3 with Coriolis over terrain or between walls, where the operator is not symmetric.
+        k of GCR(k); by default 1, and 3 with Coriolis over terrain or between walls (unsymmetric operator).
     sweeps : int
-        Of these; of "chebyshev" 2 to 16, and 6 to 8 serve well.
+        Number of sweeps; for "chebyshev" 2 to 16, good values are 6 to 8.
     guess : {"previous", "extrapolated", "zero"}
     most : int
-        Iterations.
+        Maximum number of iterations.
     kernels : {"fast", "reference"}
-        Whether fused kernels serve where there are any; the reference has one for each part of an iteration.
+        "fast" uses fused kernels if available; "reference" uses one kernel for each part of an iteration.
 
     Attributes
     ----------
     u, v, w, phi : arrays (nz, ny, nx) on the device
     hat : (u, v, w)
-        Where v^ is read.
+        Arrays of v^.
     older : array or None
-        phi of the step before, where guesses are extrapolated.
+        phi of the previous step, for extrapolated guesses.
     steps : (float, float)
-        Lengths of the last two time steps, s; 0 before there were any. A part of a restart, as phi and `older` are.
+        Last two time steps, s; 0 before the first steps. Part of a restart, with phi and `older`.
     exact : bool
-        Whether the direct solution is exact for these coefficients.
+        True if the direct solution is exact for the coefficients.
     bound : int
-        How often launches were made anew: for other kinds of coefficients.
+        Number of times that launches were created, for other kinds of coefficients.
 
     Raises
     ------
     InputError
-        For options that do not go together.
+        For incompatible options.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Projection:
         self.set_coefficients()
 
     def _shaped(self, name: str, values: Any) -> np.ndarray:
-        """A number, profile or field as (nz, 1, 1) or (nz, ny, nx), in double precision."""
+        """Return a number, profile or field as (nz, 1, 1) or (nz, ny, nx), in double precision."""
         found = np.asarray(values, float)
         nz = self.shape[0]
         if found.ndim == 1:
@@ -184,7 +184,7 @@ class Projection:
     # -- what may change -------------------------------------------------------------------------
 
     def set_coefficients(self, c11: Any = 1.0, c12: Any = 0.0, c33: Any = 1.0) -> None:
-        """Take C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
+        """Set C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
         parts = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
         if self._is_bound and self.operator.holds(*parts):
             return
@@ -199,10 +199,10 @@ class Projection:
         self.bound += 1
 
     def set_normal(self, x: Any = None, y: Any = None, z: Any = None) -> Balance:
-        """Take the normal components on open sides, balanced; x (2, nz, ny), y (2, nz, nx), z (2, ny, nx), m/s.
+        """Set the normal velocities at open boundaries, balanced; x (2, nz, ny), y (2, nz, nx), z (2, ny, nx), m/s.
 
-        The lower side first, positive along the axis. On each class of points that differences over two spacings
-        connect the flux out must equal that in; without a value a side has none.
+        The lower boundary is first; values are positive along the axis, 0 by default. Inflow and outflow must balance
+        in each class of points that differences over two grid spacings connect.
         """
         given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, z))
         values = [one.astype(self._real) for one in given]
@@ -218,17 +218,17 @@ class Projection:
 
     @property
     def exact(self) -> bool:
-        """Whether the direct solution is exact for these coefficients."""
+        """True if the direct solution is exact for the coefficients."""
         return self.operator.exact
 
     @property
     def ends_at_once(self) -> bool:
-        """Whether all of an iteration is left out once the tolerance is reached; transforms are not."""
+        """True if all kernels of an iteration are skipped after convergence; transforms are not."""
         return isinstance(self._until, FusedIteration)
 
     @property
     def launches(self) -> list[Work]:
-        """What a solution runs: for `Device.prepare`."""
+        """Launches of a solution, for `Device.prepare`."""
         return [*self._until.launches, *self._final]
 
     @property
@@ -236,7 +236,7 @@ class Projection:
         return self._method == "direct" or (self._method == "auto" and self.operator.exact)
 
     def _bind(self) -> None:
-        """Launches for these kinds of coefficients."""
+        """Create the launches for the kinds of coefficients."""
         device, operator, hat = self._device, self.operator, self.hat
         self._refreshing, self._direct = [], self._takes_direct
         flat, test = self._flat_kernels()
@@ -266,9 +266,9 @@ class Projection:
         self._until = GcrIteration(*known, first, apply, precondition, weights, kept, every, own).until
 
     def _direct_solution(self, begin: Work, test: ResidualTest, judged: list[Work]) -> Until:
-        """phi = -P^-1 r, and phi += -P^-1 r until r is small; begin, judged: set r of phi = 0, set r and judge it.
+        """Return launches of phi = -P^-1 r, repeated to the tolerance; begin: r of phi = 0; judged: r and its test.
 
-        It begins with phi = 0: a guess would have to be looked at, and its solution added.
+        The solution starts from phi = 0: a first guess would require a residual and an addition.
         """
         adds = self._device.over(self._device.loop(add, self._precision), self.shape, (self.phi, self._b, test.control))
         spectral = self._spectral(-1.0)
@@ -277,7 +277,7 @@ class Projection:
         return Until(self._device, test, again, first, look_every=1, start_counts=True)
 
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
-        """Kernels that serve on a GPU over flat ground, and what judges residuals."""
+        """Return the GPU kernels for flat terrain, and the convergence test."""
         device, precision = self._device, self._precision
         if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_star(self.operator):
             return None, ResidualTest(device, precision, self._r)
@@ -286,12 +286,12 @@ class Projection:
         return flat, ResidualTest(device, precision, self._r, blocks=flat.tiles.blocks)
 
     def _refresh(self) -> None:
-        """Take the operator's coefficients wherever they went."""
+        """Update all copies of the coefficients of the operator."""
         for one in self._refreshing:
             one()
 
     def _steps_of_an_iteration(self, flat: FlatKernels | None, control: Any) -> tuple[Any, Any]:
-        """Functions of (q, image), launches that set image = L q, and of (r, q), that set q = P^-1 r, or none."""
+        """Return functions to launches: (q, image) to image = L q, and (r, q) to q = P^-1 r, or None."""
         if self._preconditioner == "chebyshev":
             polynomial = Polynomial(self.operator, self._sweeps, flat, control)
             self._refreshing.append(polynomial.refresh)
@@ -300,7 +300,7 @@ class Projection:
         return lambda q, out: [operator.apply(q, out)], self._preconditioning()
 
     def _preconditioning(self) -> Any:
-        """Launches of other preconditioners, or none."""
+        """Return launches of other preconditioners, or None."""
         if self._preconditioner in ("line-jacobi", "richardson"):
             sweeps = Sweeps(self.operator, self._preconditioner, self._sweeps)
             self._refreshing.append(sweeps.factorise)
@@ -310,7 +310,7 @@ class Projection:
         return self._flat
 
     def _spectral(self, sign: float = 1.0) -> Spectral:
-        """The flat operator with horizontal means, inverted; it follows the coefficients."""
+        """Return the inverse of the flat operator with horizontal means; it follows the coefficients."""
         spectral = Spectral(self._device, self._precision, self.metric, sign)
 
         def refresh() -> None:
@@ -323,23 +323,23 @@ class Projection:
 
     @property
     def _by_point(self) -> bool:
-        """Whether the density has a value for every point."""
+        """True for a density field, False for a profile."""
         return self.operator.medium.density.shape == self.shape
 
     def _flat(self, r: Any, q: Any, spectral: Spectral | None = None) -> list[Work]:
-        """q = P^-1 r of the flat operator with horizontal means, or what `spectral` makes."""
+        """Return launches of q = P^-1 r of the flat operator with horizontal means, or of `spectral`."""
         spectral = spectral or self._spectral()
         if self._by_point:
             return [self.operator.weighed(r, self._b), *spectral.launches(self._b, q)]
         return spectral.launches(r, q)
 
     def solve(self, dt: float) -> Projected:
-        """Project u, v, w; `dt` in s makes the divergence a number without a unit.
+        """Project u, v, w; the time step `dt`, s, scales the divergence.
 
         Raises
         ------
         ConvergenceError
-            If the tolerance is not reached; the velocity is as it was, and phi the best one found.
+            If the tolerance is not reached; the velocity is unchanged, and phi is the best iterate.
         """
         self._device.run(self._first_guess(dt))
         self.steps = (dt, self.steps[0])
@@ -348,7 +348,7 @@ class Projection:
         return Projected(made.iterations, made.norm * dt)
 
     def set_out(self, dt: float) -> None:
-        """Take the length of the next time step, s, and make the first guess: before launches of `unlooked`."""
+        """Set the next time step, s, and the first guess, before launches of `unlooked`."""
         if self._small_of != dt:
             self._device.fill(self._small, np.array([self.tolerance / dt]))
             self._small_of = dt
@@ -356,19 +356,20 @@ class Projection:
         self.steps = (dt, self.steps[0])
 
     def unlooked(self, iterations: int) -> list[Work]:
-        """Launches of a solution of so many iterations at most after `set_out`; `control` tells how it ended.
+        """Return launches of a solution with a maximum number of iterations, after `set_out`; result: `control`.
 
-        It makes the bits of `solve` if that takes no more. They hold until `bound` changes.
+        The result is bitwise identical to `solve` if that needs no more iterations. Launches are valid until `bound`
+        changes.
         """
         return [*self._until.unlooked(self._small, self._most, iterations), *self._final]
 
     @property
     def control(self) -> Any:
-        """Numbers of the iteration on the device, as of `eagre.stepping.until`."""
+        """Control numbers of the iteration on the device; see `eagre.stepping.until`."""
         return self._until.control
 
     def _first_guess(self, dt: float) -> list[Work]:
-        """Launches that make phi from the last solutions, which are in proportion to their time steps."""
+        """Return launches that set phi from the last solutions, which are proportional to their time steps."""
         if self._direct:
             return []
         (last, before), device = self.steps, self._device

@@ -1,8 +1,8 @@
-"""The projection of `projection` on several devices, each with a band of rows.
+"""Projection on several devices, each with a slab of rows; see `projection`.
 
-What a device reads of another was written before the last barrier, and is written again after the next one at the
-earliest. Flat ground: the direct solution, with the bits of one device on CPUs. Terrain: GCR with the same solver as
-preconditioner; its sums are made band by band, so that iterates differ from those of one device by rounding.
+Data that a device reads from another device are written before the last barrier, and overwritten after the next barrier
+at the earliest. Flat terrain: direct solution, on CPUs bitwise identical to one device. Orography: GCR with the direct
+solver as preconditioner. Its sums are formed per device, so that iterates differ from one device by rounding errors.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
 from eagre.solvers.gcr.iteration import Weights
 from eagre.stepping.until import Until
 
-MOST = 500  # iterations
+MOST = 500  # maximum number of iterations
 
 
 @cell
 def clear_halo(k, j, i, a, low, high):
-    """A = 0 on rows of neighbours, those before `low` and from `high` on; region (nz, as many, nx)."""
+    """Set a to 0 on halo rows, before `low` and from `high` on; region (nz, halo rows, nx)."""
     a[k, j if j < low else j + high - low, i] = real(0.0)
 
 
 class ProjectionBands:
-    """Projects velocities of several devices.
+    """Projection of velocities on several devices.
 
     Parameters
     ----------
     devices : SeveralDevices
     precision : str
     metric : Metric
-        Of the whole grid.
+        Metric of the global grid.
     density : (nz, 1, 1) or (nz, ny, nx)
-        rho_b, kg/m^3, of the whole grid.
+        rho_b, kg/m^3, of the global grid.
     parts, metrics : sequences
-        Of each device.
+        Stages and metrics of each device.
     fields : Fields
-        Their state, joined.
+        Fields of all devices.
     tolerance : float
-        Of dt max |div v|.
+        Maximum of dt max |div v|.
 
     Attributes
     ----------
     phi, hat, steps, bound
-        As of `Projection`.
+        See `Projection`.
     final : stage
-        What a solution ends with: the velocity from phi.
+        Last stage of a solution: the velocity from phi.
     """
 
     older = None
@@ -85,7 +85,7 @@ class ProjectionBands:
     # -- what may change -------------------------------------------------------------------------
 
     def set_coefficients(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
-        """Take C of the whole grid, each part (nz, 1, 1) or (nz, ny, nx)."""
+        """Set C of the global grid, each part (nz, 1, 1) or (nz, ny, nx)."""
         known, parts = self._coefficients, (c11, c12, c33)
         if known is not None and known.holds(*parts):
             return
@@ -100,7 +100,7 @@ class ProjectionBands:
         self._bind(self._coefficients)
 
     def set_normal(self, x: Any = None, y: Any = None) -> Balance:
-        """Take the normal components on open sides, balanced; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
+        """Set balanced normal velocities at open boundaries; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
         given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
         for rank, member in enumerate(self._devices.members):
             rows = self._rows(rank)
@@ -111,23 +111,23 @@ class ProjectionBands:
         return balance
 
     def _rows(self, rank: int) -> list[int]:
-        """The rows that a band holds."""
+        """Return the rows of a device, including halo rows."""
         return [row % self.metric.shape[1] for row in range(*self._devices.held(rank))]
 
     # -- solution --------------------------------------------------------------------------------
 
     @property
     def exact(self) -> bool:
-        """Whether the direct solution is exact for these coefficients."""
+        """True if the direct solution is exact for the coefficients."""
         return self._direct
 
     @property
     def launches(self) -> list[Any]:
-        """What a solution runs: for `Device.prepare`."""
+        """Launches of a solution, for `Device.prepare`."""
         return [*self._until.launches, self.final]
 
     def solve(self, dt: float) -> Projected:
-        """As `Projection.solve`.
+        """Project u, v, w; see `Projection.solve`.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class ProjectionBands:
         return made
 
     def find(self, dt: float) -> Projected:
-        """As `solve`, phi alone: `final` is left to run."""
+        """Solve for phi, without the stage `final`."""
         last = self.steps[0]
         factor = dt / last if last and not self._direct else 1.0
         if factor != 1.0:
@@ -149,7 +149,7 @@ class ProjectionBands:
         return Projected(made.iterations, made.norm * dt)
 
     def _bind(self, known: Coefficients) -> None:
-        """Launches for these kinds of coefficients."""
+        """Create the launches for the kinds of coefficients."""
         devices, self._direct, self.bound = self._devices, known.exact, self.bound + 1
         self._operators = [
             PressureOperator(
@@ -174,7 +174,7 @@ class ProjectionBands:
         self._until = GcrBands(*known_to_all, self._apply, self._precondition, weights, kept).until
 
     def _flat_kernels(self) -> list[FlatKernels]:
-        """Kernels of each device that serve on GPUs over flat ground, or none."""
+        """Return the GPU kernels of each device for flat terrain, or None."""
         devices, operators = self._devices, self._operators
         if devices.kind != "cuda" or not self._direct or any(one is not None for one in self._normal):
             return []
@@ -184,7 +184,7 @@ class ProjectionBands:
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in members]
 
     def _direct_solution(self) -> Until:
-        """As `Projection._direct_solution`; kernels of flat ground judge own rows, so that r may be any beside them."""
+        """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
         devices, r, spectral = self._devices, self._r, self._spectral
         blocks = [one.tiles.blocks for one in self._flat] or None
         test = ResidualTestBands(devices, self._precision, r, blocks=blocks)
@@ -199,7 +199,7 @@ class ProjectionBands:
         return zip(self.metric.shape, self.metric.sides, strict=True)
 
     def _refresh(self) -> None:
-        """Factorise for the present coefficients."""
+        """Factorise for the current coefficients."""
         assert self._coefficients is not None
         density, across, up = self._coefficients.means()
         self._spectral.set_coefficients(across, up, np.ones_like(density) if self._by_point else density)
@@ -237,15 +237,15 @@ class ProjectionBands:
         return [weighed, *self._spectral.launches(self._b, q)]
 
     def _each(self, launch: Callable[[int], Any]) -> Stage:
-        """A stage of one launch a device."""
+        """Return a stage of one launch per device."""
         return [[launch(rank)] for rank in range(len(self._parts))]
 
     def _loop(self, one: Any, *arguments: Any) -> Stage:
-        """A stage of a loop over all points that the devices hold."""
+        """Return a stage of a loop over all points of the devices."""
         return self._devices.over(self._devices.loop(one, self._precision), self.metric.shape, arguments)
 
     def _cleared(self, a: Banded) -> Stage:
-        """A stage that makes `a` zero on rows of neighbours."""
+        """Return a stage that sets `a` to 0 on halo rows."""
         (nz, _, nx), stage = self.metric.shape, []
         for rank, (member, part) in enumerate(zip(self._devices.members, a.parts, strict=True)):
             inside = self._devices.inside(rank)

@@ -1,4 +1,4 @@
-"""The air at rest on the levels of a grid, and what the implicit part of a step makes of it for one time step."""
+"""Base state on the levels of a grid, and coefficients of the implicit part of a step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class RestState:
-    """Profiles at the points: (nz, 1, 1) over flat ground, else (nz, ny, nx).
+    """Base-state profiles at the points: (nz, 1, 1), over terrain (nz, ny, nx).
 
     Attributes
     ----------
@@ -31,10 +31,11 @@ class RestState:
     wind : pair, m/s
         u_e, v_e.
     balanced : pair, m/s
-        The wind in balance with the pressure where the Earth turns: the geostrophic one, or the ambient one.
+        Geostrophic wind of the large-scale pressure gradient; the ambient wind by default.
     absorber : s-1
+        Damping rate of the top sponge layer.
     coldest : K
-        The lowest theta_e of the grid.
+        Minimum theta_e of the grid.
     """
 
     density: Array
@@ -68,9 +69,9 @@ class RestState:
         )
 
     def implicit(self, dt: float, coriolis: float) -> dict[str, Array]:
-        """What `kernels.AtRest` holds for a time step, s, by its names.
+        """Return the fields of `kernels.AtRest` for a time step, s, by name.
 
-        C is the inverse of what is implicit in u, v and w once theta' has been put in: with a = dt/2 alpha,
+        C is the inverse of the implicit operator of u, v and w after elimination of theta': with a = dt/2 alpha,
         b = dt/2 beta = a, gamma = dt/2 f: ``c11 = (1 + a) / ((1 + a)^2 + gamma^2)``, ``c12 = gamma / (...)`` and
         ``c33 = 1 / (1 + a + (dt/2)^2 N^2 / (1 + b))``.
         """

@@ -1,4 +1,4 @@
-"""What a run goes on with: what its state stands on, and what it takes up of a run that had other parts."""
+"""Restart states: reference data that must agree, and states of runs with other scalars or forcing."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from eagre.models.anelastic.sides import open_axes
 
 Array = np.ndarray
 State = Mapping[str, Array]
-KINDS = SIDES["x"]  # "periodic", "wall", "open": those of all axes
+KINDS = SIDES["x"]  # boundary conditions of all axes
 OWN = ("u", "v", "w", "theta", "phi")
 PERTURBATION = "theta_perturbation"  # theta' in restart files; earlier versions wrote it as theta
 
 
 def stood_on(setup: Setup) -> dict[str, Basis]:
-    """What the values of a state stand on: levels and ground, air at rest, sides, and the wind through open ones."""
+    """Return the reference data of a state: levels, terrain, base state, boundaries and wind at open boundaries."""
     levels, air, of = setup.levels, setup.air, "of the run that wrote it"
     z, box = levels.height, f"levels, top_height and terrain_height in [domain] {of}"
     ground = np.zeros(0) if levels.terrain_height is None else levels.terrain_height
@@ -40,7 +40,7 @@ def stood_on(setup: Setup) -> dict[str, Basis]:
         found[name] = Basis(name, KINDS.index(kind), "", f"{name} in [domain] {of}", KINDS)
     if open_axes(setup):
         for name, profile in zip("uv", air.wind, strict=True):
-            what = f"ambient wind {name} at open sides"
+            what = f"ambient wind {name} at open boundaries"
             found[f"air_wind_{name}"] = Basis(what, profile(z) + nothing, "m/s", f"wind in {section}")
     return found
 
@@ -57,16 +57,16 @@ def without_perturbation(state: State) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class TakenUp:
-    """A state that a run can go on with.
+    """State that a run can continue from.
 
     Attributes
     ----------
     state : mapping of name to array
-        Whole: with what it lacked.
+        Complete state, including added fields.
     begun : tuple of str
-        Fields whose explicit tendency of the step before is not known.
+        Fields whose explicit tendency of the previous step is unknown.
     notes : tuple of str
-        What a user should know of it.
+        Notes for the user.
     """
 
     state: dict[str, Array]
@@ -75,24 +75,24 @@ class TakenUp:
 
 
 def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
-    """What a run makes of a state of one that carried other scalars, or that fewer things drove.
+    """Adapt the state of a run with other scalars or other forcing.
 
-    Scalars that it lacks begin as they do at the start of a run, if this one is `fresh`: it has made no step. Those
-    that the run has none of are left.
+    Scalars that the state lacks keep their initial values if the run is `fresh`, that is, has no completed step.
+    Scalars that the run does not define are dropped.
 
     Parameters
     ----------
     state, own : mapping of name to array
-        What to take up; the state of the run itself.
+        State to load; current state of the run.
     setup : Setup
     fresh : bool
 
     Raises
     ------
     InputError
-        For a state of another kind or grid, or whose values stand on something else.
+        For a state of another model or grid, or with other reference data.
     """
-    # profiles, whose keys begin with "averages", and maps may be asked for anew
+    # profiles (keys "averages...") and maps can be requested again
     own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
     fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
     check_state(state, {}, setup.grid, parts=stood_on(setup))
@@ -109,12 +109,12 @@ def _with_what_it_lacks(state: State, own: State, setup: Setup, fresh: bool) -> 
     ambient = {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in OWN}
     lacking |= ambient | {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in begun}
     time = float(state["clock"][0] + state["clock"][1]) if "clock" in state else 0.0
-    said = [f"the scalar {name} begins at t = {time:g} s as at a start: the restart has none" for name in begun]
-    said += [f"the scalar {name} of the restart is carried no more: the case has none" for name in left]
+    said = [f"scalar {name} starts from its initial values at t = {time:g} s: not in the restart" for name in begun]
+    said += [f"scalar {name} of the restart is dropped: the case does not define it" for name in left]
     return TakenUp({**{name: own[name] for name in lacking}, **state}, driven, tuple(said))
 
 
 def carried(state: State) -> list[str]:
-    """Names of the scalars of a state."""
+    """Return the names of the scalars of a state."""
     fields = (name for name, array in state.items() if np.ndim(array) == 3 and name not in OWN)
     return [name for name in fields if not name.startswith(HELD)]

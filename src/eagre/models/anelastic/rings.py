@@ -1,10 +1,10 @@
-"""Column systems of a periodic z on a CPU: chains of k and k +- 2 that close, for each mode of x and y.
+"""Periodic column systems on a CPU: cyclic tridiagonal systems in k and k +- 2, for each mode of x and y.
 
     (e + 2 c) q_k - c (q_(k+2) + q_(k-2)) = -scale b_k
     (1 - r S)(1 - r S^-1) q = -(scale r / c) b,    r + 1 / r = 2 + e / c,  0 < r < 1
 
-where S shifts along a chain of N points. Each factor is a recursion that begins with what has gone round,
-y_0 = sum_n r^n b_(-n) / (1 - r^N). A chain of which e is 0 is known up to a constant: its mean is 0.
+where S shifts along a system of N points. Each factor is a recursion with the periodic initial value
+y_0 = sum_n r^n b_(-n) / (1 - r^N). For e = 0 the system is singular: the mean of its solution is set to 0.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from eagre.backend.cells import cell, entry, prange, real
 
 
 class Rings(NamedTuple):
-    """Factors of modes, (ny, m) each: -scale r / c of b; r, 0 where e is 0; 1 / (1 - r^N)."""
+    """Factors of modes, (ny, m) each: -scale r / c, factor of b; r, 0 for e = 0; 1 / (1 - r^N)."""
 
     factor: Any
     ratio: Any
@@ -23,7 +23,7 @@ class Rings(NamedTuple):
 
 
 def rings_of(e: np.ndarray, coupling: float, scale: float, nz: int) -> Rings:
-    """In double precision; e : (ny, m), at least 0; coupling : c, above 0."""
+    """Return the factors of modes in double precision; e : (ny, m), at least 0; coupling : c, positive."""
     chain = nz if nz % 2 else nz // 2
     half = e / (2.0 * coupling)
     ratio = np.where(e > 0.0, 1.0 / (1.0 + half + np.sqrt(half * (2.0 + half))), 0.0)
@@ -33,7 +33,7 @@ def rings_of(e: np.ndarray, coupling: float, scale: float, nz: int) -> Rings:
 
 @cell
 def close_column(f, j, i, first, count):
-    """A chain without e in place of b: its differences are the sums of b, and both have no mean."""
+    """Replace b by the solution for e = 0: its differences are sums of b; both have mean 0."""
     nz, mean = f.shape[0], real(0.0)
     for n in range(count):
         mean += f[(first + 2 * n) % nz, j, i]
@@ -58,7 +58,7 @@ def close_column(f, j, i, first, count):
 
 @cell
 def go_round(f, rings, carried, j, first, count, back):
-    """y_n = r y_(n-1) + b_n along a chain, or against it, from the first, to which `carried` has gone round once."""
+    """Evaluate y_n = r y_(n-1) + b_n along a system in one direction, with periodic initial value from `carried`."""
     nz, _, m = f.shape
     for i in range(m):
         carried[j, i] *= rings.closing[j, i]
@@ -72,7 +72,7 @@ def go_round(f, rings, carried, j, first, count, back):
 
 @cell
 def up(f, rings, carried, j, first, count):
-    """(1 - r S)^-1 of factor b."""
+    """Apply (1 - r S)^-1 to b times its factor."""
     nz, _, m = f.shape
     for i in range(m):
         carried[j, i] = real(0.0)
@@ -87,7 +87,7 @@ def up(f, rings, carried, j, first, count):
 
 @cell
 def down(f, rings, carried, j, first, count):
-    """(1 - r S^-1)^-1."""
+    """Apply (1 - r S^-1)^-1."""
     nz, _, m = f.shape
     for i in range(m):
         carried[j, i] = real(0.0)

@@ -1,4 +1,4 @@
-"""What fixes a run of the anelastic model."""
+"""Configuration of a run of the anelastic model."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from eagre.stepping.averages import Asked
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Everything that fixes a run, checked by the model."""
+    """Checked configuration of a run."""
 
-    grid: Grid  # its centres are the columns of points
+    grid: Grid  # cell centres are the columns of points
     levels: Levels
     boundaries: tuple[str, str, str]  # of z, y, x: "periodic", "wall", of y and x "open"
     air: Atmosphere
-    time_step: float  # s, the longest
+    time_step: float  # s, maximum
     coriolis: float  # s-1
     viscosity: float  # m2/s
     diffusivity: float  # m2/s, of theta
     top_sponge: np.ndarray  # (nz,), s-1
-    tolerance: float  # of dt max |div|
+    tolerance: float  # maximum of dt max |div|
     scalars: tuple[str, ...] = ()
-    side_sponges: np.ndarray | None = None  # (ny, nx), s-1: layers at the ends of x and y
+    side_sponges: np.ndarray | None = None  # (ny, nx), s-1
     forcing: Forcing = field(default_factory=Forcing)
     surface: Surface | None = None
     closure: Smagorinsky | None = None
-    forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay in rows along x, besides mixing
-    adaptive: bool = False  # whether steps follow the flow
+    forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay rates in rows along x, without mixing
+    adaptive: bool = False  # True for adaptive time steps
     advection: Options = field(default_factory=Options)
     time_statistics: Asked | None = None  # what is gathered at points
 
@@ -59,32 +59,32 @@ class Setup:
 
     @property
     def heat_varies(self) -> bool:
-        """Whether the heat flux of the ground changes with time."""
+        """True if the surface heat flux depends on time."""
         return self.surface is not None and np.ptp(Series.of(self.surface.heat_flux, "heat_flux").values) > 0.0
 
     @property
     def terrain(self) -> bool:
-        """Whether levels follow a ground that is not flat."""
+        """True for terrain that is not flat."""
         return self.levels.terrain_height is not None
 
     @property
     def viscous(self) -> bool:
-        """Whether there is viscosity, diffusion or a closure."""
+        """True with viscosity, diffusivity or a closure."""
         return self.viscosity > 0.0 or self.diffusivity > 0.0 or self.closure is not None
 
     @property
     def stratified(self) -> bool:
-        """Whether anything is buoyant."""
+        """True with buoyancy."""
         return self.air.gravity > 0.0
 
 
 def metric_of(levels: Levels, grid: Grid, sides: tuple[str, str, str]) -> Metric:
-    """The map from the computational box to heights."""
+    """Return the metric of the terrain-following coordinate."""
     shape, height = (levels.height.size, *grid.shape), levels.height if sides[0] != "periodic" else None
     return Metric(shape, spacing_of(levels, grid), sides, levels=height, hill=levels.terrain_height)
 
 
 def spacing_of(levels: Levels, grid: Grid) -> tuple[float, float, float]:
-    """(dz, dy, dx) in computational space, m: levels that are not equal have their mean distance."""
+    """Return (dz, dy, dx) in computational space, m; dz is the mean for unequal levels."""
     height = levels.height
     return (float(height[-1]) / (height.size - 1) if height.size > 1 else 1.0), grid.dy, grid.dx

@@ -1,4 +1,4 @@
-"""Open lateral sides: the wind through them, and what flows in with it."""
+"""Open lateral boundaries: normal wind, and inflow values of fields."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
-NEARLY_BALANCED = 0.1  # of the fastest wind through a side
+NEARLY_BALANCED = 0.1  # maximum correction, as a fraction of the maximum normal wind
 ACROSS = {"x": 2, "y": 1}
 
 
 def ends_of(field: Array, axis: int) -> Array:
-    """Values at the two ends of an axis, (2, and the others)."""
+    """Return the values at the two ends of an axis, (2, and the other axes)."""
     return np.moveaxis(np.take(field, [0, -1], axis), axis, 0)
 
 
 def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
-    """Give a projection the ambient wind through open sides, changed so that as much air leaves as enters.
+    """Set the normal wind of open boundaries to the ambient wind, corrected for equal inflow and outflow of mass.
 
     Raises
     ------
     InputError
-        If more than a tenth of the wind would have to change so that as much leaves as enters.
+        If the correction exceeds a tenth of the wind.
     """
     given = {
         axis: ends_of(rest.wind["xy".index(axis)] + np.zeros(setup.shape), ACROSS[axis]) for axis in open_axes(setup)
@@ -40,20 +40,20 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
     balance = projection.set_normal(**given)
     if balance.share > NEARLY_BALANCED:
         raise InputError(
-            f"sides that are open to an ambient wind of which {100.0 * balance.share:.0f} % would have to change, "
-            "so that as much air leaves as enters",
-            allowed="ground and wind at one side as at the other, to a tenth",
-            fix="ground that is as high at one side as at the other, as blend in [domain] makes it",
+            f"open boundaries with an ambient wind that needs a correction of {100.0 * balance.share:.0f} % for equal "
+            "inflow and outflow of mass",
+            allowed="terrain and wind that agree at opposite boundaries to 10 %",
+            fix="terrain of equal height at opposite boundaries; see blend in [domain]",
         )
 
 
 def open_axes(setup: Setup) -> list[str]:
-    """Which of x and y have open sides."""
+    """Return the axes with open boundaries."""
     return [axis for axis, place in ACROSS.items() if setup.boundaries[place] == "open" and setup.shape[place] > 1]
 
 
 def ambient_inflow(setup: Setup, rest: RestState, names: Sequence[str]) -> dict[str, Array]:
-    """Values of fields that flow in with the ambient air, by the names of `Inflow.arrays`."""
+    """Return the inflow values of the ambient state, by the names of `Inflow.arrays`."""
     ambient = {"u": rest.wind[0], "v": rest.wind[1]}
     return {
         f"inflow_{axis}_{name}": ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
@@ -63,7 +63,7 @@ def ambient_inflow(setup: Setup, rest: RestState, names: Sequence[str]) -> dict[
 
 
 def inflow_of(setup: Setup, fields: Mapping[str, Array]) -> dict[str, Array]:
-    """Values of scalars that flow in as they are at the sides now, by the names of `Inflow.arrays`."""
+    """Return the current boundary values of scalars as inflow values, by the names of `Inflow.arrays`."""
     return {
         f"inflow_{axis}_{name}": ends_of(fields[name], ACROSS[axis])
         for axis in open_axes(setup)
@@ -72,7 +72,7 @@ def inflow_of(setup: Setup, fields: Mapping[str, Array]) -> dict[str, Array]:
 
 
 class Inflow:
-    """Values of fields where air enters: ambient wind and theta, scalars as at the start.
+    """Inflow values of fields: ambient wind and theta, initial scalars.
 
     Attributes
     ----------
@@ -88,12 +88,12 @@ class Inflow:
         }
 
     def start(self, fields: Mapping[str, Array]) -> None:
-        """Take what scalars have on open sides for what flows in."""
+        """Set the inflow values of scalars to their values at open boundaries."""
         for name, values in inflow_of(self._setup, fields).items():
             self._device.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
 
     def launches(self, name: str, x: Any, faces: Advector) -> list[Work]:
-        """Launches that set a field at points where air enters."""
+        """Return launches that set a field at inflow points."""
         nz, ny, nx = self._setup.shape
         found: list[Work] = []
         for axis in self._axes:

@@ -1,4 +1,4 @@
-"""Slices through an anelastic model: planes at a coordinate or an index, as files take them."""
+"""Slices of an anelastic model: planes at a coordinate or an index, for output files."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
 ACROSS = {"x": "x", "y": "y", "z": "z", "i": "x", "j": "y", "k": "z"}
-"""Ways to say where a slice is: a coordinate, m, or an index; and the axis that it is across."""
+"""Keys of a plane (a coordinate, m, or an index), and the axis normal to the plane."""
 USUAL = ("u", "v", "w", "theta_perturbation")
 
 
 class Slice:
-    """A plane, and fields there.
+    """Sampler of fields in a plane.
 
     Parameters
     ----------
     engine : callable
-        Gives the engine of the moment.
+        Returns the current engine.
     variables : sequence of str, optional
-        Wind and theta' if not given.
+        Names of fields; wind and theta' by default.
     place : number
-        One of x, y, z, m, or i, j, k. A plane at z over a hill is level, and not a number under the ground; one at k
-        follows the ground.
+        One of x, y, z, m, or i, j, k. A plane at z is horizontal; values below the terrain are NaN. A plane at k
+        follows the terrain.
 
     Attributes
     ----------
     across : str
         ``"x"``, ``"y"`` or ``"z"``.
     position : float, m
-        Of the plane; of level k that over flat ground.
+        Coordinate of the plane; for a level k, its height above flat terrain.
     variables, axes, dimensions
-        As of `eagre.io.measured.Measured`.
+        See `eagre.io.measured.Measured`.
 
     Raises
     ------
     InputError
-        For a plane outside the domain, or fields that are not there.
+        For a plane outside the domain, and for unknown fields.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Slice:
         given = {name: value for name, value in place.items() if value is not None}
         if len(given) != 1 or not set(given) <= set(ACROSS):
             raise InputError(
-                " and ".join(given) or "no place of a slice", allowed="one of x, y, z, i, j, k", fix="z = 100.0"
+                " and ".join(given) or "a slice without a plane", allowed="one of x, y, z, i, j, k", fix="z = 100.0"
             )
         ((name, value),) = given.items()
         self.across = ACROSS[name]
@@ -82,7 +82,7 @@ class Slice:
         self._fetching = Fetching(engine, pick)
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Values of each variable now."""
+        """Return the current values of each variable."""
         return self._fetching.fetch(one.name for one in self.variables)
 
 
@@ -90,10 +90,10 @@ def axes_of(
     setup: Setup, across: str, position: float = 0.0, ground: Array | None = None, altitude: Array | None = None,
     levels: Any = slice(None),
 ) -> list[Axis]:  # fmt: skip
-    """Coordinates of a slice, with what makes heights of its levels over a hill; across "": of all three axes.
+    """Return the coordinates of a slice, with the terms of the terrain-following coordinate; across "": all three axes.
 
-    ground : (n,), height of the ground along a slice across x or y, m; altitude : (ny, nx), m, of a level; levels :
-    which of them there are.
+    ground : (n,), terrain height along a slice normal to x or y, m; altitude : (ny, nx), altitude of a level, m;
+    levels : indices of the levels.
     """
     kept, found = levels, list[Axis]()
     levels = setup.levels
@@ -104,24 +104,24 @@ def axes_of(
         about = level_attributes() | ({"standard_name": "altitude"} if levels.terrain_height is not None else {})
         if altitude is None:
             return [*found, Axis("z", (), np.array(position), _without_axis(about))]
-        about = {"long_name": "height of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
-        over_flat = {"long_name": "height of the level over flat ground", "units": "m"}
+        about = {"long_name": "altitude of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
+        over_flat = {"long_name": "height of the level above flat terrain", "units": "m"}
         return [*found, Axis("z", (), np.array(position), over_flat), Axis("altitude", ("y", "x"), altitude, about)]
     height = levels.height[kept]
     if levels.share is None or (across and ground is None):
         return [*found, Axis("z", ("z",), height, level_attributes())]
     plane = levels.terrain_height if ground is None else ground[:, None] if across == "x" else ground[None]
-    share = {"long_name": "share of the ground in the height of the level", "units": "1"}
-    hill = {"long_name": "height of the ground", "units": "m", "standard_name": "surface_altitude"}
+    share = {"long_name": "fraction of the terrain height in the altitude of the level", "units": "1"}
+    hill = {"long_name": "terrain height", "units": "m", "standard_name": "surface_altitude"}
     return [
         *found,
         Axis("z", ("z",), height, level_attributes("height_a", "height_b", "surface_altitude")),
-        Axis("height_a", ("z",), height, {"long_name": "height of the level over flat ground", "units": "m"}),
+        Axis("height_a", ("z",), height, {"long_name": "height of the level above flat terrain", "units": "m"}),
         Axis("height_b", ("z",), levels.share[kept], share),
         Axis("surface_altitude", ("y", "x"), plane, hill),
     ]
 
 
 def _without_axis(attributes: Mapping[str, str]) -> dict[str, str]:
-    """Attributes of a single value of a coordinate."""
+    """Return the attributes of a scalar coordinate."""
     return {name: value for name, value in attributes.items() if name != "axis"}

@@ -1,4 +1,4 @@
-"""Spectra of an anelastic model along x and y at heights."""
+"""Spectra of an anelastic model along x and y at given heights."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from eagre.models.anelastic.setup import Setup
 Array = np.ndarray
 USUAL = ("u", "v", "w", "theta_perturbation")
 SQUARED = {"m s-1": "m3 s-2", "K": "K2 m", "m2 s-2": "m5 s-4", "1": "m"}
-"""Units of a spectral density over a wave number, by those of the field."""
+"""Units of the spectral density per wavenumber, by unit of the field."""
 
 
 def one_sided(lines: Array, spacing: float, weights: Array) -> Array:
-    """Spectral density along lines, averaged over them.
+    """Return the one-sided spectral density along lines, averaged over the lines.
 
     Parameters
     ----------
@@ -30,42 +30,42 @@ def one_sided(lines: Array, spacing: float, weights: Array) -> Array:
         Values at n points of m periodic lines.
     spacing : float, m
     weights : (m,)
-        Of the lines.
+        Weights of the lines.
 
     Returns
     -------
     (n // 2,) array
-        At wave numbers 2 pi / (n spacing) times 1, 2, ...; its sum times that difference is the mean variance.
+        Density at wavenumbers 2 pi / (n spacing) times 1, 2, ...; the integral is the mean variance.
     """
     n = lines.shape[1]
     power = np.abs(np.fft.rfft(lines, axis=1)[:, 1:] / n) ** 2
-    power[:, : (n - 1) // 2] *= 2.0  # all but the shortest wave of an even number of points stand for two
+    power[:, : (n - 1) // 2] *= 2.0  # positive and negative wavenumbers, except the Nyquist wavenumber of an even n
     return np.average(power, axis=0, weights=weights) * (n * spacing) / (2.0 * np.pi)
 
 
 class Spectra:
-    """Spectra of fields at heights.
+    """Sampler of spectra of fields at heights.
 
     Parameters
     ----------
     engine : callable
-        Gives the engine of the moment.
+        Returns the current engine.
     heights : (n,), m
-        Over z = 0, above all ground.
+        Heights above z = 0 and above all terrain.
     variables : sequence of str, optional
-        Wind and theta' if not given.
+        Names of fields; wind and theta' by default.
     axes : sequence of "x", "y", optional
-        Along which; the periodic ones if not given.
+        Axes of the spectra; all periodic axes by default.
 
     Attributes
     ----------
     variables, axes, dimensions
-        As of `eagre.io.measured.Measured`: ``u_spectrum_x`` on ``("z", "wavenumber_x")`` ...
+        See `eagre.io.measured.Measured`: ``u_spectrum_x`` on ``("z", "wavenumber_x")`` ...
 
     Raises
     ------
     InputError
-        For an axis that is not periodic, heights that the ground cuts or above the top, or fields that are not there.
+        For an axis that is not periodic, heights below the terrain or above the top, and unknown fields.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Spectra:
         self.axes: Sequence[Axis] = _declared_axes(setup, levels, self._along)
 
     def sample(self) -> dict[str, Array]:
-        """Densities now, (heights, wave numbers)."""
+        """Return the current spectral densities, (heights, wavenumbers)."""
         planes = [fetching.fetch(self._names) for fetching in self._planes]
         found = {}
         for axis in self._along:
@@ -103,40 +103,44 @@ class Spectra:
 
 
 def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
-    """Axes along which there are waves."""
+    """Return the periodic axes of the spectra."""
     ring = [axis for n, axis in ((2, "x"), (1, "y")) if setup.boundaries[n] == "periodic" and setup.shape[n] > 1]
     for axis in axes or ():
         if axis not in ("x", "y"):
             raise InputError(f"spectra along {axis!r}", allowed='"x", "y"', fix='axes = ["x"]')
         if axis not in ring:
             side = "one point" if setup.shape["zyx".index(axis)] == 1 else setup.boundaries["zyx".index(axis)]
-            raise InputError(f"spectra along {axis}, which has boundaries {side!r}", allowed="periodic axes")
+            raise InputError(
+                f"spectra along {axis}, which has boundaries {side!r}", allowed="spectra along periodic axes"
+            )
     if not ring:
         raise InputError(
-            "spectra where neither x nor y is periodic", allowed="periodic axes", fix='boundaries_x = "periodic"'
+            "spectra where neither x nor y is periodic",
+            allowed="spectra along periodic axes",
+            fix='boundaries_x = "periodic"',
         )
     return list(dict.fromkeys(axes or ring))
 
 
 def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
-    """Heights that rise and that no ground cuts, m."""
+    """Return increasing heights above all terrain, m."""
     found = own_array("heights", heights)
     if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
-        raise InputError("these heights of spectra", allowed="heights that rise, m", fix="heights = [100.0, 500.0]")
+        raise InputError("these heights of spectra", allowed="increasing heights, m", fix="heights = [100.0, 500.0]")
     ground = 0.0 if setup.levels.terrain_height is None else float(setup.levels.terrain_height.max())
     if found[0] < ground:
-        raise InputError(f"spectra at z = {found[0]:g} m, which the ground cuts", allowed=f"from {ground:.6g} m upward")
+        raise InputError(f"spectra at z = {found[0]:g} m, below the highest terrain", allowed=f"from {ground:.6g} m")
     return found
 
 
 def _declared_axes(setup: Setup, heights: Array, along: Sequence[str]) -> list[Axis]:
-    """Heights and wave numbers, rad/m."""
+    """Return the axes of heights, m, and wavenumbers, rad/m."""
     standard = "height" if setup.levels.terrain_height is None else "altitude"
-    about = {"long_name": "height over z = 0", "units": "m", "standard_name": standard, "axis": "Z", "positive": "up"}
+    about = {"long_name": "height above z = 0", "units": "m", "standard_name": standard, "axis": "Z", "positive": "up"}
     found = [Axis("z", ("z",), heights, about)]
     for axis in along:
         n, d = {"x": (setup.grid.nx, setup.grid.dx), "y": (setup.grid.ny, setup.grid.dy)}[axis]
         waves = 2.0 * np.pi / (n * d) * np.arange(1, n // 2 + 1)
         name = f"wavenumber_{axis}"
-        found.append(Axis(name, (name,), waves, {"long_name": f"angular wave number along {axis}", "units": "rad m-1"}))
+        found.append(Axis(name, (name,), waves, {"long_name": f"angular wavenumber along {axis}", "units": "rad m-1"}))
     return found

@@ -1,6 +1,6 @@
-"""The flat pressure operator inverted in one go: transforms along x and y, column systems of two chains along z.
+"""Direct inverse of the flat pressure operator: transforms along x and y, column systems along z.
 
-Of coefficients that are fields the horizontal means are taken: a preconditioner. Modes: `modes`.
+For coefficients that are fields, horizontal means are used (preconditioner). Modes: `modes`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eagre.solvers.poisson.axes import workers
 
 
 class Spectral:
-    """q = P^-1 r of the flat operator.
+    """Solver q = P^-1 r of the flat operator.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Spectral:
     precision : str
     metric : Metric
     sign : float
-        1.0, or -1.0: q = -P^-1 r.
+        1.0, or -1.0 for q = -P^-1 r.
     """
 
     def __init__(self, device: Device, precision: str, metric: Metric, sign: float = 1.0) -> None:
@@ -38,7 +38,7 @@ class Spectral:
         self._made: tuple[Any, ...] = ()
 
     def launches(self, right: Any, out: Any) -> list[Work]:
-        """out = P^-1 right, both (nz, ny, nx)."""
+        """Return launches of out = P^-1 right, both (nz, ny, nx)."""
         if not self._in_place:
             return [HostCall(self._apply, (right, out))]
         if not self._made:
@@ -49,7 +49,7 @@ class Spectral:
         return [forward._replace(arguments=(right,)), columns, backward._replace(arguments=(out,))]
 
     def _apply(self, right: Any, out: Any) -> None:
-        """Cosines along x, waves, cosines along y, columns, and back: the order of several devices, which cut x."""
+        """Transform along x and y, solve the columns and transform back, in the same order as on several devices."""
         basis, fft = self._basis, fourier_module(right)
         own = not (basis.cosines or basis.waves)
         if 2 in basis.cosines:
@@ -68,7 +68,7 @@ class Spectral:
 
 
 def solved(device: Device, basis: Basis, modes: Modes, f: Any) -> Any:
-    """Columns of modes solved, with cosines along y before and behind; f is spoilt."""
+    """Return the solved columns of modes, with cosine transforms along y; f is overwritten."""
     if 1 in basis.cosines:
         f = basis.cosines[1].forward(f, 1)
     f = array_module(f).ascontiguousarray(f)
@@ -79,10 +79,10 @@ def solved(device: Device, basis: Basis, modes: Modes, f: Any) -> Any:
 
 
 def complex_of(real: Any) -> Any:
-    """The complex type of a precision."""
+    """Return the complex type of a precision."""
     return np.complex64 if real == np.float32 else np.complex128
 
 
 def options_of(a: Any) -> dict[str, Any]:
-    """What transforms of an array take: on a CPU as many threads as programs, and the array's own place."""
+    """Return options of the transforms of an array: on a CPU the number of threads, and in-place operation."""
     return {} if on_gpu(a) else {"workers": workers(), "overwrite_x": True}

@@ -1,8 +1,9 @@
-"""The flat pressure operator inverted on several devices: rows in bands for transforms along x, modes of x beyond.
+"""Direct inverse of the flat pressure operator on several devices.
 
-Modes of x are dealt out: a device has some of them in all rows and levels, where transforms along y and z and column
-systems need no other. Two exchanges of all with all: own rows there, all rows that a band holds back. Transforms are
-made in the order of `spectral`. Where a GPU transforms along y, rows of a mode lie side by side: exchanges turn them.
+Transforms along x use the row decomposition. Transforms along y and z and the column systems use a decomposition by
+modes of x, with all rows and levels of a mode on one device. Two all-to-all exchanges change the decomposition; the
+second one includes halo rows. The order of the transforms is the order of `spectral`. For transforms along y on a GPU,
+the exchanges transpose the rows of a mode to contiguous memory.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ from eagre.several import Banded, SeveralDevices
 
 
 class Share:
-    """The modes of x that a device has.
+    """Modes of x on a device.
 
     Parameters
     ----------
     device : Device
     precision : str
     basis : Basis
-        Of the whole grid.
+        Modes of the global grid.
     own : slice
-        Modes of x.
+        Modes of x on this device.
     reached : bool
-        Whether kernels of GPUs read one another's memory.
+        True if kernels read the memory of other GPUs.
     dz, sign
-        As of `Modes`.
+        See `Modes`.
 
     Attributes
     ----------
     turned : bool
-        Whether a GPU transforms along y: in memory rows of a mode lie side by side, (nz, n, ny).
+        True for transforms along y on a GPU: memory order (nz, n, ny).
     numbers : (nz, ny, n)
-        Of the modes; complex where they are turned, else real.
+        Values of the modes; complex if `turned`, otherwise real.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Share:
 
     @property
     def work(self) -> list[Work]:
-        """Solve for the modes, in their place; a graph can hold it where x and y are periodic."""
+        """Solve for the modes in place; for periodic x and y a CUDA graph can contain it."""
         if not self.turned:
             return [HostCall(self._solve, ())]
         forward, backward = self._device.complex_transforms(self.spectrum, (0, 2) if 0 in self._waves else (2,))
@@ -89,16 +90,16 @@ class Share:
 
 
 class SpectralBands:
-    """q = P^-1 r of the flat operator; q is right on all rows that a band holds.
+    """Solver q = P^-1 r of the flat operator; q is valid on all rows of a device, including halo rows.
 
     Parameters
     ----------
     devices : SeveralDevices
     precision : str
     metric : Metric
-        Of the whole grid.
+        Metric of the global grid.
     sign : float
-        1.0, or -1.0: q = -P^-1 r.
+        1.0, or -1.0 for q = -P^-1 r.
     """
 
     def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
@@ -137,12 +138,12 @@ class SpectralBands:
         self._there, self._back = transport.exchange(there), transport.exchange(back)
 
     def _numbers(self, rank: int) -> slice:
-        """Where the modes of a device lie among the numbers of a row."""
+        """Return the range of the modes of a device in a row."""
         parts, own = 2 if self._is_complex and not self._shares[rank].turned else 1, self._modes[rank]
         return slice(parts * own.start, parts * own.stop)
 
     def _held(self, rank: int) -> list[tuple[slice, slice]]:
-        """Pieces of the rows that a band holds: where they lie there, and in the grid."""
+        """Return ranges of the rows of a device: local and global."""
         (low, high), ny, found = self._devices.held(rank), self._basis.shape[1], []
         at = low
         while at < high:
@@ -152,12 +153,12 @@ class SpectralBands:
         return found
 
     def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
-        """As of `Modes`."""
+        """See `Modes`."""
         for share in self._shares:
             share.modes.set_coefficients(across, up, scale)
 
     def launches(self, right: Banded, out: Banded) -> list[Any]:
-        """out = P^-1 right."""
+        """Return stages of out = P^-1 right."""
         there, back = [], []
         for rank, member in enumerate(self._devices.members):
             forward, backward = self._along_x(rank, member, right.parts[rank], out.parts[rank])
@@ -166,7 +167,7 @@ class SpectralBands:
         return [there, BARRIER, self._there, [share.work for share in self._shares], BARRIER, self._back, back]
 
     def _along_x(self, rank: int, member: Device, right: Any, out: Any) -> tuple[HostCall, HostCall]:
-        """Transforms of all rows that a band holds."""
+        """Transform all rows of a device along x."""
         rows = self._rows[rank]
         if self._is_complex:
             if rank not in self._transforms:

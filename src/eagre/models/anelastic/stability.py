@@ -1,4 +1,4 @@
-"""Time steps that a run bears."""
+"""Stability limits of the time step."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from eagre.models.anelastic.setup import Setup
 
 LONGEST = 1e9  # s
 COURANT = 0.5
-ROOM = 0.95  # of the Courant number that a run keeps to: what steps are chosen for, so that ten may be equal
-LARGEST = (1.0, 1.0, 0.592, 0.529)  # Courant numbers at which no short wave grows, by the number of axes
-EXPLICIT = 0.5  # of what is extrapolated from two steps: decay in a step, up to which nothing grows in wind
-LIMIT = 1.0  # of Courant numbers: above it a cell loses more than it has
-EITHER = 0.568  # a Courant number and dt times the decay of a closure, up to which neither makes waves grow
-QUIET = 10.0  # m/s: air at rest may begin to move as fast as this
+ROOM = 0.95  # target Courant number of adaptive steps, as a fraction of the limit: allows ten equal steps
+LARGEST = (1.0, 1.0, 0.592, 0.529)  # maximum stable Courant numbers, by the number of dimensions
+EXPLICIT = 0.5  # maximum stable decay per step of tendencies extrapolated from two steps
+LIMIT = 1.0  # outflow Courant number above which a cell loses more than its mass
+EITHER = 0.568  # Courant number and diffusion number up to which their combination is stable
+QUIET = 10.0  # m/s: speed assumed for the first step of a flow at rest
 
 
 def largest_courant(shape: Sequence[int]) -> float:
-    """The Courant number up to which no short wave grows, whatever the direction of the wind.
+    """Return the maximum Courant number that is stable for all wind directions.
 
-    Where its limiter rests MPDATA in the gauge of infinity is linear: of a plane wave in a uniform wind a step makes
-    a multiple, whose size is 1 at most up to a sum of the Courant numbers along the axes that depends on the wind's
-    direction and is least where they are equal. Above it waves of a few spacings grow until the limiter takes hold,
-    which bounds what a given wind carries, but not a wind that carries itself.
+    Without active limiter, infinite-gauge MPDATA is linear. For plane waves in a uniform wind its amplification factor
+    is at most 1 up to a sum of the Courant numbers along the axes. This limit depends on the wind direction and is
+    lowest for equal Courant numbers. Above the limit, waves of a few grid spacings grow until the limiter acts. The
+    limiter bounds advected scalars, but not the self-advection of the wind.
 
     Parameters
     ----------
@@ -40,31 +40,31 @@ def largest_courant(shape: Sequence[int]) -> float:
 
 
 def longest_explicit_step(rate: float) -> float:
-    """``EXPLICIT / rate``, s, for the fastest decay of explicit tendencies, s-1.
+    """Return ``EXPLICIT / rate``, s, for the maximum decay rate of explicit tendencies, s-1.
 
-    That of a viscosity is ``4 nu sum 1/d^2``. Of what wind carries, the shortest waves grow above
-    `largest_explicit_number`, which is 0.5 or more up to the Courant numbers of `largest_courant` of planes and spaces.
+    The rate of a viscosity is ``4 nu sum 1/d^2``. With advection, the shortest waves grow above
+    `largest_explicit_number`, which is at least 0.5 up to the two- and three-dimensional limits of `largest_courant`.
     """
     return min(LONGEST, EXPLICIT / rate) if rate > 0.0 else LONGEST
 
 
 def largest_explicit_number(courant: float) -> float:
-    """``1 - 4 C^2 / 3``: dt times the fastest decay of explicit tendencies up to which no wave grows.
+    """Return ``1 - 4 C^2 / 3``: the maximum stable product of dt and the decay rate of explicit tendencies.
 
     A step is ``x^(n+1) = A (x^n + dt/2 D^n) + dt/2 (2 D^n - D^(n-1))`` with the advection A (`step`) and D = -r x. With
-    s = r dt a wave of which advection leaves a part a has the amplification g,
+    s = r dt, a wave with the amplification factor a of advection has the amplification factor g,
 
         g^2 - g (a (1 - s/2) - s) - s/2 = 0.
 
-    In air at rest (a = 1) it is -1 at s = 1; tendencies of the step before are those of other air where there is wind,
-    and the limit falls. The formula is that of a wind along an axis, found over all waves, and within 2 % that of any
-    other direction up to the Courant numbers of `largest_courant`.
+    Without wind (a = 1), g is -1 at s = 1. With wind, the tendency of the previous step belongs to other air, and the
+    limit decreases. The formula is the limit over all waves for wind along an axis. For other directions it is accurate
+    to 2 % up to the Courant numbers of `largest_courant`.
     """
     return 1.0 - 4.0 * courant**2 / 3.0
 
 
 def largest_mixing(shape: Sequence[int]) -> float:
-    """What dt times the decay by a closure is held to where steps follow a Courant number, whatever that is.
+    """Return the maximum diffusion number of a closure for adaptive steps of any Courant number.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def largest_mixing(shape: Sequence[int]) -> float:
 
 
 def forcing_rates(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> list[np.ndarray]:
-    """Return the decay rates of nudging, subsidence and layers at sides, s-1, each broadcastable to (nz, ny, nx).
+    """Return the decay rates of nudging, subsidence and side sponge layers, s-1, each broadcastable to (nz, ny, nx).
 
     The rate of subsidence is twice its largest vertical Courant number per time step, at all points.
 
@@ -82,7 +82,7 @@ def forcing_rates(forcing: Forcing, sides: np.ndarray | None, levels: Levels) ->
     ----------
     forcing : Forcing
     sides : (ny, nx) array or None
-        Rates of the layers at lateral sides, s-1.
+        Rates of the side sponge layers, s-1.
     levels : Levels
     """
     z, rates = levels.z, []
@@ -90,7 +90,7 @@ def forcing_rates(forcing: Forcing, sides: np.ndarray | None, levels: Levels) ->
         rates.append(rates_of(forcing.nudging, z))
     if forcing.subsidence is not None:
         if z.shape[0] < 2:
-            raise InputError("subsidence in a layer of one level", allowed="two levels or more")
+            raise InputError("subsidence with a single level", allowed="at least two levels")
         speed = np.abs(profile_of("subsidence", forcing.subsidence)(z)) + np.zeros(z.shape)
         rates.append(np.full((1, 1, 1), 2.0 * float(speed.max() / np.diff(z, axis=0).min())))
     return rates if sides is None else [*rates, sides[None]]
@@ -110,18 +110,18 @@ def forcing_rows(forcing: Forcing, sides: np.ndarray | None, levels: Levels, row
 def checked_steps(
     time_step: float | None, courant_number: float | None, longest: float, shape: Sequence[int]
 ) -> tuple[float, float | None]:
-    """The longest time step, s, and the Courant number that steps aim at, or None where all are that long.
+    """Return the maximum time step, s, and the limit of the Courant number, or None for a constant time step.
 
     Raises
     ------
     InputError
-        If both are given, the time step is longer than explicit tendencies bear, or waves would grow.
+        If both are given, or a value exceeds the stability limit.
     """
     if time_step is None:
         aim = checked_number("courant_number", COURANT if courant_number is None else courant_number, 1e-6, 1.0)
         most = largest_courant(shape)
         if aim > most:
-            allowed = f"up to {most:g} in {sum(n > 1 for n in shape)} dimensions: above it short waves grow"
+            allowed = f"up to {most:g} in {sum(n > 1 for n in shape)} dimensions; larger values amplify short waves"
             raise InputError(f"courant_number = {aim:g}", allowed=allowed, fix=f"courant_number = {COURANT:g}")
         return longest, aim
     if courant_number is not None:
@@ -129,13 +129,13 @@ def checked_steps(
         raise InputError("both time_step and courant_number", allowed="one of them", fix=fix)
     dt = checked_number("time_step", time_step, 1e-9, LONGEST)
     if dt > longest:
-        allowed = f"up to {longest:.3g} s with this viscosity, forcing and ground and these spacings"
+        allowed = f"up to {longest:.3g} s with this viscosity, forcing, surface drag and grid spacing"
         raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {rounded_down(longest):g}")
     return dt, None
 
 
 def first_step(setup: Setup, courant: float, v: Velocity, stretch: np.ndarray) -> float:
-    """A time step for the wind at the start, s; the run finds the next ones itself.
+    """Return the first time step for the initial wind, s; later steps adapt to the Courant number.
 
     stretch : (nz,), d zeta / dz.
     """
@@ -146,6 +146,6 @@ def first_step(setup: Setup, courant: float, v: Velocity, stretch: np.ndarray) -
 
 
 def rounded_down(value: float) -> float:
-    """To two digits."""
+    """Round down to two significant digits."""
     digits = 10.0 ** (math.floor(math.log10(value)) - 1)
     return math.floor(value / digits) * digits

@@ -1,4 +1,4 @@
-"""What a step of the anelastic model does beside the projection: fields, and launches before and behind it."""
+"""Stages of a time step except the projection: fields, and launches before and after the projection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eagre.models.anelastic.watch import Watch
 
 
 class Moved(NamedTuple):
-    """A field that forces act on: name, present, half force (within a step what advection makes), past."""
+    """Prognostic field with implicit forces: name, current values, increment dt/2 R (psi_hat in a step), past."""
 
     name: str
     x: Any
@@ -36,22 +36,22 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """The state of a run on a device, (nz, ny, nx) each.
+    """State of a run on a device, arrays (nz, ny, nx).
 
     Attributes
     ----------
     now, past : Velocity
-        v^n and v^(n-1), m/s. Within a step `now` holds what is advected, and v^.
+        v^n and v^(n-1), m/s. Within a step `now` holds psi~ and v^.
     forces : Velocity
-        Half forces dt/2 R of the velocity; within a step v_hat.
+        Increments dt/2 R of the velocity; within a step v_hat.
     theta, heating
-        theta', K, and its half force; None where nothing is buoyant.
+        theta', K, and its increment dt/2 R; None without buoyancy.
     scalars : dict
         Passive scalars by name.
     spare
-        Where one of them is advected to.
+        Output array of the advection of a scalar.
     drag : dict
-        Explicit tendencies D^n by the names of the fields that have any.
+        Explicit tendencies D^n by field name.
     last_drag : dict
         D^(n-1).
     """
@@ -68,7 +68,7 @@ class Fields:
 
     @classmethod
     def zeros(cls, setup: Setup, device: Device, real: Any, driven: Sequence[str]) -> Fields:
-        """Nothing moves."""
+        """Return a state of zeros."""
 
         def zeros() -> Any:
             return device.zeros(setup.shape, real)
@@ -80,18 +80,18 @@ class Fields:
         return cls(now, past, forces, theta, heating, scalars, zeros() if scalars else None, drag, last_drag)
 
     def moved(self) -> list[Moved]:
-        """Every field that forces act on."""
+        """Return the prognostic fields with implicit forces."""
         found = [Moved(*one) for one in zip("uvw", self.now, self.forces, self.past, strict=True)]
         return found if self.theta is None else [*found, Moved("theta", self.theta, self.heating, None)]
 
     @property
     def present(self) -> dict[str, Any]:
-        """Arrays of the present by the names of fields."""
+        """Current arrays by field name."""
         return {one.name: one.x for one in self.moved()} | self.scalars
 
     @property
     def kept(self) -> dict[str, Any]:
-        """Every array that the next step reads, by its name in a restart."""
+        """All arrays that the next step reads, by restart name."""
         found = dict(self.present)
         found |= {f"past_{name}": array for name, array in zip("uvw", self.past, strict=True)}
         found |= {f"force_{name}": array for name, array in zip("uvw", self.forces, strict=True)}
@@ -101,7 +101,7 @@ class Fields:
 
 
 class Stages:
-    """Launches of a step beside those of the projection.
+    """Launches of a time step except the projection.
 
     Parameters
     ----------
@@ -109,23 +109,23 @@ class Stages:
     device : Device
     precision : {"single", "double"}
     rest : RestState
-    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+    h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
-        On the device.
+        Slopes on the device.
     metric : Metric
     masses : (nz, ny, nx) or None, on the device
-        h at every point; None where it is 1.
+        h at every point; None if it is 1.
     driven : sequence of str
         Names of the fields with explicit tendencies.
     rows : slice, optional
-        Those that are a device's own, of a band; else all.
+        Interior rows of a subdomain; all rows by default.
 
     Attributes
     ----------
     fields : Fields
     is_free : bool
-        Whether v^ is v_hat.
+        True if v^ equals v_hat.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Stages:
         self.measure = device.over(loop, (lines,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
 
     def take_implicit(self, dt: float) -> dict[str, np.ndarray]:
-        """Take what is implicit for a time step, s; returns it, as `RestState.implicit`."""
+        """Set and return the implicit coefficients of a time step, s; see `RestState.implicit`."""
         parts = self.rest.implicit(dt, self.setup.coriolis)
         if self._at_rest is None:
             self._at_rest = AtRest(*(self.device.array(parts[name].astype(self._real)) for name in AtRest._fields))
@@ -163,30 +163,30 @@ class Stages:
         return parts
 
     def take_for_last(self, names: Sequence[str]) -> None:
-        """Take the explicit tendencies of fields for those of the step before."""
+        """Copy the explicit tendencies of fields to the previous tendencies."""
         for name in names:
             self.device.copy(self.fields.last_drag[name], self.fields.drag[name])
 
     @property
     def watch(self) -> Watch:
-        """What looks at all fields that forces act on."""
+        """Check of the prognostic fields for finite values."""
         return Watch(self.device, self.precision, [one.x for one in self.fields.moved()])
 
     def outflow(self) -> np.ndarray:
-        """The largest share of its mass that a point of a row lost in the last step, (nz, ny)."""
+        """Return the maximum outflow Courant number of each row in the last step, (nz, ny)."""
         self.device.run([self.measure])
         return self.measured()
 
     def measured(self) -> np.ndarray:
-        """As `outflow`, where `measure` has run."""
+        """See `outflow`; requires a preceding `measure`."""
         return self.device.host(self._outflow).reshape(self.setup.shape[:2])
 
     def faces(self) -> list[Work]:
-        """Launches that set the advector."""
+        """Return launches that compute the advecting fluxes."""
         return list(self.advector.launches(self.fields.now, self.fields.past, self.pace))
 
     def explicit(self, faces_set: bool = False) -> list[Work]:
-        """Launches from the present to v^, in its place, and to v_hat and theta_hat in the place of their forces."""
+        """Return launches that overwrite the current fields by v^, and the forces by v_hat and theta_hat."""
         fields, found = self.fields, [] if faces_set else self.faces()
         moved = fields.moved()
         found += self.tendencies.launches()
@@ -202,13 +202,13 @@ class Stages:
         return found if self.is_free else [*found, self.without_pressure()]
 
     def without_pressure(self) -> Work:
-        """A launch from v_hat and theta_hat, in the place of their forces, to v^."""
+        """Return a launch that computes v^ from v_hat and theta_hat, stored in the force arrays."""
         fields = self.fields
         heat = fields.forces.w if fields.heating is None else fields.heating
         return self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)
 
     def _forced(self, one: Moved) -> Work:
-        """A launch that sets what is advected, and the past velocity."""
+        """Return a launch that sets psi~ and the past velocity."""
         is_driven = one.name in self.fields.drag
         arguments = (one.x, one.force, self.fields.drag.get(one.name, one.x), self.pace.numbers)
         if one.past is None:
@@ -218,7 +218,7 @@ class Stages:
         return elementwise(self.device, self.precision, is_driven, (*arguments, one.past))
 
     def _with_tendency(self, name: str, hat: Any) -> list[Work]:
-        """Launches that add the explicit tendency of the end of the step, and hold what flows in."""
+        """Return launches that add the explicit tendency at the end of the step, and set inflow values."""
         fields, faces = self.fields, self.advector
         found: list[Work] = []
         if name in fields.drag:
@@ -226,14 +226,14 @@ class Stages:
         return found + self.inflow.launches(name, hat, Advector(faces.v1, faces.v2, faces.v3))
 
     def finish(self) -> list[Work]:
-        """Launches from v^(n+1) to theta' and its half force; those of the velocity come from the projection."""
+        """Return launches that compute theta' and its increment from v^(n+1); the projection updates the velocity."""
         fields = self.fields
         if fields.theta is None:
             return []
         return [self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest)]
 
     def _advect(self, moved: Sequence[tuple[Any, Any, tuple[int, int, int]]]) -> list[Work]:
-        """Launches that advect fields: from, to, parity of each."""
+        """Return launches that advect fields, given as (source, target, parity)."""
         faces = self.advector
         advector = Advector(faces.v1, faces.v2, faces.v3, self._masses)
         fields = [(x, out, (z < 0, y < 0, along_x < 0)) for x, out, (z, y, along_x) in moved]

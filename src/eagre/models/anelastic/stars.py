@@ -1,4 +1,4 @@
-"""The pressure operator over flat ground as tables of lines, and kernels of a GPU that take these."""
+"""Pressure operator for flat terrain as tables per axis (separable stencil), and GPU kernels for these tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eagre.solvers.gcr.star import Star, on_device
 
 
 class Line(NamedTuple):
-    """The points of an axis, as `eagre.models.anelastic.lines.line_at` has them: neighbours, factors, 1 on sides."""
+    """Tables of an axis, see `eagre.models.anelastic.lines.line_at`: neighbours, factors, 1 on boundaries."""
 
     before: np.ndarray
     behind: np.ndarray
@@ -27,7 +27,7 @@ class Line(NamedTuple):
 
 
 def line_of(n: int, d: float, periodic: bool) -> Line:
-    """An axis of n points of spacing d."""
+    """Return the tables of an axis of n points with spacing d."""
     at, on = np.arange(n), np.zeros(n)
     before, behind = at - 1, at + 1
     before[0], behind[-1] = (n - 1, 0) if periodic else (0, n - 1)
@@ -37,19 +37,19 @@ def line_of(n: int, d: float, periodic: bool) -> Line:
 
 
 def lines_of(operator: PressureOperator) -> tuple[Line, ...]:
-    """The axes z, y, x."""
+    """Return the tables of the axes z, y, x."""
     metric = operator.metric
     axes = zip(metric.shape, metric.spacing, metric.sides, strict=True)
     return tuple(line_of(n, d, side == "periodic") for n, d, side in axes)
 
 
 def is_star(operator: PressureOperator) -> bool:
-    """Whether tables of lines are enough: over flat ground, of profiles, without Coriolis."""
+    """Return whether the stencil is separable: flat terrain, profiles as coefficients, no Coriolis."""
     return operator.is_flat and not operator.turning
 
 
 def star_of(operator: PressureOperator) -> Star:
-    """L: the flux between two points stands at the one between them, and there is none where that is on a side."""
+    """Return the stencil of L: fluxes are located at the point between two points, and are 0 on a boundary."""
     rho, c11, c33 = (part[:, 0, 0] for part in (operator.rho, operator.c11, operator.c33))
     factors, tables = (rho * c33 / operator.metric.stretch**2, None, None), []
     for line, inner in zip(lines_of(operator), factors, strict=True):
@@ -60,13 +60,13 @@ def star_of(operator: PressureOperator) -> Star:
 
 
 def largest_of(star: Star) -> float:
-    """A bound of the sizes of the eigenvalues of L: twice the largest on its diagonal, as no row has more beside it."""
+    """Return a bound of the absolute eigenvalues of L: twice the maximum diagonal element (diagonal dominance)."""
     beside = (star.east + star.west).max() + (star.north + star.south).max()
     return 2.0 * float((star.across * beside + star.up + star.down).max())
 
 
 def divergence_of(operator: PressureOperator) -> Star:
-    """(1 / rho*) div(rho* v): what velocities of neighbours are multiplied by."""
+    """Return the stencil of (1 / rho*) div(rho* v): factors of the velocities of neighbours."""
     rho = operator.rho[:, 0, 0]
     factors, tables = (rho / operator.metric.stretch, None, None), []
     for line, inner in zip(lines_of(operator), factors, strict=True):
@@ -84,7 +84,7 @@ def _star(across: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> St
 
 
 def gradient_of(operator: PressureOperator) -> Gradient:
-    """C grad phi."""
+    """Return the stencil of C grad phi."""
     z, y, x = lines_of(operator)
     inside = [1.0 - line.on for line in (z, y, x)]
     up = operator.c33[:, 0, 0] / operator.metric.stretch * z.over * inside[0]
@@ -92,12 +92,12 @@ def gradient_of(operator: PressureOperator) -> Gradient:
 
 
 def _tables(operator: PressureOperator) -> tuple[Star, Star, Gradient]:
-    """L, the divergence and C grad phi, on the host."""
+    """Return the stencils of L, the divergence and C grad phi, on the host."""
     return star_of(operator), divergence_of(operator), gradient_of(operator)
 
 
 def elementwise(device: Device, precision: str, driven: bool, arguments: tuple[Any, ...]) -> Launch:
-    """`kernels.add_force_to_wind` on a GPU; arguments as there."""
+    """Return a launch of `kernels.add_force_to_wind` on a GPU, with the same arguments."""
     points = int(arguments[0].size)
     vector = vector_of(device, precision, (points,), True)
     program = device.program(flat_cuda.add_force_to_wind(vector, driven), precision, {"VECTOR": vector})
@@ -105,7 +105,7 @@ def elementwise(device: Device, precision: str, driven: bool, arguments: tuple[A
 
 
 class FlatKernels:
-    """Launches of `flat_cuda` for an operator that `is_star`, without open sides.
+    """Launches of `flat_cuda` for a separable operator (`is_star`) without open boundaries.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class FlatKernels:
     precision : str
     operator : PressureOperator
     rows : slice, optional
-        Those that are a device's own, of a band; else all.
+        Interior rows of a subdomain; all rows by default.
     """
 
     def __init__(self, device: Device, precision: str, operator: PressureOperator, rows: slice | None = None) -> None:
@@ -129,18 +129,18 @@ class FlatKernels:
         self._gradient = Gradient(*(device.array(one.astype(self._real)) for one in gradient))
 
     def residual(self, phi: Any, hat: tuple[Any, Any, Any], r: Any, control: Any, partials: Any) -> Launch:
-        """As `PressureOperator.residual` in own rows; it judges, with numbers of a test, or leaves parts of a band."""
+        """Return `PressureOperator.residual` of interior rows, with its convergence test or partial sums."""
         program = self._program(flat_cuda.residual(self.tiles.vector, self._alone))
         tables = (self._star, self._first, self._periodic, self.tiles.planes, self._rows)
         return self.tiles.launch(program, (phi, *hat, r, *tables, control, partials, arrived(self._device)))
 
     def divergence(self, hat: tuple[Any, Any, Any], r: Any) -> Launch:
-        """The residual of phi = 0."""
+        """Return launches of the residual of phi = 0."""
         program = self._program(flat_cuda.divergence(self.tiles.vector))
         return self.tiles.launch(program, (*hat, r, self._first, self._periodic, self.tiles.planes))
 
     def sweep(self, q: Any, r: Any, numbers: Any, out: Any, control: Any) -> Launch:
-        """As `PressureOperator.sweep` while the iteration of `control` goes on; where r is q, c is 0."""
+        """Return `PressureOperator.sweep`, without effect after convergence of `control`; if r is q, c is 0."""
         program = self._program(flat_cuda.sweep(self.tiles.vector, r is not q))
         return self.tiles.launch(program, (q, r, numbers, out, self._star, self._periodic, self.tiles.planes, control))
 
@@ -150,14 +150,14 @@ class FlatKernels:
         return self._device.program(entry, self._precision, switches)
 
     def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
-        """As `PressureOperator.wind`."""
+        """Return `PressureOperator.wind`."""
         out = Wind(*velocity, *(velocity if forces is None else forces))
         program = self._program(flat_cuda.wind(self.tiles.vector, in_place, forces is not None))
         tables = (self._gradient, self._first, self._periodic, self.tiles.planes)
         return self.tiles.launch(program, (phi, out, *tables))
 
     def refill(self, operator: PressureOperator) -> None:
-        """Take other coefficients."""
+        """Replace the coefficients."""
         made = _tables(operator)
         for own, before, tables in zip((self._star, self._first, self._gradient), self._made, made, strict=True):
             for array, old, values in zip(own, before, tables, strict=True):

@@ -31,19 +31,19 @@ from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.tendencies import driven
 
 Place = tuple[float, tuple[int, int]]
-"""The largest number of a grid, and its k and j."""
+"""Maximum over a grid, and its k and j."""
 
 
 class Steps(Stages):
-    """Makes steps of a run on one device; parameters as of `Stages`.
+    """Time stepping on one device; for the parameters see `Stages`.
 
     Attributes
     ----------
     projection : Projection
     before : float
-        Time step of the step before, s; 0 before the first.
+        Previous time step, s; 0 before the first step.
     faces_set : bool
-        Whether the advector of the next step is set already.
+        True if the advecting fluxes of the next step are computed.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class Steps(Stages):
             hat_in_forces=self.is_free, tolerance=setup.tolerance,
         )  # fmt: skip
         set_wind_through(self.projection, setup, rest)
-        self._dt = 0.0  # of what is implicit
+        self._dt = 0.0  # time step of the implicit coefficients, s
         self._explicit: Callable[[], None] | None = None
         self.before, self.faces_set = 0.0, False
 
     def prepare(self) -> None:
-        """Begin to compile what a step runs."""
+        """Start the compilation of the kernels of a step."""
         self.set_out(1.0)
         self.device.prepare([*self.explicit(), *self.projection.launches, *self.finish(), self.measure])
 
     def step(self, dt: float, time: float = 0.0) -> Projected:
-        """Make a step of dt seconds from a model time, s; returns iterations of the pressure, and dt div left."""
+        """Advance one step of dt, s, from a model time, s; return pressure iterations and residual divergence."""
         faces_set, self.faces_set = self.faces_set, False
         self.set_out(dt, time)
         self._begin(faces_set)
@@ -76,18 +76,18 @@ class Steps(Stages):
         return made
 
     def take_forces(self, dt: float) -> None:
-        """Half forces of dt, s, of a step that carries nothing: from v_hat and theta_hat in the place of forces."""
+        """Compute the increments dt/2 R of a step without advection, from v_hat and theta_hat in the force arrays."""
         self.device.run([self.without_pressure()])
         self.projection.solve(dt)
         self.device.run(self.finish())
 
     def set_faces(self) -> None:
-        """Set the advector of the next step, whose Courant number so is known."""
+        """Compute the advecting fluxes of the next step, which determine its Courant number."""
         self.device.run(self.faces())
         self.faces_set = True
 
     def _begin(self, faces_set: bool) -> None:
-        """Run what comes before the projection; on a GPU always the same launches, once made."""
+        """Run the launches before the projection; on a GPU they are created once."""
         if not self.device.graphs:
             self.device.run(self.explicit(faces_set))
             return
@@ -96,7 +96,7 @@ class Steps(Stages):
         self._explicit()
 
     def set_out(self, dt: float, time: float = 0.0) -> None:
-        """Take what depends on the length of the next step, s, and on the model time, s, at which it begins."""
+        """Set the data that depend on the next time step, s, and its start time, s."""
         self.tendencies.set_time(time, dt)
         if dt != self._dt:
             parts = self.take_implicit(dt)
@@ -106,14 +106,14 @@ class Steps(Stages):
 
     @property
     def driven_by_time(self) -> bool:
-        """Whether every step has something of its own to take from the model time."""
+        """True if every step needs data of its start time."""
         return self.setup.heat_varies or self.projection.older is not None
 
     def exchange(self) -> None:
-        """Nothing: no other device holds rows of this one."""
+        """Do nothing: a single device has no halo rows."""
 
     def courant(self) -> Place:
-        """The largest share of its mass that a cell lost in the last step, its k and j (on a GPU if above 1)."""
+        """Return the maximum outflow Courant number of the last step, its k and j (on a GPU only if above 1)."""
         if self.device.kind == "cuda":
             most = float(self.device.host(self.advector.most).max())
             if most <= 1.0:
@@ -121,12 +121,12 @@ class Steps(Stages):
         return largest(self.outflow())
 
     def mixing(self, dt: float) -> Place:
-        """Return dt times the fastest decay by a closure and forcing in the last step of dt, s, and its k and j."""
+        """Return dt times the maximum decay rate by closure and forcing in the last step of dt, s, and its k and j."""
         fastest, row = largest(self.tendencies.diffusion.rates())
         return fastest * dt, row
 
     def fastest_mixing(self) -> float:
-        """The fastest decay that the closure makes of the present wind, 1/s, where no step holds it; 0 without."""
+        """Return the maximum decay rate by the closure for the current wind, 1/s; 0 without a closure."""
         if self.setup.closure is None:
             return 0.0
         self.tendencies.diffusion.set_time_step(SHORTEST)
@@ -134,18 +134,18 @@ class Steps(Stages):
         return float(self.tendencies.diffusion.rates().max())
 
     def begin_tendencies(self, names: Sequence[str], time: float) -> None:
-        """Take explicit tendencies of the present, at a model time, s, for those of the step before."""
+        """Set the previous explicit tendencies to the current ones, at a model time, s."""
         if names and self.before:
             self.set_out(self.before, time)
             self.device.run(self.tendencies.launches())
             self.take_for_last(names)
 
     def forget_time_step(self) -> None:
-        """Work out what is implicit anew before the next step."""
+        """Recompute the implicit coefficients before the next step."""
         self._dt = 0.0
 
 
 def largest(rows: np.ndarray) -> Place:
-    """The largest number of rows (nz, ny)."""
+    """Return the maximum of an array (nz, ny) and its indices."""
     k, j = np.unravel_index(int(np.argmax(rows)), rows.shape)
     return float(rows[k, j]), (int(k), int(j))

@@ -1,7 +1,7 @@
-"""Steps of the anelastic model on several devices, each with a band of rows.
+"""Time steps of the anelastic model on several devices, each with a slab of rows.
 
-A band holds as many rows of its neighbours as a step reaches (`cutting.reach`), so that nothing is exchanged before the
-projection; behind the step every band takes its neighbours' rows of the new state.
+The halo covers the stencil of a step (`cutting.reach`), so that no exchange is needed before the projection. The halo
+rows of the new state are exchanged after the step.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from eagre.models.anelastic.tendencies import driven
 from eagre.several import Banded, SeveralDevices
 
 Array = np.ndarray
-FEWEST = 4  # rows of a band
+FEWEST = 4  # minimum number of rows per device
 
 
 def devices_of(group: Group, setup: Setup) -> SeveralDevices:
-    """The devices of a group with the rows of each.
+    """Return the devices of a group with their rows.
 
     Raises
     ------
     InputError
-        For more devices than rows or modes along x serve.
+        For more devices than the rows or the modes along x allow.
     """
     (_, ny, nx), count = setup.shape, len(group.members)
     rows = reach(setup)
@@ -57,7 +57,7 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
 
 
 class InflowBands:
-    """As `Inflow`: the values of all sides, joined."""
+    """Inflow values of all devices; see `Inflow`."""
 
     def __init__(self, devices: SeveralDevices, parts: Sequence[Stages], setup: Setup, rest: RestState) -> None:
         self._devices, self._setup = devices, setup
@@ -68,7 +68,7 @@ class InflowBands:
             self._take(name, values)
 
     def start(self, fields: Mapping[str, Array]) -> None:
-        """Take what scalars have on open sides for what flows in."""
+        """Set the inflow values of scalars to their values at open boundaries."""
         for name, values in inflow_of(self._setup, fields).items():
             self._take(name, values)
 
@@ -77,7 +77,7 @@ class InflowBands:
 
 
 class StepsBands:
-    """As `Steps` on several devices.
+    """Time stepping on several devices; see `Steps`.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ class StepsBands:
     devices : SeveralDevices
     precision : {"single", "double"}
     rest : RestState
-    mass : (nz, 1, 1), over a hill (nz, ny, nx)
+    mass : (nz, 1, 1), over terrain (nz, ny, nx)
         Density times Jacobian.
     metric : Metric
 
     Attributes
     ----------
     parts : list of Stages
-        Of each device.
+        Stages of each device.
     fields : Fields
-        Joined: what a step reads.
+        Fields of all devices.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class StepsBands:
         self._dt, self._bound = 0.0, 0
 
     def _joined(self) -> Fields:
-        """The fields of all parts as one."""
+        """Return the fields of all devices."""
         all_ = [part.fields for part in self.parts]
 
         def join(arrays: Sequence[Any]) -> Any:
@@ -140,7 +140,7 @@ class StepsBands:
         return Fields(**{name: joined(name) for name in Fields.__dataclass_fields__})
 
     def _exchange(self) -> list[Stage]:
-        """Stages in which all bands take the rows of the state that they hold of their neighbours."""
+        """Return the stages of the halo exchange of the state."""
         transport, fields = LocalTransport(self.devices.group), self.fields
         taken = {name: array for name, array in fields.kept.items() if not name.startswith(("past_", "drag_"))}
         for name, array in taken.items():
@@ -151,12 +151,12 @@ class StepsBands:
     # -- steps --------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Begin to compile what a step runs."""
+        """Start the compilation of the kernels of a step."""
         self.set_out(1.0)
         self.devices.prepare([*self._explicit(), *self.projection.launches, self._finish(), self._measures()])
 
     def step(self, dt: float, time: float = 0.0) -> Projected:
-        """As `Steps.step`."""
+        """See `Steps.step`."""
         self.set_out(dt, time)
         self._run("explicit", self._explicit)
         made = self.projection.find(dt)
@@ -168,13 +168,13 @@ class StepsBands:
         return made
 
     def take_forces(self, dt: float) -> None:
-        """As `Steps.take_forces`."""
+        """See `Steps.take_forces`."""
         self.devices.run([[[part.without_pressure()] for part in self.parts]])
         self.projection.solve(dt)
         self.devices.run([self._finish(), *self._exchanged])
 
     def _run(self, name: str, stages: Callable[[], list[Stage]]) -> None:
-        """Run stages, on GPUs as a graph: there they are always the same."""
+        """Run stages; GPUs run them as a CUDA graph."""
         if not self.devices.graphs:
             self.devices.run(stages())
             return
@@ -183,11 +183,11 @@ class StepsBands:
         self._graphs[name]()
 
     def exchange(self) -> None:
-        """Take the neighbours' rows of the present state, which was written in own rows alone."""
+        """Exchange the halo rows of the current state."""
         self.devices.run(self._exchanged)
 
     def set_out(self, dt: float, time: float = 0.0) -> None:
-        """As `Steps.set_out`."""
+        """See `Steps.set_out`."""
         for part in self.parts:
             part.tendencies.set_time(time, dt)
             part.pace.set(dt, self.before)
@@ -205,18 +205,18 @@ class StepsBands:
         return [part.finish() for part in self.parts]
 
     def set_faces(self) -> None:
-        """As `Steps.set_faces`; they are set again by the step."""
+        """See `Steps.set_faces`; the step computes the fluxes again."""
         self.devices.run([[part.faces() for part in self.parts], *self._measured()])
 
     def _measured(self) -> list[Stage]:
-        """What finds the Courant numbers of rows; on GPUs the faces' kernel finds the largest."""
+        """Return launches that compute the Courant numbers of rows; on GPUs the flux kernel computes the maxima."""
         return [] if self.devices.kind == "cuda" else [self._measures()]
 
     def _measures(self) -> Stage:
         return [[part.measure] for part in self.parts]
 
     def begin_tendencies(self, names: Sequence[str], time: float) -> None:
-        """As `Steps.begin_tendencies`."""
+        """See `Steps.begin_tendencies`."""
         if names and self.before:
             self.set_out(self.before, time)
             self.devices.run([[part.tendencies.launches() for part in self.parts]])
@@ -224,13 +224,13 @@ class StepsBands:
                 part.take_for_last(names)
 
     def forget_time_step(self) -> None:
-        """Work out what is implicit anew before the next step."""
+        """Recompute the implicit coefficients before the next step."""
         self._dt = 0.0
 
-    # -- what a step was ----------------------------------------------------------------------------
+    # -- step statistics ----------------------------------------------------------------------------
 
     def courant(self) -> Place:
-        """As `Steps.courant`."""
+        """See `Steps.courant`."""
         if self.devices.kind == "cuda":
             most = max(float(part.device.host(part.advector.most).max()) for part in self.parts)
             if most <= 1.0:
@@ -239,12 +239,12 @@ class StepsBands:
         return largest(self._of_rows([part.measured() for part in self.parts]))
 
     def mixing(self, dt: float) -> Place:
-        """As `Steps.mixing`."""
+        """See `Steps.mixing`."""
         fastest, row = largest(self._rates())
         return fastest * dt, row
 
     def fastest_mixing(self) -> float:
-        """As `Steps.fastest_mixing`."""
+        """See `Steps.fastest_mixing`."""
         if self.setup.closure is None:
             return 0.0
         for part in self.parts:
@@ -256,5 +256,5 @@ class StepsBands:
         return self._of_rows([part.tendencies.diffusion.rates() for part in self.parts])
 
     def _of_rows(self, found: Sequence[Array]) -> Array:
-        """Numbers of all rows, (nz, ny), from those of the rows that each band holds."""
+        """Return values of all rows, (nz, ny), from the values of each device."""
         return np.concatenate([one[:, self.devices.inside(rank)] for rank, one in enumerate(found)], axis=1)

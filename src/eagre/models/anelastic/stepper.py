@@ -1,4 +1,4 @@
-"""The time of an anelastic run: equal steps or steps by the Courant number, one that lands, and what goes wrong."""
+"""Time stepping of an anelastic run: constant or adaptive steps, output times, and failures."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from eagre.models.anelastic.stability import COURANT, LIMIT, ROOM, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
-LOOK_EVERY = 20  # steps between two looks at all fields
-KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the state to the host
-NEARLY = 1e-9  # of a step: a time as near as this is met
-LONGER = 0.01  # by this part of it the last step is longer or shorter, rather than two that are equal
-GROWTH = 1.1  # of a time step from one to the next
-WINDOW = 10  # steps that are equal where they follow the Courant number
-SLOW = 1.2  # steps that could be so many times longer grow at once
+LOOK_EVERY = 20  # steps between two checks of all fields
+KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall-clock time between in-memory checkpoints, s
+NEARLY = 1e-9  # tolerance of output times, as a fraction of the time step
+LONGER = 0.01  # relative change of the last step before an output time, instead of two equal steps
+GROWTH = 1.1  # maximum ratio of consecutive time steps
+WINDOW = 10  # number of equal adaptive steps
+SLOW = 1.2  # ratio of possible to current time step above which the step grows immediately
 
 
 class Stepper:
-    """Steps of an engine from `start`, s; see `eagre.stepping.advance.Stepper`.
+    """Time stepping of an engine from `start`; see `eagre.stepping.advance.Stepper`.
 
     Parameters
     ----------
     engine : Engine
     start : float, s
     courant : float or None
-        The Courant number that no step goes above; None: all steps are the set-up's.
+        Maximum Courant number of a step; None for a constant time step.
     first : float
-        The first time step, s.
+        First time step.
     """
 
     def __init__(self, engine: Engine, start: float, courant: float | None, first: float) -> None:
         self.engine, self.setup, self.courant = engine, engine.setup, courant
         self.time_step = first
-        self._landed, self._since = start, 0.0  # the time that was met last, and what was made since then
+        self._landed, self._since = start, 0.0  # last output time, and time since then
         self._failure: Failure | None = None
-        self._fastest = 0.0  # the Courant or diffusion number of the last step, a bad one's too
-        self._mixed: tuple[tuple[int, int, int], float] | None = None  # where, if its mixing was too much for it, and K
-        self._settled = True  # whether the Courant number is about what is aimed at
+        self._fastest = 0.0  # Courant or diffusion number of the last step, accepted or rejected
+        self._mixed: tuple[tuple[int, int, int], float] | None = None  # location and K of an excessive diffusion number
+        self._settled = True  # True if the Courant number is close to its target
         self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
         self.keeper = Keeper(self.kept, self.restore, KEEP_SECONDS[engine.device.kind])
@@ -54,8 +54,8 @@ class Stepper:
         return self._landed + self._since
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps, the last one shortened to end at `until`, s."""
-        made, alone = 0, 0  # steps that go one by one, as a leg was in vain
+        """Complete up to `count` steps; the last one is shortened to end at `until`, s."""
+        made, alone = 0, 0  # steps taken one by one after a failed batch
         while made < count and self._failure is None:
             left = until - self.time
             if left <= 0.0:
@@ -75,11 +75,11 @@ class Stepper:
         return made
 
     def _next(self, left: float) -> tuple[float, bool]:
-        """The length of the next step, s, and whether it ends where `left`, s, is no more.
+        """Return the length of the next step, s, and whether it ends the interval `left`, s.
 
-        The last two before a landing are equal, so that no step is far shorter than the one behind it: the half force
-        that a step leaves, with what its pressure is off by, is worth dt / (its length) times as much in the next, and
-        as forces are means of both ends of a step, pressures swing about the right one from step to step for long.
+        The last two steps before an output time are equal, so that no step is much shorter than the next one. The
+        increment dt/2 R of a step, with the error of its pressure, is scaled by the ratio of the time steps. Because
+        forces are means of both ends of a step, the error would cause long-lasting oscillations of the pressure.
         """
         step = self.time_step
         if left <= step * (1.0 + LONGER):
@@ -87,21 +87,21 @@ class Stepper:
         return (0.5 * left if left < step * (2.0 - LONGER) else step), False
 
     def _alone(self, dt: float) -> float | None:
-        """Make a step of dt, s, or a shorter one, and return its length; None if it cannot be made."""
+        """Advance one step of dt, s, or a shorter one, and return its length; None without convergence."""
         try:
             return self.engine.advance(dt, self.time, self._most)
         except ConvergenceError as error:
             what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
-            self._failure = Failure(f"the pressure has no solution ({what})")
+            self._failure = Failure(f"the pressure solver did not converge ({what})")
             return None
 
     @property
     def _most(self) -> float:
-        """The Courant number that no step that can be shorter goes above."""
+        """Maximum Courant number of adaptive steps; infinite for a constant time step."""
         return math.inf if self.courant is None else self.courant
 
     def _ahead(self, until: float, count: int) -> list[float]:
-        """`_since` after each of up to `count` equal steps that nobody needs to look at; one at least."""
+        """Return `_since` after each of up to `count` equal steps without host synchronisation; at least one."""
         dt, found = self.time_step, [self._since + self.time_step]
         if self.profiles is not None:
             count = min(count, self.profiles.left)
@@ -113,7 +113,7 @@ class Stepper:
         return found
 
     def _at_once(self, dt: float, ahead: list[float]) -> bool:
-        """Make the steps of `_ahead` in a leg; False, and none is made, if that cannot be."""
+        """Advance the steps of `_ahead` as one batch; return False, without a completed step, on failure."""
         times = [self.time, *(self._landed + since for since in ahead[:-1])]
         least = 0.0
         if self.courant is not None and len(ahead) > 1 and self.setup.time_step > SLOW * dt:
@@ -121,7 +121,7 @@ class Stepper:
         return self.engine.advance_many(dt, times, least, self._most)
 
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
-        """Take note of steps that were made, `_since` after each, and of what the last one says of the next."""
+        """Register completed steps, with `_since` after each, and adapt the time step."""
         found = self._fastest = self.engine.counts["courant"]
         self._mixed = None
         if not found <= self.engine.bears:
@@ -135,20 +135,19 @@ class Stepper:
         self._adapt(dt, found)
 
     def _too_long(self, found: float) -> Failure:
-        """What a Courant or diffusion number above what is borne is told as."""
+        """Return the failure of a Courant or diffusion number above its limit."""
         (k, j), most = self.engine.worst, f"above {self.engine.bears:.3g}"
         if not self.engine.mixes:
             return Failure(f"a Courant number of {found:.3g}, {most}, in row k = {k}", (j, 0))
         self._mixed = self.engine.strongest_mixing()
         what = f"a diffusion number of {found:.3g}, {most} in this wind"
-        return Failure(f"{what}: dt times the fastest decay by mixing and forcing", (j, 0))
+        return Failure(f"{what}: dt times the maximum decay rate by mixing and forcing", (j, 0))
 
     def _adapt(self, dt: float, found: float) -> None:
-        """Choose the next time step from the Courant number of the last: every `WINDOW` steps, or where it is far off.
+        """Choose the next time step from the last Courant number, every `WINDOW` steps or after a large change.
 
-        `engine.advance` shortens one that would be too long; here mixing shortens them too.
-
-        Equal steps in between need no look of the host, and nothing that depends on dt is worked out anew.
+        `engine.advance` shortens steps above the limit of the Courant number; this method also applies the limit of the
+        diffusion number. Equal steps in between need no host synchronisation and no new implicit coefficients.
         """
         if self.courant is None:
             return
@@ -159,7 +158,7 @@ class Stepper:
         self.time_step = min(wanted, GROWTH * old)
 
     def look(self) -> Failure | None:
-        """What is wrong with the state."""
+        """Return a failure of the current state, or None."""
         if self._failure is not None:
             return self._failure
         if self.engine.is_finite():
@@ -172,36 +171,36 @@ class Stepper:
         return None
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error, with the fastest place before the first bad step, or where the closure mixed most in it."""
+        """Return the error, with the location of the maximum wind or of the maximum eddy viscosity."""
         if self._mixed is not None:
             (k, j, i), eddy = self._mixed
-            what = f"the closure mixes most, K = {eddy:.4g} m2/s,"
+            what = f"maximum eddy viscosity, K = {eddy:.4g} m2/s,"
         else:
             speeds = np.sqrt(sum(one**2 for one in self.engine.velocity()))
             k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(speeds)), speeds.shape))
-            what = f"the wind is strongest, {speeds[k, j, i]:.4g} m/s,"
+            what = f"maximum wind speed, {speeds[k, j, i]:.4g} m/s,"
         grid, z = self.setup.grid, np.broadcast_to(self.setup.levels.z, self.setup.shape)
         place = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m, z = {z[k, j, i]:.6g} m"
         return BlowUpError(
             self.time + self.time_step,
             (k, j, i),
-            f"{failure.what}; {what} at {place}; the last good state is of t = {self.time:.6g} s",
+            f"{failure.what}; {what} at {place}; the last valid state is at t = {self.time:.6g} s",
             advice=self._advice(),
         )
 
     def _advice(self) -> str:
-        """The line to write: steps that this wind bears."""
+        """Return a stable time step for this wind, as a line of a case file."""
         if self.courant is not None:
             return f"courant_number = {0.5 * self.courant:.2g}"
         shorter = self.time_step * COURANT / max(LIMIT, self._fastest)
-        return f"time_step = {rounded_down(shorter):g}, or courant_number = {COURANT:g} in its place"
+        return f"time_step = {rounded_down(shorter):g}, or courant_number = {COURANT:g} without time_step"
 
     def state(self) -> State:
-        """Host copies of everything that a bitwise restart needs."""
+        """Return host copies of the complete state for a bitwise identical restart."""
         return self.engine.state() | self._own()
 
     def kept(self) -> State:
-        """The same for a way back, where the engine keeps it."""
+        """Return the state for the in-memory checkpoint, in the memory of the engine."""
         return self.engine.kept() | self._own()
 
     def _own(self) -> State:
@@ -209,12 +208,12 @@ class Stepper:
         return {**gathered, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def maps_state(self) -> State:
-        """What is averaged at points, up to the present."""
+        """Return the time statistics up to the current time."""
         self.maps.note(self.time)
         return self.maps.state()
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`; the next step is as long as the last, where the set-up has no other."""
+        """Load a state of `state`; an adaptive time step continues with the last step of the state."""
         self.engine.restore(state)
         self._landed, self._since, last = map(float, state["clock"])
         self.time_step = self.setup.time_step if self.courant is None else min(last, self.setup.time_step)

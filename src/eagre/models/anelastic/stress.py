@@ -1,19 +1,19 @@
-"""Diffusion of scalars and of momentum between neighbours, over flat ground and terrain, as plain cells.
+"""Point functions of the diffusion of scalars and momentum between neighbours, and of the closure.
 
 Each point is the corner of eight boxes; in a box derivatives are those along the three edges that meet at the point.
 With grad = sum_I g^I d/dx_I (g^x = (1, 0, g13) and so on: `Slopes`), the mean over the boxes of the dissipation
 
     Q = K |grad f|^2,    of momentum    Q = 2 K S:S,    2 S = grad v + (grad v)^T
 
-is a quadratic form of differences, and the tendency its gradient: momentum is conserved, energy falls, nothing else
-vanishes but what has no strain, and sides have no stress of their own. Terms of one axis are differences between
-neighbours; those of two axes are centred differences over two spacings, one-sided on sides:
+is a quadratic form of differences, and the tendency is its gradient. Momentum is conserved, energy decreases, only
+flows without strain have no dissipation, and boundaries are free of stress. Terms of one axis are differences between
+neighbours; terms of two axes are centred differences over two grid spacings, one-sided at boundaries:
 
     F_I = h K sum_(J != I) [(g^I . g^J) d_J v + g^J (g^I . d_J v)],    D = (1/h) (compact + sum_I d_I F_I)
 
 Source of the closure: J. Smagorinsky, Mon. Weather Rev. 91, 99-164 (1963),
 doi:10.1175/1520-0493(1963)091<0099:GCEWTP>2.3.CO;2; D. K. Lilly, Tellus 14, 148-172 (1962),
-doi:10.3402/tellusa.v14i2.9537; the length near ground: P. J. Mason, D. J. Thomson, J. Fluid Mech. 242, 51-78 (1992),
+doi:10.3402/tellusa.v14i2.9537; near the surface: P. J. Mason, D. J. Thomson, J. Fluid Mech. 242, 51-78 (1992),
 doi:10.1017/S0022112092002271.
 """
 
@@ -26,13 +26,13 @@ from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, centre, line_at
 from eagre.models.anelastic.operator import Vector, differences
 
 TERRAIN = switch("TERRAIN", False)
-CLOSED = switch("CLOSED", False)  # whether a closure adds to the constant coefficient
+CLOSED = switch("CLOSED", False)  # True with a closure in addition to the constant coefficient
 STRATIFIED = switch("STRATIFIED", True)
-CAPPED = switch("CAPPED", False)  # whether K is held to what the time step bears
+CAPPED = switch("CAPPED", False)  # True if K is limited to the stable value of the time step
 
 
 class Mixing(NamedTuple):
-    """K = base + share field: m2/s, a number, and the closure's at points, (nz, ny, nx)."""
+    """K = base + share field, m2/s; base: constant, field: K of the closure, (nz, ny, nx)."""
 
     base: Any
     share: Any
@@ -40,7 +40,7 @@ class Mixing(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """Density times Jacobian, and the map as `kernels.Slopes` has it."""
+    """Density times Jacobian, and the metric; see `kernels.Slopes`."""
 
     h: Any
     stretch: Any
@@ -52,7 +52,7 @@ class Medium(NamedTuple):
 
 @cell
 def weight_at(m, mix, k, j, i):
-    """H K at a point."""
+    """Compute h K at a point."""
     if CLOSED:
         return at(m.h, k, j, i) * (mix.base + mix.share * mix.field[k, j, i])
     return at(m.h, k, j, i) * mix.base
@@ -60,7 +60,7 @@ def weight_at(m, mix, k, j, i):
 
 @cell
 def upward_at(m, k, j, i):
-    """g^z = (g13, g23, g33) at a point."""
+    """Compute g^z = (g13, g23, g33) at a point."""
     if TERRAIN:
         return Vector(m.fade[k] * m.slope_x[j, i], m.fade[k] * m.slope_y[j, i], m.stretch[k] * m.squeeze[j, i])
     return Vector(real(0.0), real(0.0), m.stretch[k])
@@ -74,13 +74,13 @@ def dot(a, b):
 
 @cell
 def half_over_square(p):
-    """1 / (2 d^2), on a side 1 / d^2: of a point's differences to its neighbours."""
+    """Return 1 / (2 d^2), at a boundary 1 / d^2: factor of the differences to neighbours."""
     return p.over * p.over * (real(1.0) if p.on else real(2.0))
 
 
 @cell
 def across(high, low, p):
-    """The derivative of F, as the adjoint of differences has it: a side's own F enters with the sign of its end."""
+    """Compute the derivative of F by the adjoint differences; F at a boundary enters with the sign of its end."""
     if p.on:
         return (high + low) * p.over if p.low == p.here else -(high + low) * p.over
     return (high - low) * p.over
@@ -91,7 +91,7 @@ def across(high, low, p):
 
 @cell
 def along(f, m, mix, z, y, x):
-    """Compact terms of a scalar along x and y at the point of three pairs."""
+    """Compute compact terms of a scalar along x and y at a point."""
     k, j, i = z.here, y.here, x.here
     here, a = f[k, j, i], weight_at(m, mix, k, j, i)
     west = (a + weight_at(m, mix, k, j, x.low)) * (f[k, j, x.low] - here)
@@ -103,14 +103,14 @@ def along(f, m, mix, z, y, x):
 
 @cell
 def steep(m, mix, k, j, i):
-    """H K |g^z|^2."""
+    """Compute h K |g^z|^2."""
     g = upward_at(m, k, j, i)
     return weight_at(m, mix, k, j, i) * dot(g, g)
 
 
 @cell
 def up(f, m, mix, z, y, x):
-    """Compact terms of a scalar along z."""
+    """Compute compact terms of a scalar along z."""
     k, j, i = z.here, y.here, x.here
     here, a = f[k, j, i], steep(m, mix, k, j, i)
     below = (a + steep(m, mix, z.low, j, i)) * (f[z.low, j, i] - here)
@@ -120,7 +120,7 @@ def up(f, m, mix, z, y, x):
 
 @cell
 def slanted(f, m, mix, z, y, x):
-    """H K (g13 f_z, g23 f_z, g13 f_x + g23 f_y): F of a scalar."""
+    """Compute F of a scalar: h K (g13 f_z, g23 f_z, g13 f_x + g23 f_y)."""
     g, d = upward_at(m, z.here, y.here, x.here), differences(f, z, y, x)
     a = weight_at(m, mix, z.here, y.here, x.here)
     return Vector(a * g.x * d.z, a * g.y * d.z, a * (g.x * d.x + g.y * d.y))
@@ -128,7 +128,7 @@ def slanted(f, m, mix, z, y, x):
 
 @cell
 def diffuse(k, j, i, f, m, grid, mix, out):
-    """D of a scalar."""
+    """Compute D of a scalar."""
     z, y, x = line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid))
     zc, yc, xc = centre(z), centre(y), centre(x)
     total = along(f, m, mix, zc, yc, xc) + up(f, m, mix, zc, yc, xc)
@@ -141,7 +141,7 @@ def diffuse(k, j, i, f, m, grid, mix, out):
 
 @cell
 def with_ambient(k, j, i, theta, ambient, out):
-    """Theta' and the ambient theta, of which a closure mixes the sum."""
+    """Compute the sum of theta' and ambient theta, which the closure mixes."""
     out[k, j, i] = theta[k, j, i] + at(ambient, k, j, i)
 
 
@@ -150,13 +150,13 @@ def with_ambient(k, j, i, theta, ambient, out):
 
 @cell
 def step_to(v, k, j, i, n, o, p):
-    """The difference of v between two points."""
+    """Compute the difference of v between two points."""
     return Vector(v.x[n, o, p] - v.x[k, j, i], v.y[n, o, p] - v.y[k, j, i], v.z[n, o, p] - v.z[k, j, i])
 
 
 @cell
 def compact_x(v, m, mix, z, y, x):
-    """Terms along x: twice the component along it."""
+    """Compute terms along x; the x-component has factor 2."""
     k, j, i = z.here, y.here, x.here
     a, c = weight_at(m, mix, k, j, i), half_over_square(x)
     west, east = c * (a + weight_at(m, mix, k, j, x.low)), c * (a + weight_at(m, mix, k, j, x.high))
@@ -166,7 +166,7 @@ def compact_x(v, m, mix, z, y, x):
 
 @cell
 def compact_y(v, m, mix, z, y, x):
-    """Terms along y."""
+    """Compute terms along y."""
     k, j, i = z.here, y.here, x.here
     a, c = weight_at(m, mix, k, j, i), half_over_square(y)
     south, north = c * (a + weight_at(m, mix, k, y.low, i)), c * (a + weight_at(m, mix, k, y.high, i))
@@ -176,7 +176,7 @@ def compact_y(v, m, mix, z, y, x):
 
 @cell
 def tilted(d, m, mix, k, j, i):
-    """H K (|g|^2 d + g (g . d)), g = g^z."""
+    """Compute h K (|g|^2 d + g (g . d)), g = g^z."""
     g, a = upward_at(m, k, j, i), weight_at(m, mix, k, j, i)
     size, share = a * dot(g, g), a * dot(g, d)
     return Vector(size * d.x + share * g.x, size * d.y + share * g.y, size * d.z + share * g.z)
@@ -184,7 +184,7 @@ def tilted(d, m, mix, k, j, i):
 
 @cell
 def compact_z(v, m, mix, z, y, x):
-    """Terms along z: the means of both points' tensors."""
+    """Compute terms along z, with the mean tensor of two points."""
     k, j, i = z.here, y.here, x.here
     c = half_over_square(z)
     p, q = step_to(v, k, j, i, z.low, j, i), step_to(v, k, j, i, z.high, j, i)
@@ -195,7 +195,7 @@ def compact_z(v, m, mix, z, y, x):
 
 @cell
 def cross_x(v, m, mix, z, y, x):
-    """F_x."""
+    """Compute F_x."""
     g, a = upward_at(m, z.here, y.here, x.here), weight_at(m, mix, z.here, y.here, x.here)
     du, dv, dw = differences(v.x, z, y, x), differences(v.y, z, y, x), differences(v.z, z, y, x)
     along_y = du.y + g.x * dv.z + g.y * du.z
@@ -204,7 +204,7 @@ def cross_x(v, m, mix, z, y, x):
 
 @cell
 def cross_y(v, m, mix, z, y, x):
-    """F_y."""
+    """Compute F_y."""
     g, a = upward_at(m, z.here, y.here, x.here), weight_at(m, mix, z.here, y.here, x.here)
     du, dv, dw = differences(v.x, z, y, x), differences(v.y, z, y, x), differences(v.z, z, y, x)
     along_x = dv.x + g.y * du.z + g.x * dv.z
@@ -213,7 +213,7 @@ def cross_y(v, m, mix, z, y, x):
 
 @cell
 def cross_z(v, m, mix, z, y, x):
-    """F_z."""
+    """Compute F_z."""
     g, a = upward_at(m, z.here, y.here, x.here), weight_at(m, mix, z.here, y.here, x.here)
     du, dv, dw = differences(v.x, z, y, x), differences(v.y, z, y, x), differences(v.z, z, y, x)
     east = g.x * du.x + g.y * dv.x + g.z * dw.x
@@ -231,7 +231,7 @@ def crossed(high, low, p):
 
 @cell
 def stress(k, j, i, v, m, grid, mix, out):
-    """D of u, v and w."""
+    """Compute D of u, v and w."""
     z, y, x = line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid))
     zc, yc, xc = centre(z), centre(y), centre(x)
     a, b, c = compact_x(v, m, mix, zc, yc, xc), compact_y(v, m, mix, zc, yc, xc), compact_z(v, m, mix, zc, yc, xc)
@@ -249,7 +249,7 @@ def stress(k, j, i, v, m, grid, mix, out):
 
 @cell
 def square_strain(v, m, z, y, x):
-    """2 S:S from centred differences, s-2."""
+    """Compute 2 S:S from centred differences, s-2."""
     g = upward_at(m, z.here, y.here, x.here)
     du, dv, dw = differences(v.x, z, y, x), differences(v.y, z, y, x), differences(v.z, z, y, x)
     ux, vx, wx = du.x + g.x * du.z, dv.x + g.x * dv.z, dw.x + g.x * dw.z
@@ -260,10 +260,10 @@ def square_strain(v, m, z, y, x):
 
 
 class Layers(NamedTuple):
-    """Profiles: square of the length, m2; N^2 / Pr, s-2; g / (theta_b Pr), m s-2 K-1; decay of a unit of K, m-2.
+    """Profiles: squared length, m2; N^2 / Pr, s-2; g / (theta_b Pr), m s-2 K-1; decay rate per K, m-2.
 
-    cap : (1,), s-1, the fastest decay that the step bears; base : the constant part of K, m2/s
-    forcing : (nz ny,), s-1, decay by nudging, subsidence and layers at sides in rows k ny + j
+    cap : (1,), s-1, maximum stable decay rate of the step; base : constant part of K, m2/s
+    forcing : (nz ny,), s-1, decay rates of nudging, subsidence and side sponge layers in rows k ny + j
     """
 
     length2: Any
@@ -277,7 +277,7 @@ class Layers(NamedTuple):
 
 @cell
 def bounded(k, j, i, ny, eddy, layers):
-    """K of the closure, limited to the decay that the step allows in addition to forcing; ny : rows of a level."""
+    """Return K of the closure, limited to the stable decay rate of the step; ny : rows of a level."""
     if CAPPED:
         left = layers.cap[0] - layers.forcing[k * ny + j]
         return min(eddy, max(left / at(layers.rate, k, j, i) - layers.base, real(0.0)))
@@ -286,7 +286,7 @@ def bounded(k, j, i, ny, eddy, layers):
 
 @cell
 def eddy_viscosity(k, j, i, v, theta, m, grid, layers, out):
-    """l^2 sqrt(max(0, 2 S:S - N^2 / Pr)), m2/s: Smagorinsky and Lilly."""
+    """Compute the Smagorinsky-Lilly viscosity l^2 sqrt(max(0, 2 S:S - N^2 / Pr)), m2/s."""
     z = centre(line_at(k, axis_z(grid)))
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
     square = square_strain(v, m, z, y, x)
@@ -299,7 +299,7 @@ def eddy_viscosity(k, j, i, v, theta, m, grid, layers, out):
 
 @cell
 def match_ground(k, j, i, u, v, layers, root_over, out):
-    """K at the first level from the shear of the log law, u* / (kappa z1); region (1, ny, nx)."""
+    """Compute K at the first level from the shear of the log law, u* / (kappa z1); region (1, ny, nx)."""
     speed = math.sqrt(u[k + 1, j, i] * u[k + 1, j, i] + v[k + 1, j, i] * v[k + 1, j, i])
     eddy = at(layers.length2, k + 1, j, i) * root_over[j, i] * speed
     out[k + 1, j, i] = bounded(k + 1, j, i, out.shape[1], eddy, layers)
@@ -307,7 +307,7 @@ def match_ground(k, j, i, u, v, layers, root_over, out):
 
 @cell
 def largest_mixing(i, mixing, base, rate, forcing, out):
-    """The largest K times the sum of 1/d^2 of a row, plus the forcing's rate, 1/s; region (nz ny), rows k ny + j."""
+    """Compute the maximum decay rate by K of a row, plus the forcing rate, 1/s; region (nz ny), rows k ny + j."""
     ny, nx = mixing.shape[1], mixing.shape[2]
     k = i // ny
     j = i - k * ny

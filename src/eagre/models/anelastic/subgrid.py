@@ -1,11 +1,11 @@
-"""What a closure carries upward and takes: fluxes of momentum, theta and scalars at points, and the dissipation.
+"""Subgrid vertical fluxes of momentum, theta and scalars, and dissipation, of the closure.
 
     tau_x = -K (du/dz + dw/dx)    tau_y = -K (dv/dz + dw/dy)    q = -(K / Pr) dtheta/dz    epsilon = K^3 / l^4
 
-Terms along z are means of the fluxes between the point and its neighbours, as the diffusion of `stress` has them; on a
-side there are none, but for what the ground takes and gives: drag and heat. At the first level over rough ground the
-flux that supplies the drag (`surface_fluxes`) has its half. epsilon is the balance of Smagorinsky and Lilly: shear
-gives K 2 S:S, buoyancy takes K N^2 / Pr, and what is left is dissipated.
+Terms along z are means of the fluxes between a point and its neighbours, consistent with the diffusion of `stress`.
+Fluxes at boundaries are 0, except surface drag and heat flux. With roughness, half of the flux that supplies the drag
+(`surface_fluxes`) is added at the first level. epsilon follows from the Smagorinsky-Lilly equilibrium: shear production
+K 2 S:S minus buoyancy destruction K N^2 / Pr.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.stress import upward_at, weight_at
 from eagre.models.anelastic.surface_fluxes import SurfaceFluxes, friction_at, supply_at
 
-TILT = switch("TILT", 0)  # axis along which w has a share: 1 x, 2 y, 0 none
+TILT = switch("TILT", 0)  # axis of the dw/dx or dw/dy term: 1 x, 2 y, 0 none
 TERRAIN = switch("TERRAIN", False)
 
 
 @cell
 def thick(m, mix, k, j, i):
-    """rho K (d zeta / dz)^2 of a point."""
+    """Compute rho K (d zeta / dz)^2 at a point."""
     g = upward_at(m, k, j, i)
     return weight_at(m, mix, k, j, i) * g.z * g.z
 
 
 @cell
 def slope_of_w(w, m, z, y, x):
-    """dw/dx or dw/dy."""
+    """Compute dw/dx or dw/dy."""
     g, d = upward_at(m, z.here, y.here, x.here), differences(w, z, y, x)
     return d.x + g.x * d.z if TILT == 1 else d.y + g.y * d.z
 
 
 @cell
 def upward_flux(k, j, i, f, w, m, grid, mix, out):
-    """Flux of f over density, f: u (TILT 1), v (TILT 2) or what is carried."""
+    """Compute the vertical flux of f divided by density, f: u (TILT 1), v (TILT 2) or a scalar."""
     z = centre(line_at(k, axis_z(grid)))
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
     a = thick(m, mix, k, j, i)
@@ -58,7 +58,7 @@ def upward_flux(k, j, i, f, w, m, grid, mix, out):
 
 @cell
 def add_drag(k, j, i, own, u, v, mixing, ground, share, out):
-    """The flux of momentum at the ground, and half of what supplies it at the first level; region (1, ny, nx)."""
+    """Add the surface momentum flux, and half of the supplying flux at the first level; region (1, ny, nx)."""
     friction = friction_at(u, v, ground, k, j, i)
     supply = supply_at(friction, mixing, ground, k, j, i) * (own[k + 1, j, i] - own[k, j, i])
     out[k, j, i] = -ground.root[j, i] * friction * own[k + 1, j, i]
@@ -67,37 +67,37 @@ def add_drag(k, j, i, own, u, v, mixing, ground, share, out):
 
 @cell
 def add_heat(k, j, i, flux, pattern, out):
-    """The flux of theta at the ground; region (1, ny, nx)."""
+    """Add the surface flux of theta; region (1, ny, nx)."""
     out[k, j, i] = flux[0] * pattern[j, i]
 
 
 @cell
 def dissipation(k, j, i, mixing, length2, out):
-    """K^3 / l^4."""
+    """Compute K^3 / l^4."""
     square = at(length2, k, j, i)
     over = mixing[k, j, i] / square if square > real(0.0) else real(0.0)
     out[k, j, i] = mixing[k, j, i] * over * over
 
 
 class SubgridFluxes:
-    """Launches that set one quantity of the closure after another in `field`.
+    """Launches that compute quantities of the closure, one at a time, in `field`.
 
     Parameters
     ----------
     setup : Setup
-        With a closure.
+        Configuration with a closure.
     device : Device
     precision : {"single", "double"}
     density : (nz, 1, 1) or (nz, ny, nx), kg m-3
     fields : mapping of name to (nz, ny, nx)
-        The state.
+        Current fields.
     diffusion : Diffusion
     ground : SurfaceFluxes
 
     Attributes
     ----------
     field : (nz, ny, nx)
-        What the launches of a quantity set.
+        Output of the launches.
     """
 
     def __init__(
@@ -110,25 +110,25 @@ class SubgridFluxes:
         self.field = device.zeros(setup.shape, real_type)
         share = (
             0.5 * (1.0 + density[0] / density[1]) * np.ones(setup.grid.shape)
-        )  # of fluxes between both lowest levels
+        )  # of fluxes between the two lowest levels
         self._share = device.array(share.astype(real_type))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Quantities: fluxes of fields by their names, "dissipation"."""
+        """Names of quantities: fields of the fluxes, and "dissipation"."""
         heat = ("theta",) if self._setup.stratified else ()
         return ("u", "v", *heat, *self._setup.scalars, "dissipation")
 
     def set_time(self, time: float) -> None:
-        """Take the ground's heat flux of a model time, s."""
+        """Set the surface heat flux of a model time, s."""
         self._ground.set_time(time)
 
     def eddies(self) -> list[Work]:
-        """Launches that set K of the present state, before those of any quantity."""
+        """Return launches that compute K of the current state; they precede the launches of quantities."""
         return [*self._diffusion.eddies(self._fields), *self._diffusion.whole_theta(self._fields)[1]]
 
     def launches(self, name: str) -> list[Work]:
-        """Launches that set one of `names` in `field`."""
+        """Return launches that compute one of `names` in `field`."""
         setup, diffusion = self._setup, self._diffusion
         if name == "dissipation":
             return [self._over(dissipation, setup.shape, diffusion.mixing, diffusion.square_length, self.field)]

@@ -1,4 +1,4 @@
-"""What the ground does to the air, as a user hands it over."""
+"""Surface fluxes of heat and momentum: arguments of the model."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from eagre.given import own_array
 from eagre.grid import Grid, Levels
 from eagre.series import Series
 
-SMALLEST_LOG = 2.0  # of z1 / z0: the wind at the ground would blow backwards
+SMALLEST_LOG = 2.0  # minimum of log(z1 / z0): below it the wind at the surface would reverse
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """What the ground does to the air.
+    """Surface heat flux and drag.
 
     Parameters
     ----------
     heat_flux : float or Series, K m/s
-        Kinematic: the flux w' theta' of potential temperature, > 0 upwards, through a horizontal area. One of sensible
-        heat, W/m2, is that times `Atmosphere.heat_capacity` at the ground, some 1200 J m-3 K-1.
+        Kinematic heat flux w' theta' of potential temperature per horizontal area, positive upwards. The sensible heat
+        flux, W/m2, is this flux times `Atmosphere.heat_capacity` at the surface, about 1200 J m-3 K-1.
     pattern : (ny, nx) array, optional
-        A factor on it at each point.
+        Factor of the heat flux at each point.
     roughness : float or (ny, nx) array, m, optional
-        z0; without it the wind slips.
+        Roughness length z0; without it the surface is free-slip.
     """
 
     heat_flux: float | Series = 0.0
@@ -38,22 +38,22 @@ class Surface:
 
     @property
     def heats(self) -> bool:
-        """Whether there is any heat flux."""
+        """True for a heat flux that is not 0."""
         return bool(Series.of(self.heat_flux, "heat_flux").values.any())
 
     def checked(self, grid: Grid, levels: Levels, stratified: bool, walled: bool) -> Surface:
-        """The same with arrays of its own.
+        """Return a checked copy.
 
         Raises
         ------
         InputError
-            Where there is no ground, nothing is buoyant, or the roughness is too large for the first level.
+            Without a bottom wall, for a heat flux without buoyancy, or a roughness too large for the first level.
         """
         if not walled or levels.height.size < 2:
-            raise InputError("a surface without ground", allowed="walls across z, two levels or more")
+            raise InputError("surface without a bottom wall", allowed="walls along z and at least two levels")
         flux = Series.of(self.heat_flux, "heat_flux")
         if not stratified and flux.values.any():
-            raise InputError("heat_flux in incompressible flow", allowed="air that is buoyant",
+            raise InputError("heat_flux in incompressible flow", allowed="equations with buoyancy",
                              fix='equations = "boussinesq"')  # fmt: skip
         pattern = _plane("pattern", 1.0 if self.pattern is None else self.pattern, grid)
         if self.roughness is None:
@@ -65,16 +65,19 @@ class Surface:
         if not (rough > 0.0).all() or rough[worst] >= largest:
             got = float(rough.min() if not (rough > 0.0).all() else rough[worst])
             raise InputError(
-                f"roughness = {got:g} m below a first level at {first[worst]:g} m",
-                allowed=f"above 0, and below {largest:.3g} m: the height over e^2", fix="roughness = 0.1",
+                f"roughness = {got:g} m with the first level at {first[worst]:g} m",
+                allowed=f"above 0 and below {largest:.3g} m, the height of the first level divided by e^2",
+                fix="roughness = 0.1",
             )  # fmt: skip
         return Surface(flux, pattern, rough)
 
     def decay(self, levels: Levels, wind: np.ndarray) -> float:
-        """The fastest decay, s-1, of a difference of wind between the two lowest levels; wind : at the first one, m/s.
+        """Return the maximum decay rate of a wind difference between the two lowest levels, s-1.
 
-        Each gets of the flux 0.2 u* times it (`surface_fluxes`) what a layer as thick as the distance z1 of both and
-        one half as thick do: ``0.6 u* / z1``.
+        The flux 0.2 u* times the difference (`surface_fluxes`) acts on a layer of thickness z1 and on one of half this
+        thickness: ``0.6 u* / z1``.
+
+        wind : speed at the first level above the surface, m/s.
         """
         if self.roughness is None:
             return 0.0

@@ -1,11 +1,11 @@
-"""The ground: heat flux, and drag by the log law over a roughness length.
+"""Surface fluxes: heat flux, and drag by the log law with a roughness length.
 
-    dtheta'/dt = Q / (d/2)             at the ground, where a point owns half a cell d/2 high
-    tau        = u*^2 U1 / |U1|,       u* = kappa |U1| / ln(z1 / z0),    U1: wind at the first level over the ground
-    F          = kappa u* (z1 / 2) (U1 - U0) / z1      between both levels, unless a closure mixes more
+    dtheta'/dt = Q / (d/2)             at the surface, where a point has half a cell of height d/2
+    tau        = u*^2 U1 / |U1|,       u* = kappa |U1| / ln(z1 / z0),    U1: wind at the first level above the surface
+    F          = kappa u* (z1 / 2) (U1 - U0) / z1      between the two levels, unless a closure mixes more
 
-The ground takes tau from the lowest half cell, which F supplies from the level above: the wind at the ground comes to
-U1 - 2 u* / kappa, that of the log law at 0.14 z1. What the ground takes is what the column loses.
+The drag tau acts on the lowest half cell, and F transports momentum from the level above. The wind at the surface
+approaches U1 - 2 u* / kappa, the value of the log law at 0.14 z1. The column loses exactly the momentum of the drag.
 
 Source: neutral log law with kappa = 0.4; R. B. Stull, An Introduction to Boundary Layer Meteorology (1988), section
 9.7, doi:10.1007/978-94-009-3027-8.
@@ -27,34 +27,34 @@ from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
-MIXED = switch("MIXED", False)  # whether a closure mixes already
+MIXED = switch("MIXED", False)  # True with a closure
 
 
 class Ground(NamedTuple):
-    """Planes (ny, nx): kappa / ln(z1 / z0); what turns a flux into a tendency of the lowest levels, 1/m."""
+    """Planes (ny, nx): kappa / ln(z1 / z0), and factors from fluxes to tendencies of the lowest levels, 1/m."""
 
     root: Any
-    over_half: Any  # of a flux through the ground, at the ground
-    low: Any  # of a flux between the lowest levels, at the ground
-    high: Any  # and at the first level
+    over_half: Any  # of a surface flux, at the surface
+    low: Any  # of a flux between the lowest levels, at the surface
+    high: Any  # of the same flux, at the first level
     over_z1: Any
 
 
 @cell
 def add_heat(k, j, i, flux, pattern, over_half, out):
-    """D of theta' at the ground; region (1, ny, nx)."""
+    """Add the surface heat flux to D of theta'; region (1, ny, nx)."""
     out[k, j, i] += flux[0] * pattern[j, i] * over_half[j, i]
 
 
 @cell
 def friction_at(u, v, ground, k, j, i):
-    """u* over row k."""
+    """Compute u* from the wind at level k + 1."""
     return ground.root[j, i] * math.sqrt(u[k + 1, j, i] * u[k + 1, j, i] + v[k + 1, j, i] * v[k + 1, j, i])
 
 
 @cell
 def supply_at(friction, mixing, ground, k, j, i):
-    """What a difference between the two lowest levels is multiplied by, m/s."""
+    """Compute the exchange velocity between the two lowest levels, m/s."""
     supply = real(0.5 * VON_KARMAN) * friction
     if MIXED:
         supply -= real(0.5) * (mixing[k, j, i] + mixing[k + 1, j, i]) * ground.over_z1[j, i]
@@ -63,7 +63,7 @@ def supply_at(friction, mixing, ground, k, j, i):
 
 @cell
 def add_stress(k, j, i, u, v, mixing, ground, du, dv):
-    """D of u and v at the two lowest levels; region (1, ny, nx)."""
+    """Add the drag to D of u and v at the two lowest levels; region (1, ny, nx)."""
     first_u, first_v = u[k + 1, j, i], v[k + 1, j, i]
     friction = friction_at(u, v, ground, k, j, i)
     drag = ground.root[j, i] * friction * ground.over_half[j, i]
@@ -76,7 +76,7 @@ def add_stress(k, j, i, u, v, mixing, ground, du, dv):
 
 
 class SurfaceFluxes:
-    """Launches that add what the ground does to D.
+    """Launches that add surface fluxes to D.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ class SurfaceFluxes:
     Attributes
     ----------
     flux : (1,)
-        Of heat at the time that was set, K m/s.
+        Heat flux at the current time, K m/s.
     pattern : (ny, nx)
-        A factor on it.
+        Factor of the heat flux.
     ground : Ground
     """
 
@@ -119,7 +119,7 @@ class SurfaceFluxes:
         self.pattern = device.array(setup.surface.pattern.astype(self._real))
 
     def set_time(self, time: float) -> None:
-        """Take the heat flux of a model time, s."""
+        """Set the heat flux of a model time, s."""
         flux = self._surface.heat_flux
         value = flux(time) if isinstance(flux, Series) else float(flux)
         if value != self._now:
@@ -127,7 +127,7 @@ class SurfaceFluxes:
             self._now = value
 
     def launches(self, u: Any, v: Any, out: Mapping[str, Any], mixing: Any = None) -> list[Work]:
-        """Launches that add to D of theta', u and v; mixing : (nz, ny, nx), m2/s, what a closure mixes with."""
+        """Return launches that add to D of theta', u and v; mixing : K of a closure, (nz, ny, nx), m2/s."""
         surface, found = self._setup.surface, []
         region = (1, *self._setup.grid.shape)
         if surface is None:

@@ -1,4 +1,4 @@
-"""The sections [surface] and [closure] of a case file: heat flux and drag of the ground, an eddy viscosity."""
+"""Sections [surface] and [closure] of a case file: surface heat flux and drag, eddy viscosity."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from eagre.series import Series
 
 
 class ClosureSection(Section):
-    """What the grid does not resolve."""
+    """Subgrid-scale closure."""
 
     kind: Annotated[str, one_of("smagorinsky")] = Field(
-        default="smagorinsky", description="smagorinsky", examples=["smagorinsky"]
+        default="smagorinsky", description="kind of closure: smagorinsky", examples=["smagorinsky"]
     )
     constant: float = Field(
         default=0.17,
-        description="of the length: 0.1 to 0.2",
+        description="Smagorinsky constant, usually 0.1 to 0.2",
         ge=0,
         le=10,
         examples=[0.17],
     )
     prandtl: float = Field(default=1.0 / 3.0, description="turbulent Prandtl number", ge=0.01, le=100, examples=[0.333])
     length: PositiveMetres | None = Field(
-        default=None, description="metres; without it the cube root of a cell", examples=[25.0]
+        default=None, description="filter length, metres; by default the cube root of the cell volume", examples=[25.0]
     )
 
     def make(self) -> Smagorinsky:
-        """What the model takes."""
+        """Return the closure of the model."""
         return Smagorinsky(self.constant, self.prandtl, self.length)
 
 
@@ -47,31 +47,31 @@ FLUXES = {"heat_flux": "kinematic heat flux", "sensible_heat_flux": "heat flux"}
 
 
 class SurfaceSection(Section):
-    """What the ground does to the air."""
+    """Surface heat flux and drag."""
 
     heat_flux: KinematicHeatFluxSignal | None = Field(
         default=None,
-        description="kinematic heat flux, that of potential temperature, K m/s, above 0 upwards: a number, or a table "
+        description="kinematic heat flux of potential temperature, K m/s, positive upwards: a number, or a table "
         "with file, times and values, or expression",
         examples=["0.1 K m/s"],
     )
     sensible_heat_flux: HeatFluxSignal | None = Field(
         default=None,
-        description="in place of heat_flux: W/m2, likewise; divided by density times heat capacity (and the Exner "
-        "function) of the reference at the ground",
+        description="sensible heat flux, W/m2, positive upwards; alternative to heat_flux. The model divides it by the "
+        "density, heat capacity and (anelastic) Exner function of the reference state at the surface",
         examples=["120 W/m2"],
     )
     pattern: NumberField | None = Field(
-        default=None, description="a factor on the heat flux at each point", examples=["where(x < 0, 1, 0)"]
+        default=None, description="factor of the heat flux at each point", examples=["where(x < 0, 1, 0)"]
     )
     roughness: LengthField | None = Field(
-        default=None, description="roughness length of the log law, metres; without it the wind slips", examples=[0.1]
+        default=None, description="roughness length of the log law, metres; without it free slip", examples=[0.1]
     )
 
     @model_validator(mode="before")
     @classmethod
     def _by_unit(cls, data: Any) -> Any:
-        """A flux with the unit of the other key is told that key."""
+        """Raise `InputError` with the right key for a flux with the unit of the other key."""
         for key, other in (tuple(FLUXES), tuple(FLUXES)[::-1]):
             value = data.get(key) if isinstance(data, dict) else None
             if isinstance(value, str) and _is_of(value, FLUXES[other]):
@@ -86,21 +86,23 @@ class SurfaceSection(Section):
         if self.heat_flux is not None and self.sensible_heat_flux is not None:
             raise InputError("both heat_flux and sensible_heat_flux", allowed="one of them")
         if self.pattern is not None and self.heat_flux is None and self.sensible_heat_flux is None:
-            raise InputError("pattern without a heat flux", allowed="with one", fix='heat_flux = "0.1 K m/s"')
+            raise InputError(
+                "pattern without a heat flux", allowed="pattern with a heat flux", fix='heat_flux = "0.1 K m/s"'
+            )
         return self
 
     def make(
         self, grid: Grid, resolve: Callable[[Signal], float | Series], capacity: np.ndarray | float = 1.0
     ) -> Surface:
-        """What the model takes.
+        """Return the surface of the model.
 
         Parameters
         ----------
         grid : Grid
         resolve : function
-            Makes a number or a series of a signal.
+            Converts a signal to a number or a series.
         capacity : (ny, nx) array or float, J m-3 K-1
-            Of the air at the ground (`Atmosphere.heat_capacity`).
+            Volumetric heat capacity at the surface (`Atmosphere.heat_capacity`).
         """
         pattern, roughness = (None if one is None else one.at_centres(grid) for one in (self.pattern, self.roughness))
         if self.sensible_heat_flux is None:
@@ -112,7 +114,7 @@ class SurfaceSection(Section):
 
 
 def _is_of(text: str, dimension: str) -> bool:
-    """Whether a text is a quantity of a dimension."""
+    """Return whether a string is a quantity of a dimension."""
     try:
         parse_quantity(text, dimension)
     except InputError:

@@ -1,6 +1,6 @@
-"""Preconditioners of column systems: line Jacobi and Richardson sweeps, the vertical part implicit, the rest lagged.
+"""Preconditioners with column systems: line Jacobi and Richardson sweeps; vertical terms implicit, the rest lagged.
 
-    (d - V) q* = H q + d q - rho* r,      q <- (1 - omega) q + omega q*,      q = 0 at first
+    (d - V) q* = H q + d q - rho* r,      q <- (1 - omega) q + omega q*,      initially q = 0
 
 V, H: the vertical and horizontal parts of rho* L without cross terms. Line Jacobi: d = -(diagonal of H), omega = 0.7.
 Richardson: d = rho* / beta, omega = 1, beta = 1 / (2 max(c11 / (4 dx^2) + c11 / (4 dy^2))), half of that in 3-D.
@@ -28,25 +28,25 @@ WEIGHT = 0.7  # omega of line Jacobi
 
 @cell
 def take(k, j, i, q, new, weight):
-    """q = weight new."""
+    """Set q = weight new."""
     q[k, j, i] = weight * new[k, j, i]
 
 
 @cell
 def blend(k, j, i, q, new, weight):
-    """q moves by a share towards new."""
+    """Relax q towards new with a weight."""
     q[k, j, i] += weight * (new[k, j, i] - q[k, j, i])
 
 
 class Sweeps:
-    """q = P^-1 r by sweeps.
+    """Preconditioner q = P^-1 r by sweeps.
 
     Parameters
     ----------
     operator : PressureOperator
     kind : {"line-jacobi", "richardson"}
     count : int
-        Sweeps.
+        Number of sweeps.
     """
 
     def __init__(self, operator: PressureOperator, kind: str, count: int = 2) -> None:
@@ -72,7 +72,7 @@ class Sweeps:
         return self._new, self._inverse, self._coupling, self._w
 
     def factorise(self) -> None:
-        """Make the column systems of the operator's coefficients."""
+        """Factorise the column systems of the operator."""
         operator, device = self._operator, self._operator.device
         out = (self._d, self._inverse, self._coupling)
         launches = [operator.line_system(self._slowest() if self._kind == "richardson" else 0.0, out)]
@@ -80,13 +80,13 @@ class Sweeps:
         device.run([*launches, device.over(self._factor, operator.metric.shape[1:], arguments)])
 
     def _slowest(self) -> float:
-        """1 / beta."""
+        """Return 1 / beta."""
         metric = self._operator.metric
         axes = [d for n, d in zip(metric.shape[1:], metric.spacing[1:], strict=True) if n > 1]
         return 2.0 * max(1, len(axes)) * float(self._operator.c11.max()) * sum(0.25 / d**2 for d in axes)
 
     def launches(self, r: Any, q: Any) -> list[Work]:
-        """q = P^-1 r, both (nz, ny, nx)."""
+        """Return launches of q = P^-1 r, both (nz, ny, nx)."""
         operator, device, shape = self._operator, self._operator.device, self._operator.metric.shape
         arguments = (q, self._new, self._weight)
         found: list[Work] = [operator.weighed(r, self._new), self._columns]

@@ -1,4 +1,4 @@
-"""Explicit tendencies of a step: diffusion, forcing by profiles, layers at lateral sides."""
+"""Explicit tendencies of a step: diffusion, forcing by profiles, side sponge layers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = np.ndarray
 
 
 def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
-    """Sources S and rates R of fields that profiles drive, both (nz, 1, 1) or (nz, ny, nx), by name."""
+    """Return sources S and relaxation rates R by field name, both (nz, 1, 1) or (nz, ny, nx)."""
     forcing, z = setup.forcing, setup.levels.z
     nothing, found = np.zeros(z.shape), {}
     if forcing.nudging is not None:
@@ -42,7 +42,7 @@ def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
 
 
 def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
-    """Names of the fields with explicit tendencies."""
+    """Return the names of the fields with explicit tendencies."""
     wind = ("u", "v", "w", "theta") if setup.stratified else ("u", "v", "w")
     found = set(pushes(setup, rest))
     if setup.viscous or setup.side_sponges is not None:
@@ -55,7 +55,7 @@ def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
 
 
 def at_ground(setup: Setup) -> set[str]:
-    """Names of the fields that the ground drives."""
+    """Return the names of the fields with surface fluxes."""
     surface = setup.surface
     if surface is None:
         return set()
@@ -63,7 +63,7 @@ def at_ground(setup: Setup) -> set[str]:
 
 
 class Tendencies:
-    """Launches that set D of fields.
+    """Launches that compute the explicit tendencies D.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class Tendencies:
     device : Device
     precision : {"single", "double"}
     rest : RestState
-    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+    h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
-        On the device.
+        Slopes on the device.
     metric : Metric
     fields : mapping of name to (nz, ny, nx)
-        The state, and by the same names D.
+        Current fields; D has the same names.
 
     Attributes
     ----------
@@ -98,12 +98,12 @@ class Tendencies:
         self._launches = self.diffusion.launches(fields, out) + self._pushes(rest) + surface
 
     def set_time(self, time: float, dt: float) -> None:
-        """Take what depends on model time and on the length of the next step, s."""
+        """Set the data that depend on model time and the next time step, s."""
         self.ground.set_time(time)
         self.diffusion.set_time_step(dt)
 
     def launches(self) -> list[Work]:
-        """Launches that set D from the present state."""
+        """Return launches that compute D from the current state."""
         return self._launches
 
     def _pushes(self, rest: RestState) -> list[Work]:
@@ -124,7 +124,7 @@ class Tendencies:
                 "SUBSIDING": sinks and name != "w",
                 "ABSORBED": setup.side_sponges is not None and name not in setup.scalars,
             }
-            is_new = name in at_ground(setup) and not switches["DIFFUSED"]  # and begins with 0
+            is_new = name in at_ground(setup) and not switches["DIFFUSED"]  # initialised to 0
             if not is_new and not any(switches[key] for key in ("RELAXED", "SUBSIDING", "ABSORBED")):
                 continue
             around = self._profile(ambient[name]) if name in ambient else nothing

@@ -1,4 +1,4 @@
-"""Runs a point formula of `operator` over a grid: a loop on any target, rows with vectorised interiors on a CPU."""
+"""Grid loops of a point function of `operator`: a generic loop, and vectorised rows on a CPU."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ POINT = switch("POINT", set_residual)
 
 @cell
 def at_point(k, j, i, q, hat, out, medium, normal, grid):
-    """The formula at a point."""
+    """Evaluate the point function at a point."""
     POINT(q, hat, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid)))
 
 
 @entry
 def rows_cpu(q, hat, out, medium, normal, grid):
-    """As `at_point` over all points: two at either end of rows with selects along x, planes at sides along z."""
+    """Evaluate all points; two points at each end of rows and planes at boundaries of z are handled separately."""
     nz, ny, nx = q.shape
     without_sides = grid.periodic_z or nz == 1
     for row in prange(nz * ny):

@@ -1,4 +1,4 @@
-"""Adams-Bashforth: weights of the tendencies, restarts with a sum in place of one (decision 0029) or other steps."""
+"""Adams-Bashforth weights, and conversion of restart states of other formats, orders or time steps."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import numpy as np
 from eagre.models.barotropic.setup import Setup
 
 WEIGHTS = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16.0 / 12.0, 5.0 / 12.0)}
-"""Of the present and the older tendencies by order (Bleichrodt 2011, eq. 2.17)."""
+"""Weights of the current and the older tendencies, by order (Bleichrodt 2011, eq. 2.17)."""
 SUM, TENDENCY = "sum0_0", "tendency0_0"
 
 
 def weights(setup: Setup, step: int) -> list[float]:
-    """Of the tendencies by age in step number `step`, times dt: of as high an order as there is history."""
+    """Return dt times the weights of the tendencies by age; the first steps use a lower order.
+
+    step : number of completed steps.
+    """
     return [setup.time_step * weight for weight in WEIGHTS[min(setup.order, step + 1)]]
 
 
 def convert_state(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """A state whose sum q + c1 F_old, as "ab2" kept it on a GPU for a while, has become the tendency F_old."""
+    """Return a state with the tendency F_old instead of the sum q + c1 F_old of older restart files (decision 0029)."""
     if SUM not in state:
         return state
     c1 = weights(setup, int(state["steps"]))[1]
@@ -29,10 +32,10 @@ def convert_state(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str,
 
 
 def state_for(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """A state that a set-up can go on with: one of another time step or order begins anew at its time.
+    """Return a state that matches the time step and the order of a configuration.
 
-    Its tendencies are a step of its own apart, so they are left out: steps count from 0, and the first is of first
-    order, as at the start of a run.
+    Tendencies of another time step or order are dropped: steps count from 0 and the first step is first-order, as at
+    the start of a run.
     """
     dt = float(state.get("time_step", setup.time_step))
     older = sum(name.startswith("tendency0_") or name == SUM for name in state)
@@ -51,6 +54,6 @@ def state_for(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.
 
 
 def _nothing_lost(setup: Setup, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What rounding took of each layer, where the state has none of it and the set-up keeps it."""
+    """Return zero rounding errors for layers whose state lacks them, if compensated summation is on."""
     layers = [name[1:] for name in state if name.startswith("q")] if setup.compensated_summation else []
     return {f"lost{k}": np.zeros_like(state[f"q{k}"]) for k in layers if f"lost{k}" not in state}

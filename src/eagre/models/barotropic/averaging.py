@@ -1,4 +1,4 @@
-"""What the barotropic model can average over time (`eagre.kernels.averages`), and when it does."""
+"""Time statistics of the barotropic model: point functions of the quantities and accumulation per step."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from eagre.stepping.averaging import Averaging
 
 
 class Places(NamedTuple):
-    """Where points lie in padded arrays, and numbers of the quantities."""
+    """Index offsets of points in padded arrays and constants of the quantities."""
 
-    right: int  # where the last three points along x begin
-    top: int
-    wrap_x: int  # elements before the first point
+    right: int  # first column of the last three columns
+    top: int  # first row of the last three rows
+    wrap_x: int  # halo points before the first point
     wrap_y: int
     over_2dx: float
     over_2dy: float
-    screening: float  # of the vorticity, by the own streamfunction
-    screening_lower: float
-    other: float  # 1 where the other layer's is subtracted from that
+    screening: float  # F or 1 / R^2 of the (upper) layer
+    screening_lower: float  # F of the lower layer
+    other: float  # 1 with two layers, else 0
 
 
 @cell
 def slope(first, second, third, at):
-    """Derivative, times twice the distance, of the parabola through three values at that numbered `at`, 0, 1 or 2."""
+    """Return 2 h times the derivative of the parabola through three values, at value number `at`: 0, 1 or 2."""
     two, four = real(2.0), real(4.0)
     return (two * at - real(3.0)) * first + (four - four * at) * second + (two * at - real(1.0)) * third
 
 
 @cell
 def velocity_x(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """u = -psi_y: central, one-sided of second order at the edges."""
+    """Return u = -psi_y: central difference, second-order one-sided at the edges."""
     row, column = np.int64(j) + c.wrap_y, i + c.wrap_x
     low = min(max(row - 1, 0), c.top)
     rise = slope(psi[low, column], psi[low + 1, column], psi[low + 2, column], real(row - low))
@@ -47,7 +47,7 @@ def velocity_x(j, i, psi, q, psi_lower, q_lower, tracer, c):
 
 @cell
 def velocity_y(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """v = psi_x, likewise."""
+    """Return v = psi_x; see `velocity_x`."""
     row, column = j + c.wrap_y, np.int64(i) + c.wrap_x
     low = min(max(column - 1, 0), c.right)
     return c.over_2dx * slope(psi[row, low], psi[row, low + 1], psi[row, low + 2], real(column - low))
@@ -55,51 +55,51 @@ def velocity_y(j, i, psi, q, psi_lower, q_lower, tracer, c):
 
 @cell
 def streamfunction(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """psi."""
+    """Return psi."""
     return psi[j + c.wrap_y, i + c.wrap_x]
 
 
 @cell
 def streamfunction_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """psi of the lower layer."""
+    """Return psi of the lower layer."""
     return psi_lower[j + c.wrap_y, i + c.wrap_x]
 
 
 @cell
 def relative_vorticity(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """zeta = q + F psi, or q + F (psi - psi of the lower layer)."""
+    """Return zeta = q + F psi, or q + F (psi - psi_lower)."""
     row, column = j + c.wrap_y, i + c.wrap_x
     return q[row, column] + c.screening * (psi[row, column] - c.other * psi_lower[row, column])
 
 
 @cell
 def relative_vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """zeta of the lower layer."""
+    """Return zeta of the lower layer."""
     row, column = j + c.wrap_y, i + c.wrap_x
     return q_lower[row, column] + c.screening_lower * (psi_lower[row, column] - psi[row, column])
 
 
 @cell
 def potential_vorticity(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """q."""
+    """Return q."""
     return q[j + c.wrap_y, i + c.wrap_x]
 
 
 @cell
 def potential_vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """q of the lower layer."""
+    """Return q of the lower layer."""
     return q_lower[j + c.wrap_y, i + c.wrap_x]
 
 
 @cell
 def carried(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """The concentration of the tracer."""
+    """Return the tracer concentration."""
     return tracer[j + c.wrap_y, i + c.wrap_x]
 
 
 @cell
 def weigh_step(i, numbers, dt):
-    """The state after a step of dt, s."""
+    """Set the statistical weight of the state after a step of dt, s."""
     weigh(numbers, numbers[SEEN] + dt)
 
 
@@ -118,29 +118,29 @@ QUANTITIES = Quantities(FIELDS, EVERYTHING)
 
 
 def possible(layers: bool, tracer: bool) -> list[str]:
-    """Names of what a model with or without a lower layer and a tracer can average."""
+    """Return the names of available quantities for a model with or without a lower layer and a tracer."""
     return [*ALWAYS, *(LOWER if layers else ()), *(("tracer",) if tracer else ())]
 
 
 class StepAverages(Averaging):
-    """The averages of a run, taken up at the end of every step."""
+    """Time statistics of a run, accumulated at the end of every step."""
 
     def __init__(self, fields: State) -> None:
         super().__init__(fields, QUANTITIES)
         self._fields, self._setup = fields, fields.setup
 
     def after_step(self, new: int) -> Launches:
-        """What takes up the state in buffers `new`."""
+        """Return the launches that accumulate the state in buffers `new`."""
         return self._of(new, self._setup.time_step)
 
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """As of `Averaging`; the present state counts in extremes."""
+        """Load statistics (see `Averaging.take_over`) and include the current state in extremes."""
         super().take_over(state, time)
         if self.asked is not None and self.asked.planes.extremes:
             self._device.run(self._of(self._fields.at, 0.0))
 
     def _of(self, at: int, dt: float) -> Launches:
-        """What takes up the state in buffers `at`, dt, s, after the one before."""
+        """Return the launches that accumulate the state in buffers `at`; dt : time since the previous state, s."""
         fields, two = self._fields, self._fields.count == 2
         upper = (fields.psi[0][at], fields.q[0][at])
         lower = (fields.psi[1][at], fields.q[1][at]) if two else upper
@@ -149,7 +149,7 @@ class StepAverages(Averaging):
 
 
 def places_of(setup: Setup, real_type: Any) -> Places:
-    """The numbers of a set-up in the precision of a run."""
+    """Return the constants of a configuration in the precision of a run."""
     (ny, nx), grid, layers = setup.shape, setup.grid, setup.layers
     wrap_x, wrap_y = (int(wrap) for wrap in setup.periodic)
     own, lower = (

@@ -1,13 +1,13 @@
-"""One run over several devices: a band of rows on each (decision 0023).
+"""Multi-device engine: row slabs, one per device (decision 0023).
 
-A band is a box of its own whose south and north boundary points are rows of its neighbours, or walls. A step is, on
-every device,
+A slab is a box whose south and north boundary points are halo rows or walls. Each step has three stages with a
+barrier between them:
 
-1. the update, the transform of the rows and the systems of the columns, as far as the band goes by itself;
-   its first and last rows are left for the others;
-2. after all have come so far: these ends of all bands, the neighbours' rows of vorticity, what the ends do to
-   the columns, and the transform back;
-3. after all have come so far: the neighbours' rows of the streamfunction, and walls.
+1. local work: update, sine transform of the rows and local solution of the tridiagonal systems along columns, whose
+   first and last rows are stored for the exchange;
+2. exchange of the first and last rows of all slabs and of the halo rows of vorticity; correction of the columns
+   and inverse transform;
+3. exchange of the halo rows of the streamfunction; wall boundary conditions.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.seams import CpuSeams, CudaSeams
 from eagre.stepping.maps import cut_maps, join_maps
 
-LEAST_ROWS = 4  # of a band
+LEAST_ROWS = 4  # minimum number of rows per slab
 
 
 class Band:
-    """Rows first .. first + rows - 1 of the unknowns (0 is the southern wall) on one device: arrays and launches."""
+    """Slab of one device: rows first .. first + rows - 1 of the unknowns (row 0 is the southern wall)."""
 
     def __init__(self, setup: Setup, device: Device, precision: str, index: int, heights: list[int]) -> None:
         self.first, self.rows = 1 + sum(heights[:index]), heights[index]
@@ -60,11 +60,11 @@ class Band:
 
     @property
     def own(self) -> slice:
-        """The rows held here of a field of the whole basin, walls or neighbours' rows included."""
+        """Rows of a global field on this device, including walls or halo rows."""
         return slice(self.first - 1, self.first + self.rows + 1)
 
     def _screening(self, layer: int) -> float:
-        """Of what is solved in the place of a layer: with two layers their modes."""
+        """Return the Helmholtz term of a layer, or of a vertical mode with two layers."""
         return self.setup.screening if self.setup.layers is None else self.setup.layers.inverse_radius_squared(layer)
 
     def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
@@ -79,7 +79,7 @@ class Band:
         return [self._inversion.work(layer, self.fields.psi[layer][then]) for layer in self._layers]
 
     def local_work(self, at: int, update: bool = True) -> Launches:
-        """What the band does by itself, from buffers `at`; without an update from the vorticity that is there."""
+        """Return the launches of the local stage from buffers `at`; update : False to use the stored vorticity."""
         then, work = (1 - at if update else at), self._work(1 - at if update else at)
         made = self._stages.update(at) if update else self._stages.tracer_boundary(at)
         if not (update and self.kernels.transforms):
@@ -92,7 +92,7 @@ class Band:
         return made
 
     def join_ends(self, then: int) -> Launches:
-        """What it does with the ends of all bands."""
+        """Return the launches that need the first and last rows of all slabs."""
         made, work = [], self._work(then)
         for seams, field in zip(self.seams, work, strict=True):
             made += seams.join(field)
@@ -102,36 +102,36 @@ class Band:
         return made
 
     def finish(self, then: int) -> Launches:
-        """What it does with the streamfunction of its neighbours."""
+        """Return the launches that need the halo rows of the streamfunction."""
         return self._stages.boundary(then)
 
     def after_step(self, then: int) -> Launches:
-        """What it does when a step is made."""
+        """Return the launches at the end of a step."""
         return self.averages.after_step(then)
 
     def arrays(self, name: str, at: int) -> list[Any]:
-        """Arrays "q" or "psi" of all layers, "tracer", or "ends" of the columns of all layers."""
+        """Return the arrays "q" or "psi" of all layers, "tracer", or the column "ends" of all layers."""
         if name == "ends":
             return [seams.ends for seams in self.seams]
         fields = [self.fields.tracer] if name == "tracer" else getattr(self.fields, name)
         return [pair[at] for pair in fields]
 
     def start_from(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
-        """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
+        """Load global fields at points, (ny, nx), including walls, and clear the stored tendencies."""
         self.fields.begin([values[self.own] for values in q])
         if tracer is not None:
             self.fields.fill(self.fields.tracer[0], tracer[self.own])
 
 
 class Bands:
-    """The engine of one run over several devices; what it gives to the model is gathered on the host."""
+    """Multi-device engine with the interface of `Engine`; results are assembled on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         check_bands(setup, group, precision)
         heights = band_heights(setup.inner[0], len(group.members))
-        # Cells are the rows of unknowns; every band has boundary points on each side of them.
+        # Cells are the rows of unknowns; every slab has one boundary row on each side.
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
         self.transport = LocalTransport(group)
         self.bands = [Band(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
@@ -141,7 +141,7 @@ class Bands:
         self.advance = Steps(group, self._parts, self.launches).advance
 
     def _step(self, at: int) -> list[Stage]:
-        """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
+        """Return the schedule of a step from buffers `at` to the others; no barrier is needed at the start."""
         last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.time_statistics is not None else []
         return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at), *last]
 
@@ -152,7 +152,7 @@ class Bands:
         return [BARRIER, joined, BARRIER, closed]
 
     def _exchange(self, at: int, *names: str) -> Stage:
-        """Ends of all columns, and neighbouring rows of fields in buffers `at`."""
+        """Return the exchange of column ends and of halo rows of fields in buffers `at`."""
         messages: list[Message] = []
         for name in names:
             fields = [f"{name}{layer}" for layer in range(len(self.bands[0].arrays(name, at)))]
@@ -171,21 +171,21 @@ class Bands:
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed steps."""
         return self._parts[0].steps
 
     def set_weights(self) -> None:
-        """Adams-Bashforth weights of the coming step."""
+        """Set the Adams-Bashforth weights of the next step."""
         for part in self._parts:
             part.set_weights()
 
     def use_wind(self, steps: int, start: float) -> None:
-        """As `Wind.use`."""
+        """See `Wind.use`."""
         for part in self._parts:
             part.wind.use(steps, start)
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
-        """Start from vorticities at points, (ny, nx): psi follows."""
+        """Set potential vorticities at points, (ny, nx), and compute psi."""
         for band in self.bands:
             band.start_from([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
         self.device.synchronize()
@@ -193,10 +193,10 @@ class Bands:
         self.device.synchronize()
         self.set_weights()
 
-    # -- what the model asks of an engine -----------------------------------------------------------
+    # -- interface of the model ---------------------------------------------------------------------
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
-        """A field on the host, (ny, nx): the boundary points of a box are points."""
+        """Return a field on the host, (ny, nx); in a box boundary points are grid points."""
         self.device.synchronize()
         return _gathered([part.padded(name, layer) for part in self._parts])
 
@@ -204,15 +204,15 @@ class Bands:
 
     @property
     def places(self) -> np.ndarray:
-        """No particles, (2, 0)."""
+        """Empty particle positions, (2, 0): particles are not supported."""
         return np.empty((2, 0))
 
     def pad(self, points: np.ndarray) -> np.ndarray:
-        """Values at points as an array with its boundary points, which of a box are points."""
+        """Return values at points unchanged: in a box boundary points are grid points."""
         return points
 
     def state(self) -> dict[str, np.ndarray]:
-        """As of one device: a run may go on with any number of them."""
+        """Return the state in the format of one device; a restart may use another number of devices."""
         self.device.synchronize()
         each = [part.state() for part in self._parts]
         return {"steps": each[0]["steps"]} | {
@@ -220,26 +220,26 @@ class Bands:
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+        """Restore a state of `state`."""
         for band in self.bands:
             own = {name: value[band.own] if np.ndim(value) == 2 else value for name, value in state.items()}
             band.fields.restore(own)
         self.set_weights()
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """As of one device: rows of their own, and the walls."""
+        """Return the time statistics in the format of one device."""
         self.device.synchronize()
         each, last = [band.averages.state() for band in self.bands], len(self.bands) - 1
         rows = [(rank > 0, band.rows + 1 + (rank == last)) for rank, band in enumerate(self.bands)]
         return join_maps([one | cut_maps(one, *own) for one, own in zip(each, rows, strict=True)])
 
     def resume_maps(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """As of one device."""
+        """Load time statistics in the format of one device."""
         for band in self.bands:
             band.averages.take_over({**state, **cut_maps(state, band.own.start, band.own.stop)}, time)
 
     def integrals(self) -> dict[str, float]:
-        """As `State.integrals`."""
+        """See `State.integrals`."""
         self.device.synchronize()
         each = [part.integrals() for part in self._parts]
         found = {name: total([part[name] for part in each]) for name in ("energy", "enstrophy")}
@@ -250,24 +250,24 @@ class Bands:
         return found
 
     def speeds(self) -> tuple[float, float]:
-        """As `State.speeds`."""
+        """See `State.speeds`."""
         self.device.synchronize()
         u, v = zip(*(part.speeds() for part in self._parts), strict=True)
         return max(u), max(v)
 
 
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
-    """The engine of a run on one device, or on several."""
+    """Return the engine of a run on one or several devices."""
     return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
 
 
 def _gathered(parts: list[np.ndarray]) -> np.ndarray:
-    """Rows of all bands, (ny, nx): their own, and the walls."""
+    """Return the rows of all slabs as one array, (ny, nx), without halo rows and with walls."""
     return np.concatenate([parts[0][:1], *(part[1:-1] for part in parts), parts[-1][-1:]])
 
 
 def check_bands(setup: Setup, group: Group, precision: str) -> None:
-    """Refuse what is not there for several devices."""
+    """Raise `InputError` for options that several devices do not support."""
     without = {
         f'basin = "{setup.basin}"': setup.basin != "box",
         'viscosity_scheme = "implicit"': setup.implicit,

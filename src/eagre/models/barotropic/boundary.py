@@ -1,7 +1,7 @@
-"""Boundary points: walls (free slip, no slip) and periodic sides.
+"""Boundary conditions: free-slip and no-slip walls, periodic axes.
 
-Arrays are padded by a point all round. Along a periodic axis of n intervals the points 1 .. n are unknown and
-the boundary points repeat them; between walls the points 1 .. n - 1 are unknown and the boundary points are the walls.
+Arrays have one boundary point on each side. Along a periodic axis of n intervals, points 1 .. n are unknowns and the
+boundary points are periodic copies. Between walls, points 1 .. n - 1 are unknowns and the boundary points are walls.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from eagre.backend.cells import cell, real, switch
 
 WALL_X = switch("WALL_X", 0)  # 0: free slip, 1: no slip after Thom, 2: no slip after Woods, 3: periodic, 4: no flux
 WALL_Y = switch("WALL_Y", 0)
-SOUTH = switch("SOUTH", True)  # which of the two rows of boundary points are walls
-NORTH = switch("NORTH", True)
+SOUTH = switch("SOUTH", True)  # whether the southern boundary row is a wall
+NORTH = switch("NORTH", True)  # likewise for the northern row
 FREE_SLIP, THOM, WOODS, PERIODIC, NO_FLUX = range(5)
 
 
 @cell
 def thom(psi_1, over_h2):
-    """Vorticity of a wall at rest from psi of the first point inside: 2 psi_1 / h^2, first order.
+    """Return the vorticity of a no-slip wall from psi at the first interior point: 2 psi_1 / h^2, first order.
 
     A. Thom, Proc. R. Soc. Lond. A 141, 651-669 (1933), doi:10.1098/rspa.1933.0146.
     """
@@ -26,10 +26,10 @@ def thom(psi_1, over_h2):
 
 @cell
 def woods(psi_1, zeta_1, over_h2):
-    """Vorticity of a wall at rest: 3 psi_1 / h^2 - zeta_1 / 2, second order.
+    """Return the vorticity of a no-slip wall: 3 psi_1 / h^2 - zeta_1 / 2, second order.
 
-    With a finite deformation radius R the models give q_1 = zeta_1 - psi_1 / R^2 for zeta_1. As psi_1 is of the order
-    of h^2, so is the difference.
+    With a finite deformation radius R the argument zeta_1 is q_1 = zeta_1 - psi_1 / R^2; the difference is O(h^2),
+    because psi_1 is O(h^2).
 
     L. C. Woods, Aeronaut. Q. 5, 176-184 (1954), doi:10.1017/S0001925900001177.
     """
@@ -38,7 +38,7 @@ def woods(psi_1, zeta_1, over_h2):
 
 @cell
 def boundary_y(j, i, psi, zeta, over_h2):
-    """South and north boundary points in column i + 1; j is 0."""
+    """Set the south and north boundary points in column i + 1; j is 0."""
     top = zeta.shape[0] - 1
     if WALL_Y == 1:
         if SOUTH:
@@ -64,7 +64,7 @@ def boundary_y(j, i, psi, zeta, over_h2):
 
 @cell
 def boundary_x(j, i, psi, zeta, end, over_h2):
-    """West and east boundary points, columns 0 and `end`, in row j, corners included; i is 0."""
+    """Set the west and east boundary points, columns 0 and `end`, in row j, including corners; i is 0."""
     if WALL_X == 1:
         zeta[j, 0] = thom(psi[j, 1], over_h2)
         zeta[j, end] = thom(psi[j, end - 1], over_h2)

@@ -1,4 +1,4 @@
-"""What feeds and drains the energy of a state, term by term."""
+"""Energy budget of a state: sources and sinks, term by term."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from eagre.models.barotropic import kernels
 from eagre.models.barotropic.setup import Setup
 
 INNER = (slice(1, -1), slice(1, -1))
-CENTRE = 4  # of the nine neighbours
+CENTRE = 4  # index of the centre in the nine-point stencil
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 
 
 def energy_budget(model: Any) -> dict[str, float]:
-    """Rates of change of the energy, -sum(w psi F) dA term by term, w the layers' parts of the depth.
+    """Return the rate of change of energy by each term F, -sum(w psi F) dA; w : thickness fractions.
 
     Returns
     -------
     dict
-        wind, viscosity, friction, biharmonic, beta, advection, topography (the last three vanish in exact arithmetic
-        for Arakawa's Jacobian), total: their sum, and residual = advection / largest of the first four.
+        wind, viscosity, friction, biharmonic, beta, advection, topography; total, the sum of these; and residual,
+        advection divided by the largest of the first four. Beta, advection and topography vanish in exact arithmetic
+        for the Arakawa Jacobian.
     """
     engine, setup = model._engine, model.setup
     layers = range(engine.count)
@@ -39,7 +40,7 @@ def energy_budget(model: Any) -> dict[str, float]:
 
 
 def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -> Any:
-    """zeta = Lap psi of a layer from the potential vorticities and streamfunctions of all."""
+    """Return zeta = Lap psi of a layer from the potential vorticities and streamfunctions of all layers."""
     kind = psi[layer].dtype.type
     if setup.layers is not None:
         return q[layer] + kind(setup.layers.coupling_parameter(layer)) * (psi[layer] - psi[1 - layer])
@@ -49,7 +50,7 @@ def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -
 def _terms(
     engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray], wind: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Terms of q_t of a layer at the unknown points; wind : the curl there."""
+    """Return the terms of q_t of a layer at the unknown points; wind : forcing at these points."""
     setup: Setup = engine.setup
     grid, p = setup.grid, psi[layer]
     zeta = relative_vorticity(setup, layer, psi, q)
@@ -72,7 +73,7 @@ def _terms(
 
 
 def _neighbours(field: np.ndarray) -> list[np.ndarray]:
-    """The nine values around the unknown points, from south-west to north-east as the cells take them."""
+    """Return the nine stencil values of the unknown points, from south-west to north-east, as the kernels expect."""
     ny, nx = field.shape
     return [field[j : ny - 2 + j, i : nx - 2 + i] for j in range(3) for i in range(3)]
 

@@ -1,4 +1,4 @@
-"""Case files of the barotropic vorticity model, and how a model is made from one."""
+"""Case-file sections of the barotropic vorticity model and assembly of the model from a case."""
 
 from __future__ import annotations
 
@@ -38,57 +38,65 @@ MOST_PARTICLES = 10**7
 
 
 class BasinSection(Section):
-    """The basin and its points."""
+    """Basin geometry, boundary conditions and grid."""
 
     kind: Annotated[str, one_of("box", "channel", "periodic")] = Field(
-        default="box", description="box (walls all round), channel (periodic along x) or periodic"
+        default="box", description="box (closed by walls), channel (periodic along x) or periodic (along x and y)"
     )
-    nx: int = Field(description="points from west to east, those on the walls included", ge=5, examples=[129])
-    ny: int | None = Field(default=None, description="points from south to north; as nx if not given", ge=5)
+    nx: int = Field(description="number of points from west to east, including wall points", ge=5, examples=[129])
+    ny: int | None = Field(default=None, description="number of points from south to north; default nx", ge=5)
     length_x: PositiveMetres | None = Field(
-        default=None, description="length from wall to wall, or the period; needed unless [nondimensional]",
+        default=None, description="length from wall to wall, or the period; required unless [nondimensional] is given",
         examples=["3840 km"],
     )  # fmt: skip
-    length_y: PositiveMetres | None = Field(default=None, description="as length_x if not given", examples=["3840 km"])
+    length_y: PositiveMetres | None = Field(
+        default=None, description="length from wall to wall, or the period; default length_x", examples=["3840 km"]
+    )
     x0: Metres = Field(default=0.0, description="x of the western wall, metres")
     y0: Metres = Field(default=0.0, description="y of the southern wall, metres")
     crs: Crs | None = Field(
         default=None,
-        description="coordinate reference system of x and y, for files in others",
+        description="coordinate reference system of x and y; required for files in other systems",
         examples=["ESRI:102014"],
     )
     walls: Annotated[str, one_of("free-slip", "no-slip", "no-slip-thom")] = Field(
-        default="free-slip", description="free-slip, no-slip (Woods) or no-slip-thom (Thom)"
+        default="free-slip", description="free-slip, no-slip (Woods formula) or no-slip-thom (Thom formula)"
     )
 
 
 class PhysicsSection(Section):
-    """Rotation and friction, in SI units."""
+    """Beta effect, friction and deformation radius, in SI units."""
 
-    beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
-    viscosity: Viscosity = Field(default=0.0, description="lateral friction, m2/s", examples=["400 m2/s"])
-    biharmonic_viscosity: float = Field(default=0.0, description="biharmonic friction, m4/s", ge=0, examples=[1e10])
-    bottom_friction: Rate = Field(default=0.0, description="bottom friction, 1/s", examples=[1e-7])
+    beta: Beta = Field(
+        default=0.0, description="northward gradient of the Coriolis parameter, 1/(m s)", examples=[2e-11]
+    )
+    viscosity: Viscosity = Field(default=0.0, description="lateral (Laplacian) viscosity, m2/s", examples=["400 m2/s"])
+    biharmonic_viscosity: float = Field(default=0.0, description="biharmonic viscosity, m4/s", ge=0, examples=[1e10])
+    bottom_friction: Rate = Field(default=0.0, description="linear bottom friction, 1/s", examples=[1e-7])
     deformation_radius: PositiveMetres | None = Field(
-        default=None, description="radius of a reduced-gravity layer; a rigid lid if not given", examples=["45 km"]
+        default=None,
+        description="deformation radius of a reduced-gravity layer; default: rigid lid",
+        examples=["45 km"],
     )
 
 
 class NondimensionalSection(Section):
-    """Numbers of Bleichrodt (2011) in place of [physics] and [wind]: the double gyre on [0, pi] x [0, pi]."""
+    """Nondimensional double gyre of Bleichrodt (2011) on [0, pi] x [0, pi]; replaces [physics] and [wind]."""
 
-    alpha: float = Field(default=1.36e5, description="wind", ge=0, examples=[1.36e5])
-    beta: float = Field(default=1.36e5, description="gradient of f", examples=[1.36e5])
-    mu: float = Field(default=0.0, description="bottom friction", ge=0, examples=[0.0])
+    alpha: float = Field(default=1.36e5, description="nondimensional wind forcing", ge=0, examples=[1.36e5])
+    beta: float = Field(
+        default=1.36e5, description="nondimensional gradient of the Coriolis parameter", examples=[1.36e5]
+    )
+    mu: float = Field(default=0.0, description="nondimensional bottom friction", ge=0, examples=[0.0])
     reynolds: float = Field(default=20.83, description="Reynolds number", gt=0, examples=[20.83])
 
 
 class TopographySection(Section):
-    """The bed under the flow."""
+    """Bottom topography."""
 
-    height: ElevationField = Field(description="height of the bed above its mean, metres", examples=["500"])
-    coriolis: Rate = Field(description="f0, 1/s", examples=[1e-4])
-    depth: PositiveMetres = Field(description="mean depth", examples=["4000 m"])
+    height: ElevationField = Field(description="height of the bed above the mean bed, metres", examples=["500"])
+    coriolis: Rate = Field(description="reference Coriolis parameter f0, 1/s", examples=[1e-4])
+    depth: PositiveMetres = Field(description="mean water depth", examples=["4000 m"])
 
     def vorticity(self, grid: Grid) -> np.ndarray:
         """Return f0 b / D at the points, (ny, nx), 1/s.
@@ -96,45 +104,49 @@ class TopographySection(Section):
         Raises
         ------
         InputError
-            For a height that is not below the depth, and a bed elevation instead of the height.
+            If the height reaches the mean depth, or is an elevation of the bed instead of a height above the mean bed.
         """
         height = np.broadcast_to(self.height.at_centres(grid), grid.shape)
         low, high = float(height.min()), float(height.max())
         got, depth = f"height from {low:g} to {high:g} m with depth = {self.depth:g} m", self.depth
         if low <= -depth:
             raise InputError(
-                got, allowed=f"heights above the mean bed, from -{depth:g} to {depth:g} m",
-                fix=f'height = "... + {depth:g}"  # of an elevation of the bed',
-                problem="The topography is as deep as the mean depth, as an elevation of the bed from the sea surface.",
+                got, allowed=f"heights relative to the mean bed, between -{depth:g} and {depth:g} m",
+                fix=f'height = "... + {depth:g}"  # converts a bed elevation to a height',
+                problem="The height is a bed elevation relative to the sea surface, not relative to the mean bed.",
             )  # fmt: skip
         if high >= depth:
             raise InputError(
-                got, allowed=f"below {depth:g} m; quasi-geostrophic flow needs far less",
+                got, allowed=f"below {depth:g} m; quasi-geostrophic theory requires far lower heights",
                 fix=f'height = "minimum({0.1 * depth:g}, ...)"',
-                problem="The topography reaches the sea surface; this model has no islands.",
+                problem="The topography reaches the sea surface; the model does not support islands.",
             )  # fmt: skip
         return self.coriolis / depth * height
 
 
 class LayersSection(Section):
-    """Two layers in place of one."""
+    """Coupling parameters of a two-layer model."""
 
-    upper: float = Field(description="f0^2 / (g' H1), 1/m2", gt=0, examples=[4e-10])
-    lower: float = Field(description="f0^2 / (g' H2), 1/m2", gt=0, examples=[1e-10])
+    upper: float = Field(
+        description="coupling parameter F1 = f0^2 / (g' H1) of the upper layer, 1/m2", gt=0, examples=[4e-10]
+    )
+    lower: float = Field(
+        description="coupling parameter F2 = f0^2 / (g' H2) of the lower layer, 1/m2", gt=0, examples=[1e-10]
+    )
 
 
 class InitialSection(Section):
-    """The flow at the start."""
+    """Initial flow: relative or potential vorticity."""
 
     relative_vorticity: NumberField | None = Field(
-        default=None, description="relative vorticity, 1/s; at rest if not given", examples=["1e-6 * sin(x / 1e6)"]
+        default=None, description="relative vorticity, 1/s; default: at rest", examples=["1e-6 * sin(x / 1e6)"]
     )
     relative_vorticity_lower: NumberField | None = Field(
         default=None, description="relative vorticity of the lower layer, 1/s", examples=[0.0]
     )
     potential_vorticity: NumberField | None = Field(
         default=None,
-        description="alternative to relative_vorticity: potential vorticity without beta y and topography, 1/s",
+        description="alternative to relative_vorticity: potential vorticity excluding beta y and topography, 1/s",
         examples=["1e-6 * sin(x / 1e6)"],
     )  # fmt: skip
     potential_vorticity_lower: NumberField | None = Field(
@@ -147,33 +159,35 @@ class InitialSection(Section):
 class TracerSection(Section):
     """A passive tracer."""
 
-    initial: NumberField = Field(description="concentration at the start", examples=["where(x < 1e6, 1, 0)"])
+    initial: NumberField = Field(description="initial concentration", examples=["where(x < 1e6, 1, 0)"])
     diffusivity: Viscosity = Field(default=0.0, description="diffusivity, m2/s", examples=["100 m2/s"])
 
 
 class ParticlesSection(Section):
-    """Particles that drift with the (upper) flow, and the file of their tracks (.nc or .csv)."""
+    """Lagrangian particles in the (upper) flow and the output file of the trajectories (.nc or .csv)."""
 
     positions: list[PointXY] | None = Field(
-        default=None, description="x, y at the start, metres", examples=[[[1e5, 2e5]]], min_length=1
+        default=None, description="initial x, y of each particle, metres", examples=[[[1e5, 2e5]]], min_length=1
     )
     every: PositiveMetres | None = Field(
-        default=None, description="in place of positions: distance of a raster over the basin", examples=["100 km"]
+        default=None,
+        description="alternative to positions: spacing of a regular grid of particles",
+        examples=["100 km"],
     )
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["tracks.nc"]
+        description="output file (.nc or .csv), relative to the case file", examples=["tracks.nc"]
     )
-    interval: PositiveSeconds = Field(description="the time between records", examples=["1 d"])
+    interval: PositiveSeconds = Field(description="output interval", examples=["1 d"])
 
     @model_validator(mode="after")
     def _one_of_two(self) -> ParticlesSection:
         if (self.positions is None) == (self.every is None):
             got = "neither positions nor every" if self.every is None else "both positions and every"
-            raise InputError(got, allowed="one of them", fix='every = "100 km"')
+            raise InputError(got, allowed="either positions or every", fix='every = "100 km"')
         return self
 
     def at_start(self, grid: Grid) -> np.ndarray:
-        """x, y of the particles, (n, 2), m; a raster begins half a distance inside."""
+        """Return the initial x, y of the particles, (n, 2), m; a regular grid starts half a spacing from the sides."""
         if self.positions is not None:
             return np.array(self.positions)
         step = self.every or 1.0
@@ -184,28 +198,31 @@ class ParticlesSection(Section):
             )
         x, y = (np.arange(axis[0] + 0.5 * step, axis[-1], step) for axis in (grid.x, grid.y))
         if x.size * y.size == 0:
-            raise InputError(f"every = {step:g} m", allowed="less than twice the sides of the basin")
+            raise InputError(f"every = {step:g} m", allowed="a spacing below twice each side length of the basin")
         return np.stack([a.ravel() for a in np.meshgrid(x, y)], axis=1)
 
 
 class NumericsSection(Section):
-    """The time step and choices of the scheme."""
+    """Time step and numerical schemes."""
 
-    time_step: PositiveSeconds = Field(description="the time step", examples=["15 min"])
+    time_step: PositiveSeconds = Field(description="time step", examples=["15 min"])
     jacobian: Annotated[str, one_of("arakawa", "advective")] = Field(
-        default="arakawa", description="arakawa (conserves energy and enstrophy) or advective"
+        default="arakawa", description="arakawa (conserves energy and enstrophy) or advective (central differences)"
     )
-    scheme: Annotated[str, one_of("ab3", "ab2")] = Field(default="ab3", description="ab3 or ab2 (Adams-Bashforth)")
+    scheme: Annotated[str, one_of("ab3", "ab2")] = Field(
+        default="ab3", description="time integration: ab3 or ab2 (Adams-Bashforth of order 3 or 2)"
+    )
     viscosity_scheme: Annotated[str, one_of("explicit", "implicit")] = Field(
-        default="explicit", description="explicit or implicit viscosity"
+        default="explicit", description="time integration of viscosity: explicit or implicit (Crank-Nicolson)"
     )
     compensated_summation: bool = Field(
-        default=False, description="whether rounding is kept for the next step (single precision, tiny steps)"
+        default=False,
+        description="compensated (Kahan) summation of time steps, for very small steps in single precision",
     )
 
 
 class BarotropicCase(Case):
-    """A case file of the barotropic model: ``BarotropicCase.load("case.toml").build()``."""
+    """Case file of the barotropic model: ``BarotropicCase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "barotropic"
     default_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "relative_vorticity")
@@ -226,18 +243,20 @@ class BarotropicCase(Case):
     @model_validator(mode="after")
     def _one_kind_of_units(self) -> BarotropicCase:
         if self.nondimensional is not None and (self.physics is not None or self.wind is not None):
-            raise InputError("[nondimensional] with [physics] or [wind]", allowed="[nondimensional], or the other two")
+            raise InputError(
+                "[nondimensional] with [physics] or [wind]", allowed="either [nondimensional], or [physics] and [wind]"
+            )
         if self.nondimensional is None and self.basin.length_x is None:
-            raise InputError("[basin] without length_x", allowed="a length", fix='length_x = "3840 km"')
+            raise InputError("[basin] without length_x", allowed="a length in metres", fix='length_x = "3840 km"')
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> BarotropicVorticity:
-        """Make the model: basin, forcing, friction and the initial flow.
+        """Return the model of the case, including forcing and initial flow.
 
         Parameters
         ----------
         device, precision : str or Device, str, optional
-            In place of those in [run].
+            Override the values of [run].
 
         Returns
         -------
@@ -281,12 +300,12 @@ class BarotropicCase(Case):
             )
 
     def _grid(self) -> Grid:
-        """Points of the basin."""
+        """Return the grid of points of the basin."""
         basin = self.basin
         length_x = basin.length_x or math.pi
         length_y = basin.length_y or length_x
         nx, ny = basin.nx, basin.ny or basin.nx
-        # A period of n points has n intervals; between walls there is one less.
+        # n points make n intervals along a periodic axis and n - 1 intervals between walls.
         if basin.kind != "box":
             length_x *= (nx - 1) / nx
         if basin.kind == "periodic":
@@ -302,7 +321,7 @@ class BarotropicCase(Case):
             return section.vorticity(grid)
 
     def _physics(self, grid: Grid) -> dict[str, Any]:
-        """Options of the model that [nondimensional], or [physics] and [wind], describe."""
+        """Return the model arguments that [nondimensional], or [physics] and [wind], define."""
         numbers = self.nondimensional
         if numbers is not None:
             height = (grid.ny - 1) * grid.dy

@@ -1,4 +1,4 @@
-"""Integrals of a state: energy, enstrophy, and the spectrum of the flow."""
+"""Diagnostics of a state: energy, enstrophy, velocities and energy spectrum."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from eagre.backend.arrays import array_module
 
 
 def integrals(psi: list[Any], q: list[Any], zeta: list[Any], weights: Sequence[float], area: float) -> dict[str, float]:
-    """Energy, enstrophy and extremes over the unknown points, sums in double precision.
+    """Return energy, enstrophy and extremes over the unknown points; sums are in double precision.
 
-    energy = -1/2 sum(w psi q) dA over the layers of relative depth w: kinetic, and with screening or layers the
-    potential energy of the surface or the interface. enstrophy = 1/2 sum(w zeta^2) dA. Mean and extremes: upper layer.
+    energy = -1/2 sum(w psi q) dA with thickness fractions w: kinetic energy plus, with a deformation radius or two
+    layers, the available potential energy. enstrophy = 1/2 sum(w zeta^2) dA. Mean and extremes are of the upper layer.
     """
     module = array_module(psi[0])
     inner = (slice(1, -1), slice(1, -1))
@@ -35,7 +35,7 @@ def integrals(psi: list[Any], q: list[Any], zeta: list[Any], weights: Sequence[f
 
 
 def speeds(psi: Any, dx: float, dy: float) -> tuple[float, float]:
-    """Largest |u| and |v| between points."""
+    """Return the maximum of |u| and |v| midway between points."""
     module = array_module(psi)
     u = module.abs(psi[1:] - psi[:-1]).max()
     v = module.abs(psi[:, 1:] - psi[:, :-1]).max()
@@ -43,27 +43,27 @@ def speeds(psi: Any, dx: float, dy: float) -> tuple[float, float]:
 
 
 def velocity(psi: np.ndarray, dx: float, dy: float) -> tuple[np.ndarray, np.ndarray]:
-    """u = -psi_y and v = psi_x at the points of a host array: central, one-sided of second order at the edges."""
+    """Return u = -psi_y, v = psi_x at the points of a host array: central, second-order one-sided at the edges."""
     return -np.gradient(psi, dy, axis=0, edge_order=2), np.gradient(psi, dx, axis=1, edge_order=2)
 
 
 def energy_spectrum(
     psi: np.ndarray, dx: float, dy: float, periodic: tuple[bool, bool] = (False, False)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Kinetic energy in rings of wavenumber.
+    """Return the kinetic energy in isotropic wavenumber bins.
 
     Parameters
     ----------
     psi : (ny, nx)
-        At points, with the walls.
+        Streamfunction at the points, including walls.
     dx, dy : float, m
     periodic : (bool, bool)
-        Whether x and y are periodic: Fourier modes there, sines between walls.
+        Whether x and y are periodic; expansion in Fourier modes along periodic axes, else in sines.
 
     Returns
     -------
     wavenumber, energy : (m,)
-        Rings as wide as the smallest wavenumber; the energies add up to the mean kinetic energy per area.
+        Bins as wide as the smallest wavenumber; the energies sum to the mean kinetic energy per area.
     """
     import scipy.fft
 

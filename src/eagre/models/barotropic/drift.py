@@ -1,4 +1,4 @@
-"""Particles that drift with the flow."""
+"""Lagrangian particle advection."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from eagre.backend.cells import cell, real
 
 @cell
 def velocity(psi, width, x, y):
-    """Differences of psi that give (u, v) at (x, y) in grid units; psi is bilinear between points.
+    """Return the differences of psi for (u, v) at (x, y), in grid units; psi is interpolated bilinearly.
 
-    u = -psi_y, v = psi_x of the bilinear psi: free of divergence, and nothing crosses a wall. Returns the
-    differences of psi; the caller divides by the spacings.
+    u = -psi_y and v = psi_x of the bilinear psi are divergence-free and have no flow through walls. The caller
+    divides the differences by the grid spacings.
     """
     i = min(max(int(math.floor(x)), 0), width - 2)  # noqa: RUF046
     j = min(max(int(math.floor(y)), 0), psi.shape[0] - 2)  # noqa: RUF046
@@ -25,11 +25,11 @@ def velocity(psi, width, x, y):
 
 @cell
 def drifted(i, psi, place, width, over_area_dt, wrap_x, wrap_y):
-    """Move particle i by the midpoint rule.
+    """Advect particle i with the midpoint rule.
 
-    place : (2, n) in grid units of the padded array, double; width : its columns.
+    place : (2, n), in grid units of the padded array, double precision; width : number of columns.
 
-    over_area_dt : dt / (dx dy); wrap : length of a periodic axis in grid units, whose points are 1 .. wrap, or 0.
+    over_area_dt : dt / (dx dy); wrap_x, wrap_y : period in grid units (points 1 .. wrap), or 0 between walls.
     """
     x, y = place[0, i], place[1, i]
     u, v = velocity(psi, width, x, y)

@@ -1,4 +1,4 @@
-"""The engine of the barotropic model: arrays, kernels and steps on one device, or (`bands`) on several."""
+"""Single-device engine of the barotropic model: arrays, kernels and steps (several devices: `bands`)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from eagre.models.barotropic.state import State
 from eagre.models.barotropic.step import step
 from eagre.stepping.rounds import Rounds
 
-PAIR = (2, 1)  # steps of a round without graphs: back and forth, or one
+PAIR = (2, 1)  # steps per batch without CUDA graphs: a pair that returns to the same buffers, or one
 
 
 class Steps:
-    """Steps of a run: one at a time while there is no history yet, then many pairs of steps at once.
+    """Step scheduler: single steps until all tendencies are stored, then batches of step pairs.
 
     Parameters
     ----------
     device : Device or Group
     parts : sequence of State
-        The arrays of the run, one for each device.
+        Arrays of the run, one `State` per device.
     launches : sequence of two schedules
-        A step from buffers 0 to 1, and one from 1 to 0.
+        Launches of a step from buffers 0 to 1, and of a step from 1 to 0.
     """
 
     def __init__(self, device: Device | Group, parts: Sequence[State], launches: Sequence[list[Any]]) -> None:
@@ -43,7 +43,7 @@ class Steps:
         return (list(first), 1) if size == 1 else ([*first, *second], size // 2)
 
     def advance(self, count: int) -> None:
-        """Make `count` steps."""
+        """Advance `count` steps."""
         while count > 0:
             state = self.parts[0]
             starting = state.steps < self._order
@@ -58,7 +58,7 @@ class Steps:
 
 
 class Engine:
-    """A run on one device; `eagre.models.barotropic.bands.Bands` offers the same on several."""
+    """Engine on one device; `eagre.models.barotropic.bands.Bands` has the same interface on several."""
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device = setup, device
@@ -70,7 +70,7 @@ class Engine:
         self.launches = [step(self._stages, now) + self._averages.after_step(1 - now) for now in (0, 1)]
         device.prepare(self.launches[0])
         self.advance = Steps(device, [self.fields], self.launches).advance
-        # What is read of a state, as `Bands` has_further_terms it.
+        # Read access to the state, with the same names as in `Bands`.
         self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad
         self.integrals, self.speeds, self.state = self.fields.integrals, self.fields.speeds, self.fields.state
         self.use_wind = self.fields.wind.use
@@ -78,16 +78,16 @@ class Engine:
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed steps."""
         return self.fields.steps
 
     @property
     def places(self) -> np.ndarray:
-        """Host copy of the particles' x and y in grid units of the padded arrays, (2, particles)."""
+        """Host copy of particle positions x, y in grid units of the padded arrays, (2, particles)."""
         return self.device.host(self.fields.particles)[:, : self.setup.particles]
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
-        """Start from vorticities at points, (ny, nx): psi follows."""
+        """Set potential vorticities at points, (ny, nx), and compute psi."""
         fields, stages = self.fields, self._stages
         fields.begin([np.pad(fields.pad(values)[1:-1, 1:-1], 1) for values in q])
         launches = stages.streamfunction(0, transformed=False) + stages.boundary(0)
@@ -100,6 +100,6 @@ class Engine:
         fields.set_weights()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+        """Restore a state of `state`."""
         self.fields.restore(state)
         self.fields.set_weights()

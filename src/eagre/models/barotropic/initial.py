@@ -12,7 +12,7 @@ from eagre.models.barotropic.setup import Setup
 from eagre.solvers.poisson import PoissonSolver
 
 RELATIVE, POTENTIAL, LOWER = "relative_vorticity", "potential_vorticity", "_lower"
-MAX_MEAN = 1e-3  # of the largest value: mean of a relative vorticity in a periodic basin, above it an error
+MAX_MEAN = 1e-3  # largest mean of a relative vorticity in a periodic basin, as a fraction of its maximum
 
 
 def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[Any, Any]) -> list[np.ndarray]:
@@ -22,12 +22,12 @@ def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[
     ----------
     setup : Setup
     relative, potential : tuple of value or None
-        Relative and potential vorticity of the (upper) and the lower layer.
+        Relative and potential vorticity of the upper (or only) and the lower layer, 1/s.
 
     Raises
     ------
     InputError
-        For relative and potential vorticity together, a lower layer without layers, and shapes that do not match.
+        For a mix of relative and potential vorticity, a lower layer in a one-layer model, and mismatched shapes.
     """
     inputs: dict[str, Any] = dict(
         zip((RELATIVE, RELATIVE + LOWER, POTENTIAL, POTENTIAL + LOWER), (*relative, *potential), strict=True)
@@ -62,7 +62,7 @@ def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[
 
 
 def _without_mean(setup: Setup, name: str, zeta: np.ndarray) -> np.ndarray:
-    """Return a relative vorticity; in a periodic basin without its mean, which is an error if it is not small."""
+    """Return a relative vorticity, in a periodic basin minus its mean; a mean above MAX_MEAN is an error."""
     if not all(setup.periodic):
         return zeta
     mean, max_value = float(zeta.mean()), float(np.abs(zeta).max())
@@ -76,7 +76,7 @@ def _without_mean(setup: Setup, name: str, zeta: np.ndarray) -> np.ndarray:
 
 
 def _streamfunction(setup: Setup, zeta: np.ndarray) -> np.ndarray:
-    """Return psi of Lap psi = zeta at the points, (ny, nx), m2/s: 0 on walls, of mean 0 in a periodic basin."""
+    """Return psi of Lap psi = zeta at the points, (ny, nx), m2/s: 0 on walls, zero mean in a periodic basin."""
     wrap_x, wrap_y = setup.periodic
     inner = (slice(None) if wrap_y else slice(1, -1), slice(None) if wrap_x else slice(1, -1))
     kinds = ["periodic" if wrap else "dirichlet" for wrap in (wrap_y, wrap_x)]

@@ -1,4 +1,4 @@
-"""Checks of what a user hands to the model."""
+"""Validation of model arguments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from eagre.grid import Grid, check_metres
 from eagre.models.barotropic.setup import Setup
 from eagre.plausible import check_plausible
 
-MIN_RADIUS = 0.1  # grid spacings: deformation radii below are errors; below 1 a note says that it is not resolved
+MIN_RADIUS = 0.1  # grid spacings: smaller deformation radii are errors; below 1 a note reports an unresolved radius
 
 
 def checked_number(name: str, value: Any, low: float = 0.0) -> float:
-    """`value` as a finite float of at least `low`."""
+    """Return `value` as a finite float of at least `low`."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -31,19 +31,19 @@ def checked_number(name: str, value: Any, low: float = 0.0) -> float:
 
 
 def screening_of(deformation_radius: float | None) -> float:
-    """1 / radius^2, 1/m2; 0 for a rigid lid (None)."""
+    """Return 1 / radius^2, 1/m2; 0 for a rigid lid (None)."""
     return 0.0 if deformation_radius is None else checked_number("deformation_radius", deformation_radius, 1e-300) ** -2
 
 
 def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
-    """`value` as a float64 array (ny, nx); a scalar fills it."""
+    """Return `value` as a float64 array (ny, nx); scalars are broadcast."""
     array = own_array(name, value)
     if array.ndim == 0:
         array = np.full(grid.shape, float(array))
     if array.shape != grid.shape or not np.isfinite(array).all():
         raise InputError(
             f"{name} of shape {array.shape}{'' if np.isfinite(array).all() else ' with values that are not finite'}",
-            allowed=f"a number, or finite numbers of shape {grid.shape}: values at the points",
+            allowed=f"a number, or an array of shape {grid.shape} of finite values at the points",
         )
     return array
 
@@ -51,25 +51,25 @@ def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
 def curl_of_stress(
     stress_x: Any, stress_y: Any, grid: Grid, periodic: tuple[bool, bool] = (False, False)
 ) -> np.ndarray:
-    """Curl of a stress at the points, (ny, nx), by differences over two spacings, one-sided on walls.
+    """Return the curl of a stress at the points, (ny, nx), by central differences, one-sided at walls.
 
     Parameters
     ----------
     stress_x, stress_y : float or (ny, nx) array, N m-2
-        Towards the east and the north.
+        Eastward and northward stress.
     grid : Grid
-    periodic : bool of x and of y
-        Whether the point before the first is the last.
+    periodic : (bool, bool)
+        Whether x and y are periodic.
 
     Returns
     -------
     (ny, nx) array, N m-3
-        d stress_y / dx - d stress_x / dy; over density and depth it is the `wind_forcing` of the model.
+        d stress_y / dx - d stress_x / dy. Divide it by density and depth to obtain `wind_forcing`.
 
     Raises
     ------
     InputError
-        For another shape, and for values that are not finite or no plausible stress.
+        For arrays of another shape, and for values that are not finite or not plausible as a stress.
     """
     along_x, along_y = field_at_points("stress_x", stress_x, grid), field_at_points("stress_y", stress_y, grid)
     for name, values in (("stress_x", along_x), ("stress_y", along_y)):
@@ -78,7 +78,7 @@ def curl_of_stress(
 
 
 def curl_at_points(along_x: np.ndarray, along_y: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
-    """Curl of a vector field at the points, (ny, nx); see `curl_of_stress`."""
+    """Return the curl of a vector field at the points, (ny, nx); see `curl_of_stress`."""
     return _slope(along_y, grid.dx, 1, periodic[0]) - _slope(along_x, grid.dy, 0, periodic[1])
 
 
@@ -89,7 +89,7 @@ def _slope(a: np.ndarray, spacing: float, axis: int, periodic: bool) -> np.ndarr
 
 
 def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
-    """Particles x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
+    """Return the particle positions x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
     xy = own_array("particles", particles)
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
@@ -107,7 +107,7 @@ def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.nda
 
 
 def wall_points(grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
-    """Return the mask (ny, nx) of the points on walls; periodic : of x and of y."""
+    """Return the mask (ny, nx) of wall points; periodic : whether x and y are periodic."""
     mask = np.zeros(grid.shape, bool)
     if not periodic[0]:
         mask[:, [0, -1]] = True
@@ -117,9 +117,9 @@ def wall_points(grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
 
 
 def check_size(grid: Grid) -> None:
-    """Refuse grids without room for two walls and a few points between them."""
+    """Raise `InputError` for grids of fewer than 5 points along an axis."""
     if min(grid.nx, grid.ny) < 5:
-        raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
+        raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more points along each axis", fix="nx = 129")
 
 
 def check_deformation_radius(setup: Setup) -> None:
@@ -132,25 +132,25 @@ def check_deformation_radius(setup: Setup) -> None:
     got, fix = f"deformation_radius = {radius:.4g} m", f"deformation_radius = {resolved:.6g}"
     if setup.layers is not None:
         factor, layers = (radius / resolved) ** 2, setup.layers
-        got = f"upper = {layers.upper:g}, lower = {layers.lower:g} of layers, a deformation radius of {radius:.4g} m"
+        got = f"upper = {layers.upper:g}, lower = {layers.lower:g} of layers: deformation radius {radius:.4g} m"
         fix = f"upper = {factor * layers.upper:.4g}, lower = {factor * layers.lower:.4g}"
     raise InputError(
         f"{got}, {radius / spacing:.3g} of a grid spacing of {spacing:g} m",
         allowed=f"{MIN_RADIUS:g} grid spacings or more; 1 or more to resolve it", fix=fix,
-        problem="The deformation radius is given in kilometres, but metres are needed." if in_kilometres else
+        problem="The deformation radius is given in kilometres; it must be in metres." if in_kilometres else
         "The deformation radius is far below the grid spacing.",
     )  # fmt: skip
 
 
 def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int, more: int = 0) -> None:
-    """Refuse what does not fit the device; more : arrays beside those of the layers."""
+    """Raise `MemoryNeededError` if the device has too little memory; more : arrays in addition to the layers."""
     needed = (9 * layers + more) * grid.cells * np.dtype(check_precision(precision)).itemsize
     if needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
 
 
 def check_together(setup: Setup, precision: str) -> None:
-    """Raise `InputError` for options that exclude one another, and for a deformation radius far too small."""
+    """Raise `InputError` for incompatible options and for a deformation radius far below the grid spacing."""
     check_deformation_radius(setup)
     if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
         raise InputError(
@@ -159,7 +159,7 @@ def check_together(setup: Setup, precision: str) -> None:
             fix='viscosity_scheme = "explicit"',
         )
     if setup.layers is not None and setup.screening:
-        raise InputError("layers and deformation_radius", allowed="one of them: layers have a radius of their own")
+        raise InputError("layers and deformation_radius", allowed="one of them: layers define the deformation radius")
     if setup.compensated_summation and (setup.implicit or precision == "double"):
         raise InputError(
             'compensated_summation = true with viscosity_scheme = "implicit" or precision = "double"',

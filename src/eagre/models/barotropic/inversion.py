@@ -1,7 +1,8 @@
-"""From vorticity to the streamfunction: one way for each basin and device, with the same three verbs.
+"""Elliptic solvers for the streamfunction, by basin and device, with a common interface.
 
-`forward` brings an array to where it is solved, `solve` applies (Lap - screening)^-1, `backward` brings
-psi back. Modes of two layers are mixed between `forward` and `backward`.
+`forward` transforms a field, `solve` applies (Lap - screening)^-1 in transformed space, and `backward` applies the
+inverse transform. With two layers the vertical modes are formed between `forward` and `backward`. The Helmholtz term
+`screening` is the inverse squared deformation radius.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
 
 Launches = list[Launch | HostCall]
-FEW_POINTS = 40_000  # up to which a second thread costs SciPy's transform more than it saves
+FEW_POINTS = 40_000  # size up to which multithreading slows down SciPy's transform
 
 
 def sine_transform(field: Any) -> None:
-    """Sine transform along x of the interior of a field, in place: twice the plain sum."""
+    """Apply the sine transform along x to the interior of a field in place; the result is twice the sum."""
     import scipy.fft
 
     from eagre.solvers.poisson.axes import workers
@@ -34,27 +35,27 @@ def sine_transform(field: Any) -> None:
 
 
 class Inversion:
-    """What every inversion offers; `layer` tells apart the arrays of two layers."""
+    """Interface of elliptic solvers; `layer` selects the arrays of a layer."""
 
     def work(self, layer: int, field: Any) -> Any:
-        """The array that holds a layer between `forward` and `backward`."""
+        """Return the array of a layer between `forward` and `backward`."""
         raise NotImplementedError
 
     def forward(self, layer: int, field: Any) -> Launches:
-        """Bring a field to where it is solved."""
+        """Return the launches of the forward transform of a field."""
         raise NotImplementedError
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
-        """Solve (Lap - screening) psi = factor zeta in place, on what `work` gives."""
+        """Return the launches that solve (Lap - screening) psi = factor zeta in place in the array of `work`."""
         raise NotImplementedError
 
     def backward(self, layer: int, field: Any) -> Launches:
-        """Bring psi back into a field."""
+        """Return the launches of the inverse transform into a field."""
         raise NotImplementedError
 
 
 class CpuBox(Inversion):
-    """Walls all round, on the CPU: SciPy's sine transform along x, tridiagonal systems along y, in place."""
+    """Box with walls on the CPU: SciPy's sine transform along x, tridiagonal systems along y, in place."""
 
     def __init__(self, device: Device, precision: str, real: Any, nx: int, ny: int, dx: float, dy: float) -> None:
         self.device, self.precision, self.real = device, precision, real
@@ -79,7 +80,7 @@ class CpuBox(Inversion):
 
 
 class CudaBox(Inversion):
-    """Walls all round, on a GPU: the kernels of `eagre.solvers.poisson.box_cuda`."""
+    """Box with walls on a GPU: kernels of `eagre.solvers.poisson.box_cuda`."""
 
     def __init__(self, box: Box, layers: int) -> None:
         self.box = box
@@ -99,7 +100,7 @@ class CudaBox(Inversion):
 
 
 class TransformInversion(Inversion):
-    """Any basin: a `PoissonSolver` on the unknown points."""
+    """Any basin: `PoissonSolver` on the unknown points."""
 
     def __init__(
         self,

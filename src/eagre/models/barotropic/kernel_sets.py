@@ -1,4 +1,4 @@
-"""Which kernels make a step: the fastest for a device and a set-up, or the plain cells of `reference`."""
+"""Selection of kernels: the fastest for a device and configuration, or the reference kernels of `reference`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.box_cuda import Box
 
 KERNELS = ("fast", "reference")
-LEAST_ROWS = 8  # of a piece
+LEAST_ROWS = 8  # minimum number of rows per chunk
 
 
 class Update(NamedTuple):
-    """What the update of a layer reads and writes: fields (my + 2, mx + 2), weights (4,)."""
+    """Arguments of the update kernel of a layer: fields (my + 2, mx + 2), weights (4,)."""
 
     psi: Any
     q: Any
     new: Any  # the new vorticity
-    target: Any  # a copy of it, where psi is found in place
+    target: Any  # copy of `new` that the solver overwrites with psi
     older: Any  # tendencies; the new one replaces the oldest
     oldest: Any
     curl: Any  # the forcing (`kernels.WIND`)
@@ -45,13 +45,13 @@ class KernelSet:
     Attributes
     ----------
     inversion : Inversion
-        From vorticity to the streamfunction.
+        Solver for the streamfunction.
     update : callable
-        Launches of tendency and Adams-Bashforth, from a state, the number of a layer, an `Update` and switches.
+        Returns the launches of tendency and Adams-Bashforth for a state, layer index, `Update` and switches.
     transforms : bool
-        Whether the update leaves the transform of its rows where `inversion.solve` expects it.
+        Whether the update also writes the sine transform of its rows, as `inversion.solve` expects.
     plain : str
-        Why plain cells make the update, or "".
+        Reason for the use of reference kernels in the update, or "".
     """
 
     inversion: Inversion
@@ -61,24 +61,24 @@ class KernelSet:
 
     @property
     def name(self) -> str:
-        """What runs: "fast", "reference", or "fast; update: reference"."""
+        """Kernels in use: "fast", "reference", or "fast; update: reference"."""
         if isinstance(self.inversion, TransformInversion) and self.inversion.kernels == "reference":
             return "reference"
         return "fast; update: reference" if self.plain else "fast"
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know before the run."""
-        return [f"kernels: {self.name}, the plain cells, because of {self.plain}"] if self.plain else []
+        """Notes before a run."""
+        return [f"kernels: {self.name} (unoptimised), because of {self.plain}"] if self.plain else []
 
     @property
     def fused_layout(self) -> bool:
-        """Whether the streamfunction is found apart from the vorticity, by the kernels of a box on a GPU."""
+        """True if vorticity and streamfunction have separate arrays, as for the GPU kernels of a box."""
         return isinstance(self.inversion, CudaBox)
 
 
 def kernel_set(setup: Setup, device: Device, precision: str) -> KernelSet:
-    """The kernels of a run on a device."""
+    """Return the kernels of a run on a device."""
     if setup.kernels == "reference":
         return KernelSet(library_inversion(setup, kernels="reference"), plain_update, plain='kernels = "reference"')
     inversion = inversion_for(setup, device, precision)
@@ -92,7 +92,7 @@ def kernel_set(setup: Setup, device: Device, precision: str) -> KernelSet:
 
 
 def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
-    """The fastest way from vorticity to the streamfunction."""
+    """Return the fastest solver for the streamfunction."""
     grid = setup.grid
     size = (grid.nx - 1, grid.ny - 1, grid.dx, grid.dy)
     if setup.basin == "box" and device.kind == "cpu":
@@ -103,14 +103,14 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
 
 
 def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion:
-    """The solver for any basin, by transforms of a library."""
+    """Return the solver for any basin, based on library transforms."""
     grid = setup.grid
     kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
     return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
 
 
 def plain_update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
-    """The update by a plain cell."""
+    """Return the launches of the update by reference kernels."""
     cell, more = reference.updated, ()
     if state.setup.compensated_summation:
         cell, more = reference.updated_compensated, (state.rounding[layer],)
@@ -119,7 +119,7 @@ def plain_update(state: State, layer: int, fields: Update, switches: Switches) -
 
 
 def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
-    """The update in pieces of rows, one a thread."""
+    """Return the launches of the update in row chunks, one per thread."""
     rows, columns = state.setup.inner
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
     pieces = max(1, min(state.device.layout("cpu.barotropic").pieces, rows // LEAST_ROWS))
@@ -127,13 +127,13 @@ def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches
 
 
 def rows_update_cuda(inversion: CudaBox) -> Updater:
-    """The update and the transform of its rows in one kernel."""
+    """Return an updater that computes the update and the transform of its rows in one kernel."""
     box = inversion.box
 
     def update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
         switches = {**switches, **box.switches(update=True)}
         program = state.device.program(update_cuda.update_cuda, state.precision, switches)
-        own = (*fields[:3], *fields[4:])  # no target: psi has a place of its own
+        own = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
         arguments = (*own, inversion.work(layer, None), box.table)
         return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 

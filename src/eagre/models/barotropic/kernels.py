@@ -1,7 +1,7 @@
-"""Formulas of the barotropic vorticity equation at a point (equations: README.md in this folder).
+"""Point functions of the barotropic vorticity equation (equations: README.md in this folder).
 
-Neighbours are named by compass: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1). Stages of a step
-that apply them at every point: `reference`, and what is faster than that.
+Neighbours have compass names: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1). `reference` and the
+faster kernels of `kernel_sets` apply these functions at every point.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from eagre.backend.cells import cell, real, switch
 
 
 class Coefficients(NamedTuple):
-    """Constants of the tendency, in the precision of the build."""
+    """Constants of the tendency, in the precision of the run; lambda is 1 / R^2."""
 
     jacobian: float  # 1 / (4 dx dy)
     beta: float  # beta / (2 dx)
@@ -24,13 +24,13 @@ class Coefficients(NamedTuple):
 
 @cell
 def advective_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
-    """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and Bleichrodt's (2.11)."""
+    """Return 4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: J++ of Arakawa, (2.11) of Bleichrodt."""
     return (p_e - p_w) * (z_n - z_s) - (p_n - p_s) * (z_e - z_w)
 
 
 @cell
 def arakawa_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
-    """4 dx dy J(psi, zeta) = a third of J++ + J+x + Jx+, which conserves energy and enstrophy.
+    """Return 4 dx dy J(psi, zeta) with J = (J++ + J+x + Jx+) / 3, which conserves energy and enstrophy.
 
     A. Arakawa, J. Comput. Phys. 1, 119-143 (1966), doi:10.1016/0021-9991(66)90015-5, eq. (46).
     """
@@ -48,9 +48,9 @@ JACOBIAN = switch("JACOBIAN", arakawa_jacobian)
 
 @cell
 def tendency(p_sw, p_s, p_se, p_w, p, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z, z_e, z_nw, z_n, z_ne, curl, c):
-    """F = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl, zeta = q + lambda psi; z is q here.
+    """Return F = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl with zeta = q + lambda psi; z is q.
 
-    Lap psi = q + lambda psi holds at every point, so that Lap zeta = Lap q + lambda (q + lambda psi).
+    Because Lap psi = q + lambda psi at every point, Lap zeta = Lap q + lambda (q + lambda psi).
     """
     advection = c.jacobian * JACOBIAN(
         p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne
@@ -62,7 +62,7 @@ def tendency(p_sw, p_s, p_se, p_w, p, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w
 
 @cell
 def stencil_tendency(p, z, j, i, curl, c):
-    """F at point (j + 1, i + 1): (j, i) is the low corner of its neighbours."""
+    """Return F at point (j + 1, i + 1); (j, i) is the south-west neighbour."""
     return tendency(
         p[j, i],
         p[j, i + 1],
@@ -89,19 +89,19 @@ def stencil_tendency(p, z, j, i, curl, c):
 
 @cell
 def five_points(a_s, a_w, a, a_e, a_n, over_dx2, over_dy2):
-    """Lap a = a_xx + a_yy, second order; `over_dx2` : 1 / dx^2, times a factor if there is one."""
+    """Return the second-order Laplacian a_xx + a_yy; over_dx2 : 1 / dx^2, optionally times a factor."""
     twice = a + a
     along_x = over_dx2 * ((a_w + a_e) - twice)
     return along_x + over_dy2 * ((a_s + a_n) - twice)
 
 
-HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
-WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a map
+HISTORY = switch("HISTORY", 2)  # stored tendencies: 1 for AB2, 2 for AB3
+WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a field of x and y
 
 
 @cell
 def change(f, older, oldest, weights):
-    """c0 F + c1 F_old + c2 F_older, c_n = dt times the weights of Adams-Bashforth (2.17)."""
+    """Return c0 F + c1 F_old + c2 F_older; c_n : dt times the Adams-Bashforth weights (2.17)."""
     total = weights[0] * f + weights[1] * older
     if HISTORY == 2:
         total += weights[2] * oldest
@@ -110,5 +110,5 @@ def change(f, older, oldest, weights):
 
 @cell
 def advanced(q, f, older, oldest, weights):
-    """c3 q + dt (c0 F + c1 F_old + c2 F_older); c3 = 1 unless viscosity is implicit."""
+    """Return c3 q + c0 F + c1 F_old + c2 F_older; c3 is 1 with explicit and 2 with implicit viscosity."""
     return weights[3] * q + change(f, older, oldest, weights)

@@ -1,4 +1,4 @@
-"""Two layers: quasi-geostrophic, coupled by the stretching of the interface."""
+"""Two-layer quasi-geostrophic stratification."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from eagre.given import given_number
 
 @dataclass(frozen=True)
 class Layers:
-    """Two layers with q1 = Lap psi1 + F1 (psi2 - psi1), q2 = Lap psi2 + F2 (psi1 - psi2).
+    """Parameters of two quasi-geostrophic layers coupled by vortex stretching at the interface.
 
-    Wind acts on the upper layer (1), bottom friction and topography on the lower one (2).
+    q1 = Lap psi1 + F1 (psi2 - psi1), q2 = Lap psi2 + F2 (psi1 - psi2).
+
+    Wind forces the upper layer (1); bottom friction and topography act on the lower layer (2).
 
     Parameters
     ----------
     upper, lower : float
-        F1 = f0^2 / (g' H1) and F2 = f0^2 / (g' H2), 1 / length^2, > 0.
+        Coupling parameters F1 = f0^2 / (g' H1) and F2 = f0^2 / (g' H2), 1 / length^2, > 0.
 
     References
     ----------
@@ -37,24 +39,24 @@ class Layers:
 
     @property
     def upper_thickness_fraction(self) -> float:
-        """H1 / (H1 + H2)."""
+        """Thickness fraction of the upper layer, H1 / (H1 + H2)."""
         return self.lower / (self.upper + self.lower)
 
     @property
     def thickness_fractions(self) -> tuple[float, float]:
-        """Parts of the depth that the layers have: the weights of their energies."""
+        """Thickness fractions of both layers: the weights of their energies."""
         return self.upper_thickness_fraction, 1.0 - self.upper_thickness_fraction
 
     def coupling_parameter(self, layer: int) -> float:
-        """F of layer 0 or 1, 1 / length^2."""
+        """Return the coupling parameter F of layer 0 or 1, 1 / length^2."""
         return (self.upper, self.lower)[layer]
 
     def inverse_radius_squared(self, mode: int) -> float:
-        """1 / (deformation radius)^2 of the barotropic (0) and the baroclinic (1) mode."""
+        """Return 1 / (deformation radius)^2 of the barotropic (0) or the baroclinic (1) mode."""
         return (0.0, self.upper + self.lower)[mode]
 
     def coupling(self, layer: int, viscosity: float, friction: float) -> tuple[float, float]:
-        """Factors of psi - other psi and of q - other q in layer 0 or 1.
+        """Return the factors of psi - other psi and of q - other q in the tendency of layer 0 or 1.
 
         Viscosity acts on zeta = q + F (psi - other psi), and Lap (psi1 - psi2) = zeta1 - zeta2
         = q1 - q2 + (F1 + F2)(psi1 - psi2); friction of the lower layer acts on its zeta.

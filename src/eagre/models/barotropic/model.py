@@ -1,4 +1,4 @@
-"""The barotropic vorticity model: assembly and time step (equations: README.md in this folder)."""
+"""Barotropic vorticity model: public class (equations: README.md in this folder)."""
 
 from __future__ import annotations
 
@@ -57,78 +57,81 @@ WALLS = ("free-slip", "no-slip", "no-slip-thom")
 class BarotropicVorticity(BaseModel):
     """Wind-driven quasi-geostrophic flow on a beta plane, with a direct solver for the streamfunction.
 
-    In a box, a channel or a doubly periodic basin, with free or no slip, over topography, in one or
-    two layers. Units are the caller's: metres and seconds, or a nondimensional set.
+    The basin is a box, a channel or doubly periodic; walls are free-slip or no-slip. The model supports bottom
+    topography and one or two layers. Units are metres and seconds, or any consistent nondimensional set.
 
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the points; walls pass through the outermost ones (`Grid.from_points`). A
-        periodic side has no point of its own twice: its period is nx dx.
+        Cell centres are the points; walls pass through the outermost points (`Grid.from_points`). Along a periodic
+        axis each point is stored once: the period is nx dx.
     time_step : float, s
     beta : float, 1 / (m s)
         Northward gradient of the Coriolis parameter.
     wind_forcing : float, (ny, nx) array or TimeVaryingField, 1 / s2
-        curl(tau) / (rho D), the source of vorticity; one over time (`wind.moving_curl`) is linear between its records
-        and taken where a step begins.
+        Wind forcing of vorticity, curl(tau) / (rho D). A time-varying field (`wind.moving_curl`) is interpolated
+        linearly between its records and evaluated at the start of each step.
     viscosity : float, m2 / s
-        Lateral friction A Lap zeta.
+        Lateral viscosity A of the term A Lap zeta.
     biharmonic_viscosity : float, m4 / s
-        B of -B Lap Lap zeta.
+        Biharmonic viscosity B of the term -B Lap Lap zeta.
     bottom_friction : float, 1 / s
-        mu of -mu zeta.
+        Linear bottom friction mu of the term -mu zeta.
     deformation_radius : float, m
-        Of a reduced-gravity layer; infinite (a rigid lid) if not given.
+        Deformation radius R of a reduced-gravity layer; default infinite (rigid lid).
     topography : (ny, nx) array, 1 / s
-        f0 b / D of a bed of height b: the flow carries zeta + this.
+        f0 b / D for a bed of height b above the mean bed; the flow advects q + f0 b / D.
     layers : Layers
-        Two layers in place of one.
+        Coupling parameters of a two-layer model; default one layer.
     basin : {"box", "channel", "periodic"}
-        Walls all round; periodic along x; periodic along both.
+        Closed by walls; periodic along x; periodic along x and y.
     walls : {"free-slip", "no-slip", "no-slip-thom"}
-        No slip after Woods, or after Thom; both of second order in the streamfunction.
+        Wall boundary condition; no-slip with the formula of Woods or of Thom. Both are second-order accurate in psi.
     jacobian : {"arakawa", "advective"}
-        Arakawa's, which conserves energy and enstrophy; the plain one is Bleichrodt's (2011).
+        "arakawa" conserves energy and enstrophy; "advective" is the central-difference form of Bleichrodt (2011).
     scheme : {"ab3", "ab2"}
-        Adams-Bashforth; the first steps have as many terms as there is history.
+        Adams-Bashforth of order 3 or 2; the first steps use a lower order until enough tendencies are stored.
     viscosity_scheme : {"explicit", "implicit"}
-        Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
+        "implicit" (Crank-Nicolson, in spectral space) removes the viscous limit of the time step.
     compensated_summation : bool
-        Keep what each step loses to rounding and add it to the next, for very small steps in single precision.
+        Compensated (Kahan) summation of time steps, for very small steps in single precision.
     relative_vorticity, relative_vorticity_lower : float or (ny, nx) array, 1 / s
-        Initial relative vorticity Lap psi of the (upper) and the lower layer; the flow is at rest if not given.
+        Initial relative vorticity Lap psi of the upper (or only) and the lower layer; default at rest.
     potential_vorticity, potential_vorticity_lower : float or (ny, nx) array, 1 / s
-        Alternative to the relative vorticity: q = Lap psi - psi / R^2, or q of `Layers`, without beta y and topography.
+        Alternative: initial q = Lap psi - psi / R^2 (see `Layers` for two layers), excluding beta y and topography.
     tracer : (ny, nx) array
-        Initial concentration of a tracer that the (upper) flow carries.
+        Initial concentration of a passive tracer in the upper (or only) layer.
     tracer_diffusivity : float, m2 / s
+        Lateral diffusivity of the tracer.
     particles : (n, 2) array, m
-        Initial x, y of particles that drift with the (upper) flow.
+        Initial x, y of Lagrangian particles in the upper (or only) layer.
     time_statistics : TimeStatistics, optional
-        Means and variances over time, gathered at every step; see the attribute `maps`.
+        Time means, variances and extremes, accumulated at every step; see the attribute `maps`.
     kernels : {"fast", "reference"}
-        The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
+        Fastest kernels available for the device and the options, or slow reference kernels for comparison.
     device : str, or a sequence of str
-        "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
+        "auto", "cpu", "cuda" or "cuda:N"; several devices split the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
     start_time : float, s
+        Model time of the initial state.
 
     Raises
     ------
     InputError
-        For values outside these ranges, shapes that do not match, or options that exclude one another.
+        For values outside their ranges, mismatched shapes, or incompatible options.
     DeviceError, MemoryNeededError
-        If the device is not there, or too small.
+        If the device is not available, or has too little memory.
 
     Notes
     -----
-    Good values: 2 or more points a Munk width (A / beta)^(1/3), better 5; time_step below 0.5 dx / |v|
-    and dx^2 / (16 A). Refused is what friction or the fastest Rossby wave, of frequency w, cannot bear: without
-    friction 0.72 / w for "ab3"; with "ab2" waves grow at any step, by (w dt)^4 / 4 in each, and 0.18 / w, 1 % a period,
-    is the limit.
-    Limits: psi = 0 on every wall, so a channel carries no net transport; a fixed time step; outputs
-    at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening;
-    several devices for a box, with explicit viscosity, without biharmonic viscosity and particles.
+    Recommended: 2, better 5 points per Munk width (A / beta)^(1/3); time_step below 0.5 dx / |v| and dx^2 / (16 A).
+
+    Stability limits: `InputError` is raised if time_step exceeds the limit of friction or of the fastest Rossby wave
+    of frequency w. Without friction the wave limit is 0.72 / w for "ab3". With "ab2" waves grow at any time step, by
+    (w dt)^4 / 4 per step; the limit 0.18 / w allows a growth of 1 % per period.
+    Limitations: psi = 0 on every wall, so a channel has no net transport. The time step is fixed, and output is
+    written at the first step at or after the requested time. Implicit viscosity requires one layer, free-slip walls
+    and a rigid lid. Several devices require a box, explicit viscosity, no biharmonic viscosity and no particles.
 
     References
     ----------
@@ -138,7 +141,7 @@ class BarotropicVorticity(BaseModel):
     """
 
     kind = "barotropic"
-    _left: tuple[str, ...] = ()  # notes on what it does not take up of a state
+    _left: tuple[str, ...] = ()  # notes on fields of a restored state that the model does not use
 
     def __init__(
         self,
@@ -231,9 +234,10 @@ class BarotropicVorticity(BaseModel):
         time_step: float = 1e-7,
         **options: Any,
     ) -> BarotropicVorticity:
-        """Bleichrodt's (2011) double gyre on [0, pi]^2 in nondimensional units (numbers: `scales.DoubleGyre`).
+        """Return the double gyre of Bleichrodt (2011) on [0, pi]^2 in nondimensional units (see `scales.DoubleGyre`).
 
-        `points` a side, wind curl -alpha sin 2y, viscosity 1 / reynolds, friction mu; `options` as of the class.
+        The grid has `points` points per side. The wind forcing is -alpha sin 2y, the viscosity 1 / reynolds and the
+        bottom friction mu; `options` are further arguments of the class.
         """
         if not reynolds > 0.0:
             raise InputError(f"reynolds = {reynolds!r}", allowed="a number > 0", fix="reynolds = 20.83")
@@ -259,7 +263,7 @@ class BarotropicVorticity(BaseModel):
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed steps."""
         return self._engine.steps
 
     @property
@@ -268,14 +272,14 @@ class BarotropicVorticity(BaseModel):
         return self.setup.time_step
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step to the first step at or after `until`, s, or stop after `max_steps` steps.
+        """Advance to the first step at or after `until`, s, or by at most `max_steps` steps.
 
         Raises
         ------
         InputError
-            If `until` lies before the present, or after the last record of the wind.
+            If `until` is before the model time, or after the last record of the wind.
         BlowUpError
-            If the solution stops being finite; the model then holds the last good state.
+            If the solution is no longer finite; the model then holds the last valid state.
         """
         stepper = self._stepper
         moving = self.setup.moving
@@ -283,7 +287,7 @@ class BarotropicVorticity(BaseModel):
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
-        """A function that makes `count` steps and reads nothing: for timing."""
+        """Return a function that advances `count` steps without checks, for timing."""
 
         def make() -> None:
             self._stepper.step(self.time + (count + 1) * self.time_step, count)
@@ -294,19 +298,19 @@ class BarotropicVorticity(BaseModel):
 
     @property
     def variables(self) -> dict[str, Any]:
-        """The fields that `field` gives."""
+        """Output fields by name, for `field` and `sample`."""
         setup = self.setup
         listed = fields_of(setup.layers is not None, setup.diffusivity is not None, setup.moving is not None)
         return {variable.name: variable for variable in listed}
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field at the points, (ny, nx)."""
+        """Return a host copy of a field at the points, (ny, nx)."""
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         return field_of(self._engine, name, self.time)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        """Values of fields at points (j, i)."""
+        """Return values of fields at the points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         return {name: self.field(name)[j, i] for name in names}
 
@@ -322,18 +326,18 @@ class BarotropicVorticity(BaseModel):
 
     @property
     def maps(self) -> RunMaps | None:
-        """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        """Time statistics up to the model time, read with `maps.sample()`; None if none are requested."""
         asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return host copies of all arrays and times that a bitwise identical restart needs."""
         return {**self._stepper.state(), **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state` from a model of the same set-up."""
+        """Restore a state that `state` returned for a model of the same configuration."""
         numbers = ("steps", "start", "landed")
         check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.stood_on)
         self._stepper.restore(state)
@@ -341,7 +345,7 @@ class BarotropicVorticity(BaseModel):
         self._stepper.keeper.forget()
 
     def _fields_of_state(self, state: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
-        """Shapes of the fields that a state must have, and of those that it has beside them."""
+        """Return the shapes of the required and of the optional fields of a state."""
         names = [f"{name}{layer}" for layer in range(self._engine.count) for name in ("q", "psi")]
         names += ["tracer"] if self.setup.diffusivity is not None else []
         names += [name for name in state if "tendency" in name or name.startswith("lost")]
@@ -351,46 +355,46 @@ class BarotropicVorticity(BaseModel):
     # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper.
+        """Return energy and enstrophy of all layers; extremes, maximum velocities and transport of the upper layer.
 
-        The transport is that between the highest and the lowest psi, walls (psi = 0) included.
+        The transport per depth is the difference of maximum and minimum psi, including psi = 0 on walls.
         """
         found = self._engine.integrals()
         u, v = self._engine.speeds()
-        wall = math.nan if self.setup.basin == "periodic" else 0.0  # fmax and fmin pass over it
+        wall = math.nan if self.setup.basin == "periodic" else 0.0  # fmax and fmin ignore NaN
         highest, lowest = np.fmax(found["max_streamfunction"], wall), np.fmin(found["min_streamfunction"], wall)
         transport = float(highest - lowest)
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
-        """What feeds and drains the energy now, and what the Jacobian leaves over (see `budget.energy_budget`)."""
+        """Return sources and sinks of energy and the residual of the Jacobian (see `budget.energy_budget`)."""
         return energy_budget(self)
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a point that a step must move: columns 2 words, transform back 2, the update as `State.words` says."""
+        """Compulsory memory traffic per point and step, bytes: 4 values for the solver and `State.words`."""
         return (4 + self._engine.words) * self._engine.count * np.dtype(self._engine.real).itemsize
 
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Wavenumbers, 1 / m, and the (upper) flow's kinetic energy per area in their rings, m2 / s2."""
+        """Return wavenumbers, 1 / m, and kinetic energy per area in each wavenumber bin, m2 / s2 (upper layer)."""
         psi, grid = self.field("streamfunction"), self.grid
         return diagnostics.energy_spectrum(psi, grid.dx, grid.dy, self.setup.periodic)
 
     def statistics(self) -> dict[str, float]:
-        """Steps and time step."""
+        """Return the number of steps and the time step."""
         return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
+        """Notes before a run: points per Munk width, nondimensional numbers, limits of the time step."""
         return [*notes_of(self.setup), *self._engine.kernels.notes, *self._left]
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
-        """What the summary of a run tells of its end: energy, enstrophy, budget, streamfunction, velocities."""
+        """Rows of the run summary: energy, enstrophy, energy budget, streamfunction, velocities."""
         return summary_rows_of(self.diagnostics(), self.energy_budget())
 
     def settings(self) -> dict[str, str | float | int]:
-        """The resolved set-up, for the attributes of output files."""
+        """Return the resolved configuration, for the attributes of output files."""
         own = {"kernels": self._engine.kernels.name, "device": str(self.device), "precision": self.precision}
         return {**settings_of(self.setup), **own}

@@ -1,4 +1,4 @@
-"""What a barotropic model gives to files and people: fields, particles, settings, notes."""
+"""Output fields, particle positions, notes, summary rows and settings of the barotropic model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eagre.models.barotropic.stability import step_note
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
     Variable("relative_vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
-    Variable("potential_vorticity", "s-1", "potential vorticity without beta y and topography"),
+    Variable("potential_vorticity", "s-1", "potential vorticity excluding beta y and topography"),
     Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
     Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
     Variable("speed", "m s-1", "speed", "sea_water_speed"),
@@ -28,20 +28,20 @@ LOWER = (
     Variable("streamfunction_lower", "m2 s-1", "streamfunction of the lower layer"),
     Variable("relative_vorticity_lower", "s-1", "relative vorticity of the lower layer"),
     Variable(
-        "potential_vorticity_lower", "s-1", "potential vorticity of the lower layer without beta y and topography"
+        "potential_vorticity_lower", "s-1", "potential vorticity of the lower layer excluding beta y and topography"
     ),
 )
-TRACER = Variable("tracer", "1", "concentration of a passive tracer")
-WIND = Variable("wind_forcing", "s-2", "curl of the wind stress over density and depth", static=True)
+TRACER = Variable("tracer", "1", "passive tracer concentration")
+WIND = Variable("wind_forcing", "s-2", "curl of wind stress divided by density and depth", static=True)
 
 
 def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variable, ...]:
-    """Fields of a model with or without a lower layer, a tracer and a wind that changes with time."""
+    """Return the output fields of a model with or without a lower layer, a tracer and time-varying wind."""
     return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), replace(WIND, static=not moving))
 
 
 def field_of(engine: Any, name: str, time: float) -> np.ndarray:
-    """Host copy of a field at the points, (ny, nx), now, at `time`, s; `name` is one of `fields_of`."""
+    """Return a host copy of a field of `fields_of` at the points, (ny, nx); time : model time, s."""
     setup = engine.setup
     if name == "wind_forcing":
         return setup.curl_at(time).astype(engine.real)
@@ -64,45 +64,48 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
 
 
 def places_at_points(engine: Any) -> np.ndarray:
-    """x, y of the particles, (n, 2), m."""
+    """Return x, y of the particles, (n, 2), m."""
     setup, grid = engine.setup, engine.setup.grid
     axes = zip(engine.places, ((grid.x, grid.dx), (grid.y, grid.dy)), setup.periodic, strict=True)
     return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in axes], axis=1)
 
 
 def notes_of(setup: Setup) -> list[str]:
-    """Resolution of the boundary layer, nondimensional numbers (of the wind at the start), the step and its limits."""
+    """Return notes on boundary-layer resolution, nondimensional numbers (initial wind) and limits of the time step."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
     numbers = numbers_note(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
     if setup.moving is not None:
-        numbers = [f"the wind changes with time ({setup.moving.instants.name})", *numbers]
+        numbers = [f"time-varying wind forcing: {setup.moving.instants.name}", *numbers]
     radius = radius_note(setup.deformation_radius, max(grid.dx, grid.dy))
     return [layer_note(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_note(setup)]
 
 
 def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:
-    """Notes on what a state carries and a run does not."""
+    """Return notes on fields of a restored state that the run does not use."""
     carried = {"tracer": setup.diffusivity is not None, "particles": setup.particles > 0}
     left = (name for name, own in carried.items() if name in state and not own)
-    return tuple(f"{name} of the restart: carried no more, as the case has none" for name in left)
+    return tuple(f"{name} of the restart file dropped: the case defines no {name}" for name in left)
 
 
 def summary_rows_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Rows of the summary at the end of a run, from `diagnostics` and `energy_budget`, in the units of the model."""
+    """Return the rows of the run summary from `diagnostics` and `energy_budget`, in the units of the model."""
     low, high = found["min_streamfunction"], found["max_streamfunction"]
     terms = ("wind", "viscosity", "biharmonic", "friction")
     drains = ", ".join(f"{name} {budget[name]:+.4g}" for name in terms if budget[name] != 0.0)
     return [
         ("energy", f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"),
-        ("budget", f"{drains or 'nothing'}; left over by the Jacobian {budget['residual']:.1e} of the largest"),
-        ("psi", f"{low:.5g} to {high:.5g}, transport per depth {found['transport_per_depth']:.5g}"),
-        ("flow", f"|u| up to {found['max_velocity_x']:.4g}, |v| up to {found['max_velocity_y']:.4g}"),
+        (
+            "budget",
+            f"{drains or 'no sources or sinks'}; residual of the Jacobian {budget['residual']:.1e} of the largest term",
+        ),
+        ("streamfunction", f"{low:.5g} to {high:.5g}, transport per depth {found['transport_per_depth']:.5g}"),
+        ("velocity", f"maximum |u| {found['max_velocity_x']:.4g}, |v| {found['max_velocity_y']:.4g}"),
     ]
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
-    """The resolved set-up, for the attributes of output files."""
+    """Return the resolved configuration, for the attributes of output files."""
     found: dict[str, str | float | int] = {
         "basin": setup.basin,
         "walls": setup.walls,

@@ -1,15 +1,17 @@
-"""The stages of a step as one plain cell each: what faster kernels must equal, and what runs where there are none.
+"""Reference kernels: each stage of a step as one point function.
 
-| stage | cell |
+They define the results of the faster kernels and run where no faster kernel is available.
+
+| stage | function |
 |---|---|
-| tracer, and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
-| terms gathered before that | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian`, `add_coupling` |
+| tracer and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
+| further terms of F | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian`, `add_coupling` |
 | implicit viscosity | `complete_implicit` |
-| streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver`, by transforms of a library; `to_modes`, `from_modes` |
-| walls and periodic sides | `boundary.boundary_x`, `boundary.boundary_y` |
+| streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver` with library transforms; `to_modes`, `from_modes` |
+| walls and periodic axes | `boundary.boundary_x`, `boundary.boundary_y` |
 | particles | `drift.drifted` |
 
-A new option lands here first.
+Implement a new option here first.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from eagre.models.barotropic.kernels import HISTORY, JACOBIAN, WIND, change, fiv
 
 @cell
 def wind_at(curl, k, m):
-    """The forcing at (k, m)."""
+    """Return the forcing at (k, m)."""
     if WIND == 1:
         return curl[k, 0]
     if WIND == 2:
@@ -32,7 +34,7 @@ def wind_at(curl, k, m):
 
 @cell
 def change_of(j, i, psi, q, older, oldest, curl, weights, c):
-    """What a step adds to q at (j + 1, i + 1); the new tendency F replaces the oldest."""
+    """Return the increment of q in a step at (j + 1, i + 1); the new tendency F replaces the oldest."""
     k, m = j + 1, i + 1
     f = stencil_tendency(psi, q, j, i, wind_at(curl, k, m), c)
     if HISTORY == 2:
@@ -46,7 +48,7 @@ def change_of(j, i, psi, q, older, oldest, curl, weights, c):
 
 @cell
 def updated(j, i, psi, q, new, target, older, oldest, curl, weights, c):
-    """New = target = c3 q + dt (c0 F + c1 F_old + c2 F_older) at (j + 1, i + 1)."""
+    """Set new = target = c3 q + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1)."""
     added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
     value = weights[3] * q[j + 1, i + 1] + added
     new[j + 1, i + 1] = value
@@ -55,9 +57,9 @@ def updated(j, i, psi, q, new, target, older, oldest, curl, weights, c):
 
 @cell
 def updated_compensated(j, i, psi, q, new, target, older, oldest, curl, weights, c, rounding):
-    """As `updated`; what rounding takes from the sum is kept and added in the next step (W. Kahan 1965).
+    """Apply `updated` with compensated summation: the rounding error is stored and added in the next step (Kahan 1965).
 
-    The sum is made in double precision, because the compiler may reorder a compensated sum in single precision.
+    The sum is evaluated in double precision, because the compiler may reorder a compensated sum in single precision.
     Source: doi:10.1145/363707.363723.
     """
     added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
@@ -70,13 +72,13 @@ def updated_compensated(j, i, psi, q, new, target, older, oldest, curl, weights,
 
 @cell
 def set_forcing(j, i, wind, total):
-    """total = wind at (j + 1, i + 1): the first of the terms that are gathered before an update."""
+    """Set total = wind forcing at (j + 1, i + 1), the first of the terms summed before the update."""
     total[j + 1, i + 1] = wind_at(wind, j + 1, i + 1)
 
 
 @cell
 def subtract_topography(j, i, psi, bed, total, jacobian):
-    """total -= J(psi, b) at (j + 1, i + 1), b = f0 (bed height) / D; `jacobian` is 1 / (4 dx dy)."""
+    """Subtract J(psi, b) from total at (j + 1, i + 1); b : f0 (bed height) / D; jacobian : 1 / (4 dx dy)."""
     advection = jacobian * JACOBIAN(
         psi[j, i],
         psi[j, i + 1],
@@ -100,28 +102,31 @@ def subtract_topography(j, i, psi, bed, total, jacobian):
 
 @cell
 def laplacian(j, i, a, out, over_dx2, over_dy2):
-    """out = Lap a at (j + 1, i + 1), five points."""
+    """Set out = Lap a at (j + 1, i + 1), five-point stencil."""
     k, m = j + 1, i + 1
     out[k, m] = five_points(a[j, m], a[k, i], a[k, m], a[k, i + 2], a[j + 2, m], over_dx2, over_dy2)
 
 
 @cell
 def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
-    """total -= Lap a at (j + 1, i + 1); the factors hold the biharmonic viscosity."""
+    """Subtract Lap a from total at (j + 1, i + 1); the factors over_dx2, over_dy2 include the viscosity B."""
     k, m = j + 1, i + 1
     total[k, m] -= five_points(a[j, m], a[k, i], a[k, m], a[k, i + 2], a[j + 2, m], over_dx2, over_dy2)
 
 
 @cell
 def add_coupling(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
-    """total += by_psi (psi - other_psi) + by_q (q - other_q) at (j + 1, i + 1): viscosity, friction between layers."""
+    """Add by_psi (psi - other_psi) + by_q (q - other_q) to total at (j + 1, i + 1): viscous and frictional coupling."""
     k, m = j + 1, i + 1
     total[k, m] += by_psi * (psi[k, m] - other_psi[k, m]) + by_q * (q[k, m] - other_q[k, m])
 
 
 @cell
 def to_modes(j, i, first, second, share):
-    """Barotropic mode share q1 + (1 - share) q2 and baroclinic mode q1 - q2 in place of q1, q2."""
+    """Replace q1, q2 by the barotropic mode share q1 + (1 - share) q2 and the baroclinic mode q1 - q2.
+
+    share : thickness fraction of the upper layer.
+    """
     a, b = first[j, i], second[j, i]
     first[j, i] = b + share * (a - b)
     second[j, i] = a - b
@@ -129,7 +134,7 @@ def to_modes(j, i, first, second, share):
 
 @cell
 def from_modes(j, i, first, second, share):
-    """psi1 = barotropic + (1 - share) baroclinic, psi2 = barotropic - share baroclinic, in place."""
+    """Replace the modes by psi1 = barotropic + (1 - share) baroclinic and psi2 = barotropic - share baroclinic."""
     a, b = first[j, i], second[j, i]
     first[j, i] = a + (real(1.0) - share) * b
     second[j, i] = a - share * b
@@ -137,7 +142,7 @@ def from_modes(j, i, first, second, share):
 
 @cell
 def complete_implicit(j, i, twice_mean, old, new, target):
-    """End of a step with implicit viscosity, which finds old + new: new = target = twice_mean - old."""
+    """Set new = target = twice_mean - old, where the implicit viscosity solver returns twice_mean = old + new."""
     value = twice_mean[j + 1, i + 1] - old[j + 1, i + 1]
     new[j + 1, i + 1] = value
     target[j + 1, i + 1] = value

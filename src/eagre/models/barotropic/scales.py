@@ -1,4 +1,4 @@
-"""Nondimensional numbers of a gyre, and what they say about the resolution."""
+"""Nondimensional numbers of a wind-driven gyre and notes on its resolution."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DoubleGyre:
-    """A wind-driven double gyre in dimensional terms; defaults: Bleichrodt (2011), after Berloff and McWilliams (1999).
+    """Dimensional parameters of a wind-driven double gyre.
 
-    The basin is pi L x pi L. With velocity U, time L / U and vorticity U / L the equation keeps its form with
-    alpha, beta, mu and 1 / Re in place of the wind, beta, friction and viscosity.
+    Defaults: Bleichrodt (2011), after Berloff and McWilliams (1999).
+
+    The basin is pi L x pi L. Scaling with velocity U, time L / U and vorticity U / L keeps the form of the equation;
+    alpha, beta, mu and 1 / Re replace the wind forcing, beta, bottom friction and viscosity.
 
     Parameters
     ----------
     length : float, m
-        L.
+        Length scale L.
     depth : float, m
-        D.
+        Water depth D.
     beta : float, 1 / (m s)
     density : float, kg m-3
     wind_stress : float, N m-2
-        tau0 of tau_x = -tau0 / 2 cos(2 y / L).
+        Amplitude tau0 of tau_x = -tau0 / 2 cos(2 y / L).
     viscosity : float, m2 s-1
-        A.
+        Lateral viscosity A.
     friction : float, 1 / s
-        epsilon0, of the bottom.
+        Linear bottom friction epsilon0.
     velocity : float, m / s
-        U; the Sverdrup velocity tau0 / (rho D beta L) if not given, which makes alpha = beta.
+        Velocity scale U; default the Sverdrup velocity tau0 / (rho D beta L), for which alpha = beta.
 
     References
     ----------
@@ -47,12 +49,12 @@ class DoubleGyre:
 
     @property
     def scale_velocity(self) -> float:
-        """U, m / s."""
+        """Velocity scale U, m / s."""
         return self.velocity or self.wind_stress / (self.density * self.depth * self.beta * self.length)
 
     @property
     def time_scale(self) -> float:
-        """L / U, s."""
+        """Time scale L / U, s."""
         return self.length / self.scale_velocity
 
     @property
@@ -62,7 +64,7 @@ class DoubleGyre:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """alpha, beta, mu and Re."""
+        """Nondimensional numbers alpha, beta, mu and Re."""
         u, length = self.scale_velocity, self.length
         return {
             "alpha": self.wind_stress * length / (self.density * self.depth * u**2),
@@ -72,24 +74,24 @@ class DoubleGyre:
         }
 
     def nondimensional_time(self, seconds: float) -> float:
-        """Time in units of L / U."""
+        """Return a time in units of L / U."""
         return seconds / self.time_scale
 
 
 def munk_width(viscosity: float, beta: float) -> float:
-    """Width (A / beta)^(1/3) of the western boundary layer; infinite without beta."""
+    """Return the width (A / beta)^(1/3) of the Munk boundary layer; infinite without beta."""
     return (viscosity / abs(beta)) ** (1.0 / 3.0) if beta != 0.0 else math.inf
 
 
 def layer_note(viscosity: float, beta: float, dx: float) -> str:
-    """Resolution of the western boundary layer, with a warning under 2 points a Munk width."""
+    """Return a note on the resolution of the western boundary layer; a warning below 2 points per Munk width."""
     if beta == 0.0 or viscosity == 0.0:
         return "western boundary layer: no Munk layer (beta or viscosity is 0)"
     points = munk_width(viscosity, beta) / dx
-    text = f"western boundary layer: {points:.2f} points a Munk width"
+    text = f"western boundary layer: {points:.2f} points per Munk width"
     if points < 2.0:
-        return f"{text}; under 2 the flow is grid noise (Bleichrodt 2011 asks for 5)"
-    return f"{text} (Bleichrodt 2011 asks for 5)"
+        return f"{text}; below 2 the solution is grid-scale noise (Bleichrodt 2011 recommends 5)"
+    return f"{text} (Bleichrodt 2011 recommends 5)"
 
 
 def radius_note(radius: float, spacing: float) -> list[str]:
@@ -97,13 +99,16 @@ def radius_note(radius: float, spacing: float) -> list[str]:
     if radius >= spacing:
         return []
     return [
-        f"the deformation radius of {radius:.4g} m is {radius / spacing:.2f} grid spacings and not resolved; "
+        f"the deformation radius of {radius:.4g} m is {radius / spacing:.2f} grid spacings: it is not resolved; "
         f"use a grid spacing of {0.5 * radius:.2g} m or less, or a rigid lid"
     ]
 
 
 def numbers_note(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
-    """Bleichrodt's (2011) numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
+    """Return a note with the nondimensional numbers of Bleichrodt (2011), for length scale `length`, m.
+
+    The list is empty without wind or beta.
+    """
     if curl == 0.0 or beta == 0.0:
         return []
     u = curl / abs(beta)

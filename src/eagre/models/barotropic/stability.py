@@ -1,4 +1,4 @@
-"""How long a time step may be: friction, waves and flow."""
+"""Stability limits of the time step: friction, diffusion, Rossby waves and advection."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from eagre.errors import InputError
 from eagre.models.barotropic.adams_bashforth import WEIGHTS
 from eagre.models.barotropic.setup import Setup
 
-REAL_LIMIT = {2: 1.0, 3: 6.0 / 11.0}  # of dt times a rate of decay, by the order of Adams-Bashforth
-MOST_GROWTH = 0.01  # of a wave in one of its periods: without friction the second order has no step with less than some
-FLOW_LIMIT = 0.5  # of dt (|u| / dx + |v| / dy), with a margin
+REAL_LIMIT = {2: 1.0, 3: 6.0 / 11.0}  # stability limit of dt times a decay rate, by order of Adams-Bashforth
+MOST_GROWTH = 0.01  # growth per wave period; without friction the second order amplifies waves at any time step
+FLOW_LIMIT = 0.5  # advective Courant number, with a safety margin
 
 
 def largest_eigenvalue(setup: Setup) -> float:
-    """Of -Lap on the grid, 1 / length^2: the shortest wave along both axes."""
+    """Return the largest eigenvalue of -Lap on the grid, 1 / length^2: the shortest wave along both axes."""
     total = 0.0
     for wrap, n, h in zip(setup.periodic, (setup.grid.nx, setup.grid.ny), (setup.grid.dx, setup.grid.dy), strict=True):
         angle = math.pi * (n // 2) / n if wrap else 0.5 * math.pi * (n - 2) / (n - 1)
@@ -26,30 +26,30 @@ def largest_eigenvalue(setup: Setup) -> float:
 
 
 def friction_limit(setup: Setup) -> float:
-    """Longest step that explicit viscosity and friction bear, s; infinite without them."""
+    """Return the stability limit of explicit viscosity and friction, s; infinite without them."""
     k2 = largest_eigenvalue(setup)
     rate = _explicit_rate(setup, k2)
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
 def diffusion_limit(setup: Setup) -> float:
-    """Longest step that the diffusion of a tracer bears, s; infinite without it."""
+    """Return the stability limit of tracer diffusion, s; infinite without it."""
     rate = (setup.diffusivity or 0.0) * largest_eigenvalue(setup)
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
 def growth(order: int, step: complex) -> float:
-    """Factor of one step of Adams-Bashforth for dq/dt = rate q, the largest root; step : rate dt.
+    """Return the amplification factor of one Adams-Bashforth step for dq/dt = rate q; step : rate dt.
 
-    D. R. Durran, Mon. Weather Rev. 119(3), 702-720 (1991), doi:10.1175/1520-0493(1991)119<0702:TTOABM>2.0.CO;2: along
-    the imaginary axis 1 + x^4 / 4 for the second order, 1 - 3 x^4 / 8 for the third.
+    D. R. Durran, Mon. Weather Rev. 119(3), 702-720 (1991), doi:10.1175/1520-0493(1991)119<0702:TTOABM>2.0.CO;2. On
+    the imaginary axis it is 1 + x^4 / 4 for the second order and 1 - 3 x^4 / 8 for the third.
     """
     first, *older = [step * weight for weight in WEIGHTS[order][:order]]
     return float(np.abs(np.roots([1.0, -1.0 - first, *(-one for one in older)])).max())
 
 
 def longest_wave_step(order: int, frequency: float, decay: float) -> float:
-    """Longest step with which a wave that fades at the rate `decay`, 1/s, grows by at most MOST_GROWTH a period, s."""
+    """Return the time step, s, at which a wave with decay rate `decay`, 1/s, grows by MOST_GROWTH per period."""
     low, high = 0.0, 2.0 / frequency
     for _ in range(50):
         dt = 0.5 * (low + high)
@@ -60,10 +60,11 @@ def longest_wave_step(order: int, frequency: float, decay: float) -> float:
 
 
 def wave_limit(setup: Setup) -> float:
-    """Longest step with which no Rossby wave of the basin grows (see `longest_wave_step`), s; infinite without beta.
+    """Return the stability limit of Rossby waves (see `longest_wave_step`), s; infinite without beta.
 
-    Its frequency is beta k / (k^2 + l^2 + 1 / R^2): between walls along x, beta / (2 sqrt(l^2 + m^2 + 1 / R^2)) of
-    the gravest mode; along a period, those of the wavenumbers that fit, up to the fastest.
+    The frequency is beta k / (k^2 + l^2 + 1 / R^2). Between walls along x the gravest basin mode has the frequency
+    beta / (2 sqrt(l^2 + m^2 + 1 / R^2)); a periodic x axis admits a discrete set of wavenumbers, checked up to the
+    fastest wave.
     """
     grid, (wrap_x, wrap_y) = setup.grid, setup.periodic
     if setup.beta == 0.0:
@@ -83,23 +84,23 @@ def wave_limit(setup: Setup) -> float:
 
 
 def _explicit_rate(setup: Setup, k2: Any) -> Any:
-    """Rate of decay of a wave of wavenumber squared k2 by what is explicit, 1/s."""
+    """Return the decay rate, 1/s, of a wave of squared wavenumber k2 due to explicit terms."""
     return (0.0 if setup.implicit else setup.viscosity) * k2 + setup.biharmonic * k2**2 + setup.friction
 
 
 def flow_limit(speed_x: float, speed_y: float, dx: float, dy: float) -> float:
-    """Longest step for a flow of these largest speeds, s; infinite at rest."""
+    """Return the advective limit for these maximum speeds, s; infinite at rest."""
     rate = speed_x / dx + speed_y / dy
     return FLOW_LIMIT / rate if rate > 0.0 else math.inf
 
 
 def check_time_step(setup: Setup) -> None:
-    """Refuse a step with which friction, diffusion or waves alone would blow up.
+    """Raise `InputError` if the time step exceeds the limit of friction, diffusion or Rossby waves.
 
     Raises
     ------
     InputError
-        It says the longest step.
+        With the limit and a stable time step.
     """
     for limit, why in (
         (friction_limit(setup), "viscosity, biharmonic_viscosity and bottom_friction"),
@@ -108,14 +109,14 @@ def check_time_step(setup: Setup) -> None:
     ):
         if setup.time_step > limit * (1.0 + 1e-9):
             raise InputError(
-                f"time_step = {setup.time_step:g}, longer than {why} can bear",
+                f"time_step = {setup.time_step:g}, above the stability limit of {why}",
                 allowed=f"up to {limit:.4g} on this grid",
                 fix=f"time_step = {0.8 * limit:.2g}",
             )
 
 
 def step_note(setup: Setup) -> str:
-    """The step and its limits."""
+    """Return a note on the time step and its limits."""
     limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
     parts = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
     return f"time step: {setup.time_step:g}; limits: {', '.join([*parts, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"

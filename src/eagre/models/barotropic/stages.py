@@ -1,4 +1,4 @@
-"""The stages of a step of the barotropic model as launches, from one set of buffers to the other (order: `step`)."""
+"""Kernel launches of the stages of a step, from one set of buffers to the other (order: `step`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WALLS = {"free-slip": boundary.FREE_SLIP, "no-slip": boundary.WOODS, "no-slip-th
 
 
 class Stages:
-    """Makes launches on the arrays of a `State`; `walls_y`: whether its south and north boundary are walls."""
+    """Builder of launches on the arrays of a `State`; walls_y : whether the south and north boundaries are walls."""
 
     def __init__(self, state: State, kernel_set: KernelSet, walls_y: tuple[bool, bool] = (True, True)) -> None:
         self.state, self.setup, self.kernels = state, state.setup, kernel_set
@@ -31,17 +31,17 @@ class Stages:
         return device.over(device.loop(cell, self.state.precision, switches), self.setup.inner, arguments)
 
     def update(self, now: int) -> Launches:
-        """The new tracer and the new vorticities from buffers `now`."""
+        """Return the launches that update tracer and vorticity from buffers `now`."""
         return [*self.wind(), *self.tracer(now), *self.further_terms(now), *self.vorticity(now)]
 
     # -- tendencies ---------------------------------------------------------------------------------
 
     def wind(self) -> Launches:
-        """The curl of a wind that changes with time, as it is when the step begins."""
+        """Return the launches that interpolate a time-varying wind forcing to the start of the step."""
         return self.state.wind.launches()
 
     def tracer(self, now: int) -> Launches:
-        """The tracer is carried by the flow of the beginning of the step: before psi is found anew."""
+        """Return the launches of tracer advection-diffusion; they use psi at the start of the step."""
         setup, state = self.setup, self.state
         if not state.tracer:
             return []
@@ -55,11 +55,11 @@ class Stages:
         return [update, *self.tracer_boundary(1 - now)]
 
     def further_terms(self, now: int) -> Launches:
-        """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
+        """Return the launches that sum topography, biharmonic and coupling terms before the update."""
         return [launch for layer in self._layers for launch in self._terms(layer, now)]
 
     def vorticity(self, now: int) -> Launches:
-        """Tendency and Adams-Bashforth of all layers."""
+        """Return the launches of tendency and Adams-Bashforth of all layers."""
         return [launch for layer in self._layers for launch in self._update(layer, now)]
 
     def _coefficients(self, viscosity: float) -> kernels.Coefficients:
@@ -77,7 +77,7 @@ class Stages:
         return kernels.Coefficients._make(map(self.state.real, numbers))
 
     def _terms(self, layer: int, at: int) -> Launches:
-        """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
+        """Return the launches of the further terms of one layer."""
         if not self.setup.has_further_terms:
             return []
         setup, state, real = self.setup, self.state, self.state.real
@@ -97,7 +97,7 @@ class Stages:
         return made
 
     def _biharmonic(self, layer: int, at: int) -> Launches:
-        """total -= B Lap Lap zeta, zeta = q + F (psi - other psi), or q + lambda psi."""
+        """Return the launches of total -= B Lap Lap zeta; zeta = q + F (psi - other psi), or q + lambda psi."""
         setup, state, b = self.setup, self.state, self.setup.biharmonic
         _, over_dx2, over_dy2 = self._over
 
@@ -114,7 +114,7 @@ class Stages:
         return [*made, lap(reference.subtract_laplacian, state.lap, state.total[layer], b)]
 
     def _update(self, layer: int, at: int) -> Launches:
-        """Tendency and Adams-Bashforth of one layer."""
+        """Return the launches of tendency and Adams-Bashforth of one layer."""
         setup, state, then = self.setup, self.state, 1 - at
         c = self._coefficients(0.0 if setup.implicit else setup.viscosity)
         if setup.layers is not None and layer == 0:
@@ -134,7 +134,7 @@ class Stages:
     # -- solutions ----------------------------------------------------------------------------------
 
     def implicit_viscosity(self, now: int) -> Launches:
-        """Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
+        """Return the launches of Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
         setup, state, new, solver = self.setup, self.state, 1 - now, self.kernels.inversion
         if not setup.implicit:
             return []
@@ -146,12 +146,12 @@ class Stages:
         return [*made, self._loop(reference.complete_implicit, field, state.q[0][now], state.q[0][new], field)]
 
     def solved(self, at: int) -> list[Any]:
-        """The arrays whose vorticity is inverted, one a layer: q, or psi, which then is found in place."""
+        """Return the arrays passed to the solver, one per layer: q, or psi if the solver works in place."""
         fields = self.state.q if self.kernels.fused_layout else self.state.psi
         return [fields[layer][at] for layer in self._layers]
 
     def streamfunction(self, new: int, transformed: bool | None = None) -> Launches:
-        """psi of buffers `new` from the vorticity there; `transformed`: whether its rows are, as after an update."""
+        """Return the launches that solve for psi in buffers `new`; transformed : whether rows are transformed."""
         if transformed is None:
             transformed = self.kernels.transforms and not self.setup.implicit
         fields, solver, stacked = self.solved(new), self.kernels.inversion, self.setup.layers
@@ -169,7 +169,7 @@ class Stages:
         return made
 
     def modes(self, work: list[Any], cell: Any) -> Launches:
-        """Two layers to their modes or back, between `forward` and `backward`; one layer needs nothing."""
+        """Return the launches that convert two layers to vertical modes or back; none for one layer."""
         if self.setup.layers is None:
             return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
@@ -180,12 +180,15 @@ class Stages:
     # -- boundary and particles ---------------------------------------------------------------------
 
     def boundary(self, new: int) -> Launches:
-        """Vorticity of walls, and both fields across periodic sides."""
+        """Return the launches that set wall vorticity and periodic boundary points of psi and q."""
         psi, q = self.state.psi, self.state.q
         return [launch for k in self._layers for launch in self.fill_boundary(psi[k][new], q[k][new])]
 
     def fill_boundary(self, psi: Any, q: Any, vanishing: bool = False, no_flux: bool = False) -> Launches:
-        """Fill boundary points; `vanishing`: of a field that is 0 on walls, `no_flux`: of one without flux there."""
+        """Return the launches that set boundary points.
+
+        vanishing : the field is 0 on walls; no_flux : its normal gradient is 0 on walls.
+        """
         setup, real = self.setup, self.state.real
         wall = boundary.FREE_SLIP if vanishing else boundary.NO_FLUX if no_flux else WALLS[setup.walls]
         kinds = [boundary.PERIODIC if wrap else wall for wrap in setup.periodic]
@@ -202,13 +205,13 @@ class Stages:
         return made
 
     def tracer_boundary(self, at: int) -> Launches:
-        """Nothing goes through walls."""
+        """Return the launches of the no-flux boundary condition of the tracer."""
         return (
             self.fill_boundary(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
         )
 
     def particles(self, new: int) -> Launches:
-        """Particles drift with the new flow."""
+        """Return the launches of particle advection with the new flow."""
         grid, setup, state = self.setup.grid, self.setup, self.state
         if not setup.particles:
             return []

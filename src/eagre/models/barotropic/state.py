@@ -1,7 +1,7 @@
-"""The arrays of a run of the barotropic model on a device.
+"""Device arrays of a barotropic run.
 
-Arrays are padded by a boundary point all round, (my + 2, mx + 2) (see `boundary`); on a GPU rows begin at multiples
-of LINE bytes.
+Arrays have one boundary point on each side, (my + 2, mx + 2) (see `boundary`). For a box on a GPU rows are aligned to
+LINE bytes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.wind import Wind
 
-LINE = 128  # bytes
+LINE = 128  # alignment of rows, bytes
 
 
 class State:
-    """Arrays of one run: two sets of buffers, of which `at` holds the present.
+    """Arrays of one run in two sets of buffers; `at` is the index of the current set.
 
-    With `fused_layout` (a box on a GPU) rows begin at multiples of LINE bytes and both sets share the streamfunction.
-    Elsewhere psi is found where the new vorticity was left, so that there are two.
+    With `fused_layout` (a box on a GPU) rows are aligned to LINE bytes and both sets share one streamfunction array.
+    Otherwise the solver overwrites a copy of the new vorticity with psi, and each set has its own array.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, fused_layout: bool) -> None:
@@ -56,13 +56,13 @@ class State:
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
 
     def set_weights(self) -> None:
-        """Adams-Bashforth weights of the coming step: as many terms as there is history."""
+        """Set the Adams-Bashforth weights of the next step; the first steps use a lower order."""
         found = weights(self.setup, self.steps)
         self.device.fill(self.weights, np.array([*found, 2.0 if self.setup.implicit else 1.0]))
         self.device.fill(self.tracer_weights, np.array([*found, 1.0]))
 
     def _pairs(self, one: bool) -> list[list[Any]]:
-        """A field in each set of buffers, or `one` in both, layer by layer."""
+        """Return per layer one array per set of buffers, or with `one` a shared array."""
         firsts = [self._field() for _ in range(self.count)]
         return [[first, first if one else self._field()] for first in firsts]
 
@@ -71,22 +71,22 @@ class State:
 
     @property
     def at(self) -> int:
-        """Which buffers hold the state."""
+        """Index of the current buffers, 0 or 1."""
         return self.steps % 2
 
     def ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
-        """The older and the oldest tendency when a step starts from buffers `at`."""
+        """Return the previous and the oldest tendency for a step from buffers `at`."""
         return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self.none)
 
     @property
     def words(self) -> int:
-        """Words a point that an update moves: psi, q twice, a spectrum, and what the history takes."""
+        """Values per point that an update reads or writes: psi, q twice, a spectrum, and stored tendencies."""
         return 4 + self.setup.order
 
     # -- integrals ----------------------------------------------------------------------------------
 
     def integrals(self) -> dict[str, float]:
-        """Energy, enstrophy and extremes (`diagnostics.integrals`)."""
+        """Return energy, enstrophy and extremes (`diagnostics.integrals`)."""
         self.device.synchronize()
         setup, at = self.setup, self.at
         psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
@@ -95,28 +95,28 @@ class State:
         return integrals(psi, q, zeta, weights, setup.grid.cell_area)
 
     def speeds(self) -> tuple[float, float]:
-        """Largest |u| and |v| of the (upper) flow."""
+        """Return the maximum of |u| and |v| in the upper layer."""
         self.device.synchronize()
         return speeds(self.view(self.psi[0][self.at]), self.setup.grid.dx, self.setup.grid.dy)
 
     # -- host and device ----------------------------------------------------------------------------
 
     def pad(self, points: np.ndarray) -> np.ndarray:
-        """Values at points (ny, nx) as an array with its boundary points, (my + 2, mx + 2)."""
+        """Return values at points, (ny, nx), extended by periodic boundary points, (my + 2, mx + 2)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         return np.pad(points, ((wrap_y, wrap_y), (wrap_x, wrap_x)), mode="wrap")
 
     def view(self, field: Any) -> Any:
-        """An array without what pads its rows."""
+        """Return a view of an array without row padding."""
         return field[self.layout.interior()]
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
-        """Host copy of "q", "psi" or "tracer" with its boundary points, (my + 2, mx + 2)."""
+        """Return a host copy of "q", "psi" or "tracer" with boundary points, (my + 2, mx + 2)."""
         fields = self.tracer if name == "tracer" else getattr(self, name)[layer]
         return self.device.host(self.view(fields[self.at]))
 
     def points(self, name: str, layer: int = 0) -> np.ndarray:
-        """Host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
+        """Return a host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         values = self.padded(name, layer)
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
@@ -126,7 +126,7 @@ class State:
         self.layout.fill(self.device, field, values)
 
     def begin(self, q: list[np.ndarray]) -> None:
-        """Have no history, and vorticities with their boundary points, (my + 2, mx + 2), from which psi is found."""
+        """Load potential vorticities with boundary points, (my + 2, mx + 2), and clear the stored tendencies."""
         self.steps = 0
         for layer, values in enumerate(q):
             self.fill(self.q[layer][0], values)
@@ -135,13 +135,13 @@ class State:
         self.clear_history()
 
     def clear_history(self) -> None:
-        """No history."""
+        """Set stored tendencies and rounding errors to zero."""
         kept = self.rounding if self.setup.compensated_summation else []
         for field in (*(f for history in self.history for f in history), *self.tracer_history, *kept):
             self.fill(field, np.zeros(self.setup.shape))
 
     def _contents(self) -> dict[str, Any]:
-        """Every array that a bitwise restart needs, oldest tendency last."""
+        """Return the arrays of a bitwise identical restart; the oldest tendency comes last."""
         found: dict[str, Any] = {}
         for layer in range(self.count):
             found[f"q{layer}"] = self.q[layer][self.at]
@@ -157,7 +157,7 @@ class State:
         return found
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs."""
+        """Return host copies of all arrays that a bitwise identical restart needs."""
         self.device.synchronize()
         found = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
         if self.setup.particles:
@@ -165,7 +165,7 @@ class State:
         return {"steps": np.array(self.steps), **found}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+        """Restore a state of `state`."""
         self.steps = int(state["steps"])
         state = dict(convert_state(self.setup, state))
         for name, field in self._contents().items():

@@ -1,15 +1,15 @@
-"""A step of the barotropic model, in the order of F. Bleichrodt (2011); numbers of equations as in README.md.
+"""Time step of the barotropic model, in the order of F. Bleichrodt (2011); equation numbers as in README.md.
 
-    curl of a wind that changes with time, at the start of the step
+    time-varying wind forcing, interpolated to the start of the step
     c' = c + dt AB(-J(psi, c) + kappa Lap c)                            tracer
     F  = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl + ...    (2.7), ... : topography, -B Lap Lap zeta, layers
     q' = q + dt AB(F)                                                   (2.17)
     (1 - a Lap)(q' + q) = 2 q + dt AB(F), a = dt A / 2                  with implicit viscosity
     Lap psi' - psi' / R^2 = q'                                          (2.22)-(2.27)
-    q' of walls, psi' and q' across periodic sides                      3.3
+    q' on walls, psi' and q' at periodic boundary points                3.3
     x' = x + dt (u', v')                                                particles
 
-AB(F) is the Adams-Bashforth mean of F and its predecessors. What a stage is on a device: `kernel_sets`.
+AB(F) is the Adams-Bashforth combination of F and the stored tendencies. `kernel_sets` selects the kernels of a stage.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from eagre.models.barotropic.stages import Stages
 
 
 def step(stages: Stages, now: int) -> Launches:
-    """Launches of a step from buffers `now`, 0 or 1, to the others."""
+    """Return the launches of a step from buffers `now`, 0 or 1, to the others."""
     new = 1 - now
     return [
         *stages.wind(),

@@ -1,4 +1,4 @@
-"""The time of a barotropic run: fixed steps from a start, and what there is to say when they blow up."""
+"""Time stepping of a barotropic run with a fixed time step, and the report of a blow-up."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from eagre.models.barotropic.stability import flow_limit, wave_limit
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
-CPU_LOOK_STEPS = 100  # between two looks at the state
-KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two copies of the state to the host
-MANY = 2**53  # steps
-NEARLY = 1e-6  # of a step: as near as this, a time is met
+CPU_LOOK_STEPS = 100  # steps between two checks of the state
+KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two checkpoints in host memory, s
+MANY = 2**53  # steps; no limit
+NEARLY = 1e-6  # tolerance of output times, in time steps
 
 
 class Stepper:
-    """Steps of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
+    """Time stepper of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
 
     def __init__(self, engine: Any, start: float) -> None:
         self.engine, self.setup = engine, engine.setup
@@ -37,7 +37,7 @@ class Stepper:
         return self._landed if self._landed is not None else self.start + self.engine.steps * self.setup.time_step
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps, the last of them the first at or after `until`, s."""
+        """Advance to the first step at or after `until`, s, by at most `count` steps; return the number of steps."""
         exact = (until - self.start) / self.setup.time_step
         last = math.ceil(exact - NEARLY)
         made = max(0, min(count, last - self.engine.steps))
@@ -45,13 +45,13 @@ class Stepper:
             made = min(made, self._blown())
             self.engine.advance(made)
             self._landed = None
-        # A time that is a multiple of the step is met exactly, whatever the rounding of the product.
+        # Report a time that is a multiple of the time step exactly, without the rounding error of the product.
         if self.engine.steps >= last and (made == 0 or abs(last - exact) < NEARLY):
             self._landed = float(until)
         return made
 
     def _blown(self) -> int:
-        """Have the records of a wind that changes with time at hand; returns for how many steps they are enough."""
+        """Load the records of a time-varying wind; return the number of steps that the records cover."""
         steps, moving = self.engine.steps, self.setup.moving
         if moving is None:
             return MANY
@@ -62,14 +62,17 @@ class Stepper:
         return max(1, last - steps)
 
     def look(self) -> Failure | None:
-        """What is wrong with the state; the place cannot be seen: psi spreads what is not finite over the basin."""
+        """Check the state for non-finite values.
+
+        The location is unknown, because the elliptic solver spreads non-finite values over the basin.
+        """
         with np.errstate(all="ignore"):
             found = self.engine.integrals()
         finite = math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"])
         return None if finite else Failure("values that are not finite")
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error, with the point of the largest vorticity before the first bad step; goes back to the kept state."""
+        """Return the error, with the point of maximum vorticity before the first bad step; restore the checkpoint."""
         engine, grid, dt = self.engine, self.setup.grid, self.setup.time_step
         time = self.time + dt
         size = np.abs(engine.points("q"))
@@ -85,13 +88,13 @@ class Stepper:
         )
 
     def state(self) -> State:
-        """Host copies of everything that a bitwise restart needs."""
+        """Return host copies of all data that a bitwise identical restart needs."""
         landed = math.nan if self._landed is None else self._landed
         times = {"start": self.start, "landed": landed, "time_step": self.setup.time_step}
         return {**self.engine.state(), **self.engine.maps_state(), **{k: np.array(time) for k, time in times.items()}}
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`, also of another time step or order (see `state_for`)."""
+        """Restore a state of `state`; the time step and order may differ (see `state_for`)."""
         state = dict(state_for(self.setup, state))
         self.engine.restore(state)
         self.start, landed = float(state["start"]), float(state["landed"])

@@ -1,4 +1,4 @@
-"""The update of a step on the CPU: tendency and Adams-Bashforth, a row at a time."""
+"""CPU kernel of the update: tendency and Adams-Bashforth, row by row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, stencil_ten
 
 @cell
 def row_tendency(psi, zeta, curl, c, j, f):
-    """F of interior row j + 1 into f."""
+    """Store F of interior row j + 1 in f."""
     if WIND == 2:
         for i in range(psi.shape[1] - 2):
             f[i] = stencil_tendency(psi, zeta, j, i, curl[j + 1, i + 1], c)
@@ -20,9 +20,9 @@ def row_tendency(psi, zeta, curl, c, j, f):
 
 @cell
 def row_advance(zeta, new, older, oldest, weights, j, f):
-    """new = c3 zeta + c0 F + c1 F_old + c2 F_older in row j + 1; F takes the place of the oldest."""
+    """Set new = c3 zeta + c0 F + c1 F_old + c2 F_older in row j + 1; F replaces the oldest tendency."""
     w = (weights[0], weights[1], weights[2], weights[3])
-    # Loops that write one array each: with more, the compiler would have too many overlaps to rule out.
+    # One output array per loop: with more, the compiler has too many possible overlaps to rule out.
     if HISTORY == 2:
         for i in range(f.shape[0]):
             new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], oldest[j + 1, i + 1], w)
@@ -37,7 +37,7 @@ def row_advance(zeta, new, older, oldest, weights, j, f):
 
 @entry
 def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
-    """Interior points: new = zeta + dt F, and a copy of it in `target`, where psi is then found in place.
+    """Set new = zeta + dt F at interior points, and copy new to `target`, which the solver overwrites with psi.
 
     psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (pieces, mx).
     """

@@ -1,8 +1,8 @@
-"""The passes of a step on a GPU: the update with the transform along x, and no-slip walls.
+"""GPU kernel of the update, fused with the sine transform along x.
 
-A step is three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the new vorticity's
-rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.rows_cuda`
-(back to psi).
+A step has three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the rows of the new vorticity),
+`eagre.solvers.poisson.columns_cuda` (tridiagonal systems along y) and `eagre.solvers.poisson.rows_cuda` (inverse
+transform to psi).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 @cell
 def load_stored(psi, zeta, low, m, ny, p, z):
-    """Both fields of rows low .. low + 3 from memory."""
+    """Load psi and zeta of rows low .. low + 3."""
     pitch = np.uint64(zeta.shape[1])
     west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
     east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
@@ -46,7 +46,7 @@ def load_stored(psi, zeta, low, m, ny, p, z):
 
 @cell
 def put_columns(found, shared, table, m):
-    """New vorticity of both rows into shared memory, without walls."""
+    """Store the new vorticity of both rows in shared memory, without wall points."""
     for n in range(VECTOR):
         j = m + np.uint64(n)
         if j > np.uint64(0) and j < np.uint64(ROW):
@@ -55,14 +55,14 @@ def put_columns(found, shared, table, m):
 
 @cell
 def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
-    """New vorticity of rows low + 1, low + 2 and columns m .. m + VECTOR - 1, also into shared memory."""
+    """Update rows low + 1, low + 2, columns m .. m + VECTOR - 1, and copy the new vorticity to shared memory."""
     p = cuda.local.array((4, SPAN), real)
     z = cuda.local.array((4, SPAN), real)
     before = cuda.local.array((4, VECTOR), real)
     forcing = cuda.local.array((2, VECTOR), real)
     found = cuda.local.array((4, VECTOR), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
-    # Every load stands before the first store, past which the compiler would not move it.
+    # All loads precede the first store, because the compiler does not move loads across stores.
     load_stored(psi, zeta, low, m, ny, p, z)
     first = (low + np.uint64(1)) * pitch + m
     second = first + pitch
@@ -82,7 +82,7 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
 
 @cell
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
-    """New vorticity of rows low + 1 and low + 2, also into shared memory."""
+    """Update rows low + 1 and low + 2, and copy the new vorticity to shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
@@ -94,10 +94,10 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, 
 
 @entry
 def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
-    """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
+    """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
 
-    psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them;
-    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding;
+    spectrum : stored in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)

@@ -1,4 +1,4 @@
-"""Rows of the update in pieces of VECTOR columns, 16 bytes, a thread: loads, stores and the tendency of a piece."""
+"""Vectorised device functions of the GPU update: VECTOR columns, 16 bytes, per thread."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from eagre.backend.cells import cell, flat_load, load_four, load_two, real, store_four, store_two, switch
 from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, tendency
 
-VECTOR = switch("VECTOR", 4)  # columns of a thread: 16 bytes
-SPAN = switch("SPAN", 6)  # VECTOR + 2, which would be no constant for the compiler
+VECTOR = switch("VECTOR", 4)  # columns per thread: 16 bytes
+SPAN = switch("SPAN", 6)  # VECTOR + 2, as a compile-time constant
 
 
 @cell
 def load_columns(field, place, into, row, start):
-    """VECTOR columns from flat place `place` into into[row, start ..]."""
+    """Load VECTOR columns from flat index `place` into into[row, start ..]."""
     if VECTOR == 4:
         a, b, c, d = load_four(field, place, 0)
         into[row, start], into[row, start + 1], into[row, start + 2], into[row, start + 3] = a, b, c, d
@@ -24,7 +24,7 @@ def load_columns(field, place, into, row, start):
 
 @cell
 def store_columns(field, place, values, row):
-    """VECTOR columns of values[row] to flat place `place`."""
+    """Store VECTOR columns of values[row] at flat index `place`."""
     if VECTOR == 4:
         store_four(field, place, 0, (values[row, 0], values[row, 1], values[row, 2], values[row, 3]))
     else:
@@ -33,7 +33,7 @@ def store_columns(field, place, values, row):
 
 @cell
 def load_neighbours(field, start, west, east, into, row):
-    """Columns m - 1 .. m + VECTOR; `start` is the place of column m of the row."""
+    """Load columns m - 1 .. m + VECTOR; `start` is the flat index of column m."""
     into[row, 0] = flat_load(field, start - west, 0)
     load_columns(field, start, into, row, 1)
     into[row, SPAN - 1] = flat_load(field, start + east, 0)
@@ -41,7 +41,7 @@ def load_neighbours(field, start, west, east, into, row):
 
 @cell
 def load_history(older, oldest, start, into, row):
-    """The older tendencies of a row."""
+    """Load the stored tendencies of a row."""
     load_columns(older, start, into, row, 0)
     if HISTORY == 2:
         load_columns(oldest, start, into, row + 2, 0)
@@ -49,7 +49,7 @@ def load_history(older, oldest, start, into, row):
 
 @cell
 def store_history(older, oldest, start, values, row):
-    """The new tendency takes the place of the oldest."""
+    """Replace the oldest tendency by the new one."""
     if HISTORY == 2:
         store_columns(oldest, start, values, row)
     else:
@@ -58,7 +58,7 @@ def store_history(older, oldest, start, values, row):
 
 @cell
 def wind(curl, j, i):
-    """The forcing at a point."""
+    """Return the forcing at a point."""
     if WIND == 0:
         return real(0.0)
     if WIND == 1:
@@ -68,16 +68,16 @@ def wind(curl, j, i):
 
 @cell
 def load_wind(curl, j, m, width, into, row):
-    """The forcing of columns m .. m + VECTOR - 1 of row j."""
+    """Load the forcing of columns m .. m + VECTOR - 1 of row j."""
     for n in range(VECTOR):
         into[row, n] = wind(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
 
 
 @cell
 def computed(p, z, row, before, forcing, w, c, m, width, found):
-    """New vorticity and tendency of the row after `row` into found[2 row], found[2 row + 1].
+    """Store the new vorticity and tendency of the row after `row` in found[2 row], found[2 row + 1].
 
-    Both are zero on walls and beside the grid.
+    Both are zero on walls and outside the grid.
     """
     s, k, t = row, row + 1, row + 2
     for n in range(VECTOR):

@@ -1,4 +1,4 @@
-"""The wind over a basin: the curl of its stress at the points, constant or over time, and how steps get at it."""
+"""Wind forcing at the points, steady or time-varying, and its interpolation in time on the device."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from eagre.terms.weather_wind import check_air_density, law_of
 
 @cell
 def count_step(k, clock, share):
-    """share = part of the odd record in the curl of the coming step, which is counted; k is 0.
+    """Set share = interpolation weight of the odd record for the next step and increment the step counter; k is 0.
 
-    clock : (5,), double: number of the step, time of step 0, the time step, times of the even and the odd record, s.
+    clock : (5,), double: step number, time of step 0, time step, times of the even and the odd record, s.
     """
     time = clock[1] + clock[0] * clock[2]
     share[k] = real((time - clock[3]) / (clock[4] - clock[3]))
@@ -33,24 +33,24 @@ def count_step(k, clock, share):
 
 @cell
 def blend_records(j, i, even, odd, share, curl):
-    """The curl at point (j, i), linear in time between two records."""
+    """Set the curl at point (j, i) by linear interpolation between two records."""
     curl[j, i] = even[j, i] + share[0] * (odd[j, i] - even[j, i])
 
 
 class Wind:
-    """The wind of a run on a device.
+    """Wind forcing of a run on a device.
 
     Attributes
     ----------
     kind : int
-        0 none, 1 a function of y, 2 a map: the switch WIND of kernels.
+        0 none, 1 a function of y, 2 a field of x and y: the switch WIND of kernels.
     curl : device array, (my + 2, 1) or (my + 2, mx + 2)
-        Of the stress over density and depth, 1 / s2. One that changes with time is put there before each step.
+        Wind forcing curl(tau) / (rho D), 1 / s2; a time-varying forcing is updated before each step.
 
     Parameters
     ----------
     pad : callable
-        Gives values at points their boundary points.
+        Extends an array of values at points by boundary points.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, kind: Any, pad: Callable[..., np.ndarray]) -> None:
@@ -66,7 +66,7 @@ class Wind:
         self._clock, self._share = device.zeros((5,), np.float64), device.zeros((1,), kind)
 
     def launches(self) -> Launches:
-        """What puts the curl of the coming step in its place."""
+        """Return the launches that update the curl for the next step."""
         if self._setup.moving is None:
             return []
         device = self._device
@@ -78,7 +78,7 @@ class Wind:
         ]
 
     def use(self, steps: int, start: float) -> None:
-        """Have the records that the moving field uses on the device, for steps from number `steps` on.
+        """Copy the records that bracket the current time to the device; steps : number of completed steps.
 
         start : time of step 0, s.
         """
@@ -95,17 +95,17 @@ class Wind:
 
 
 def between_points(grid: Grid) -> Grid:
-    """The cells whose corners are the points of a basin, on which a `TimeVaryingField` has a node at each point."""
+    """Return the cells whose corners are the points; a `TimeVaryingField` on these cells has a node at each point."""
     return Grid(grid.nx - 1, grid.ny - 1, grid.dx, grid.dy, float(grid.x[0]), float(grid.y[0]), grid.crs)
 
 
 def words_of_wind(value: Any) -> int:
-    """Maps that a run has of a `wind_forcing` beside the one of a constant wind: two records."""
+    """Return the number of device arrays that a time-varying `wind_forcing` adds: two records."""
     return 2 if isinstance(value, TimeVaryingField) else 0
 
 
 def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
-    """Of a `wind_forcing`, for `Setup`: values at the points, those at `time`, s, of one that moves, and what moves."""
+    """Return the `Setup` entries of a `wind_forcing`: values at the points at `time`, s, and the field itself."""
     if not isinstance(value, TimeVaryingField):
         return {"curl": field_at_points("wind_forcing", value, grid)}
     if value.nodes.shape != grid.shape:
@@ -118,7 +118,7 @@ def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
 
 
 def varying_curl(curl: np.ndarray, factor: Series) -> TimeVaryingField:
-    """A curl at the points, (ny, nx), times a factor of two rows or more."""
+    """Return a curl at the points, (ny, nx), times a time-dependent factor of two or more samples."""
     nodes = NodeGrid(curl.shape[0] - 1, curl.shape[1] - 1)
     instants = RecordTimeAxis(factor.times, factor.name)
     return TimeVaryingField(instants, nodes, lambda k: factor.values[k] * curl, "curl of the wind", np.inf, "s-2")
@@ -131,31 +131,31 @@ def moving_curl(
     over: float,
     periodic: tuple[bool, bool] = (False, False),
 ) -> TimeVaryingField:
-    """Curl of a stress that changes with time, record by record.
+    """Return the wind forcing of a time-varying stress, record by record.
 
     Parameters
     ----------
     stress_x, stress_y : TimeVaryingField, N m-2
-        Towards the east and the north, at the same instants, for the grid of `between_points`.
+        Eastward and northward stress at common times, on the nodes of the grid of `between_points`.
     grid : Grid
-        Of the model.
+        Grid of the model.
     over : float, kg m-2
         Density times depth.
-    periodic : bool of x and of y
-        Whether the point before the first is the last.
+    periodic : (bool, bool)
+        Whether x and y are periodic.
 
     Returns
     -------
     TimeVaryingField
-        At the points, 1 / s2; the `wind_forcing` of the model.
+        Wind forcing at the points, 1 / s2: the argument `wind_forcing` of the model.
 
     Raises
     ------
     InputError
-        For a stress of another grid, or components at different instants.
+        For a stress on another grid, or components at different times.
     """
     if not np.array_equal(stress_x.instants.times, stress_y.instants.times):
-        raise InputError("stress_x and stress_y at different times", allowed="the same instants")
+        raise InputError("stress_x and stress_y at different times", allowed="stress_x and stress_y at the same times")
     cells = (grid.ny - 1, grid.nx - 1)
     for one in (stress_x, stress_y):
         if (one.nodes.ny, one.nodes.nx) != cells:
@@ -172,10 +172,10 @@ def moving_curl(
 def stress_of_wind(
     wind_x: TimeVaryingField, wind_y: TimeVaryingField, drag: str | float, largest_drag: float, air_density: float
 ) -> tuple[TimeVaryingField, TimeVaryingField]:
-    """Stress along x and y, N m-2, of a wind at 10 m, m s-1: rho_a C_d |U| U of each record.
+    """Return the stress along x and y, N m-2, of a wind U at 10 m, m s-1: rho_a C_d |U| U of each record.
 
-    drag, largest_drag, air_density : see `eagre.terms.weather_wind.WeatherWind`. Between records the stress is linear
-    in time.
+    drag, largest_drag, air_density : see `eagre.terms.weather_wind.WeatherWind`. The stress is interpolated linearly
+    between records.
     """
     intercept, slope, least, most = law_of(drag, largest_drag)
     check_air_density(air_density)
@@ -195,7 +195,7 @@ def stress_of_wind(
 
 
 def at_points(field: TimeVaryingField, record: np.ndarray, grid: Grid) -> np.ndarray:
-    """A record on nodes at the points, (ny, nx), bilinear between nodes."""
+    """Return a record on nodes interpolated bilinearly to the points, (ny, nx)."""
     m, b = field.nodes.place(0, 0.0, grid.ny)
     n, a = field.nodes.place(1, 0.0, grid.nx)
     along = record[:, n] + a * (record[:, n + 1] - record[:, n])

@@ -1,4 +1,4 @@
-"""Section [wind] of a barotropic case: what drives the flow, constant or over time."""
+"""Section [wind] of a barotropic case: wind forcing, steady or time-varying."""
 
 from __future__ import annotations
 
@@ -25,38 +25,40 @@ if TYPE_CHECKING:
     from eagre.moving import TimeVaryingField
 
 At = Callable[..., Any]
-"""Names a key, such as "wind", "curl", in errors."""
+"""Context manager that adds the path of a key, such as "wind", "curl", to errors."""
 Stress = Annotated[float, quantity("stress")]
-WINDS = ("curl", "stress", "stress_x and stress_y", "weather")  # what may drive the flow
+WINDS = ("curl", "stress", "stress_x and stress_y", "weather")  # alternative sources of the forcing
 Pair = Annotated[bool | list[str], PlainValidator(checked_pair)]
 
 
 class WindWeatherSection(Section):
-    """The stress of the wind over time from a NetCDF file, or what the wind at 10 m makes of it."""
+    """Time-varying wind stress from NetCDF files, read directly or computed from the wind at 10 m."""
 
     file: InputFiles = Field(
-        description="a NetCDF file with a time, or a list: other times of the same, or other quantities",
+        description="NetCDF file with a time axis, or a list of files for further times or variables",
         examples=["era5.nc"],
     )
     stress: Pair = Field(
-        default=True, description="true (where the file has it), false, or the names of both components",
+        default=True, description="wind stress: true (if the file contains it), false, or the names of both components",
         examples=[["ewss", "nsss"]],
     )  # fmt: skip
     wind: Pair = Field(
-        default=True, description="10 m wind: true, false, or the names of both components", examples=[["u10", "v10"]]
+        default=True,
+        description="wind at 10 m: true, false, or the names of both components",
+        examples=[["u10", "v10"]],
     )
-    nodata: NoData = Field(
-        default="error", description='"error", or a number, N/m2 or m/s, that replaces missing values'
-    )
+    nodata: NoData = Field(default="error", description='missing values: "error", or a replacement in N/m2 or m/s')
     crs: Crs | None = Field(
-        default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
+        default=None,
+        description="coordinate reference system of the file, if the file does not define one",
+        examples=["EPSG:4326"],
     )
     drag: Drag = "large-pond"
     largest_drag: LargestDrag = LARGEST_DRAG
     air_density: AirDensity = AIR_DENSITY
 
     def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[TimeVaryingField, TimeVaryingField]:
-        """Stress along x and y, N m-2, for the cells between the points of a basin."""
+        """Return the stress along x and y, N m-2, on the nodes of the cells between the points of a basin."""
         from eagre.models.barotropic.wind import between_points, stress_of_wind
 
         choices = {("stress_x", "stress_y"): self.stress, ("wind_x", "wind_y"): self.wind}
@@ -64,38 +66,42 @@ class WindWeatherSection(Section):
         if found.stress_x is not None and found.stress_y is not None:
             if found.wind_x is not None:
                 got = f"{', '.join(map(str, self.file))} with stress and wind"
-                raise InputError(got, allowed="one of them to be used", fix="wind = false")
+                raise InputError(got, allowed="either stress or wind", fix="wind = false")
             return found.stress_x, found.stress_y
         assert found.wind_x is not None and found.wind_y is not None
         return stress_of_wind(found.wind_x, found.wind_y, self.drag, self.largest_drag, self.air_density)
 
 
 class WindSection(Section):
-    """What drives the flow: the curl itself, the stress of a double gyre, that at the points, or that of a file."""
+    """Wind forcing: a curl, the stress of a double gyre, stress components, or a time-varying file."""
 
     curl: NumberField | None = Field(
-        default=None, description="curl of the stress over density and depth, 1/s2", examples=["-1e-17 * sin(y / 1e6)"]
+        default=None,
+        description="curl of the wind stress divided by density and depth, 1/s2",
+        examples=["-1e-17 * sin(y / 1e6)"],
     )
     stress: Stress | None = Field(
         default=None,
-        description="tau0 of the stress -tau0 / 2 cos(2 pi y / length_y): a double gyre",
+        description="amplitude tau0 of the double-gyre stress -tau0 / 2 cos(2 pi y / length_y)",
         examples=["0.05 N/m2"],
     )
     stress_x: StressField | None = Field(
-        default=None, description="eastward stress of the wind on the water, N/m2",
+        default=None, description="eastward wind stress, N/m2",
         examples=[{"file": "stress.nc", "variable": "tauuo", "record": 1}],
     )  # fmt: skip
     stress_y: StressField | None = Field(
-        default=None, description="northward stress of the wind on the water, N/m2; 0 if only stress_x is given",
+        default=None, description="northward wind stress, N/m2; default 0",
         examples=[{"file": "stress.nc", "variable": "tauvo", "record": 1}],
     )  # fmt: skip
     weather: WindWeatherSection | None = Field(default=None, description="the section [wind.weather]")
     factor: NumberSignal = Field(
-        default=Signal(1.0, "number"), description="a factor in time on curl, stress, or stress_x and stress_y",
+        default=Signal(1.0, "number"), description="time-dependent factor of curl, stress, or stress_x and stress_y",
         examples=[{"expression": "1 + 0.2 * sin(2 * pi * t / 3.156e7)", "every": "5 d"}],
     )  # fmt: skip
-    density: float = Field(default=1000.0, description="density of the water, kg m-3", gt=0)
-    depth: PositiveMetres | None = Field(default=None, description="depth of the water", examples=["300 m"])
+    density: float = Field(default=1000.0, description="water density, kg m-3", gt=0)
+    depth: PositiveMetres | None = Field(
+        default=None, description="water depth; required with a stress", examples=["300 m"]
+    )
 
     @model_validator(mode="after")
     def _one_of_them(self) -> WindSection:
@@ -105,15 +111,15 @@ class WindSection(Section):
         if len(given) != 1:
             none = "neither curl nor stress, nor stress_x and stress_y, nor weather"
             got = f"both {' and '.join(given)}" if given else none
-            raise InputError(got, allowed="one of them", fix='stress = "0.05 N/m2"')
+            raise InputError(got, allowed="exactly one of them", fix='stress = "0.05 N/m2"')
         if self.curl is None and self.depth is None:
-            raise InputError("stress without depth", allowed="both", fix='depth = "300 m"')
+            raise InputError("stress without depth", allowed="a stress and a depth", fix='depth = "300 m"')
         if self.weather is not None and self.factor != Signal(1.0, "number"):
-            raise InputError("factor with weather", allowed="one of them: the file says what changes with time")
+            raise InputError("factor with weather", allowed="one of them: weather files are time-varying")
         return self
 
     def make(self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, at: At) -> Any:
-        """The model's `wind_forcing` for a run to `end`, s: a number or map, or what changes with time."""
+        """Return the model's `wind_forcing` for a run to `end`, s: a number, an array or a time-varying field."""
         from eagre.models.barotropic.wind import moving_curl, varying_curl
 
         if self.depth is not None:
@@ -135,7 +141,7 @@ class WindSection(Section):
         return curl if factor == 1.0 else curl * (factor(0.0) if isinstance(factor, Series) else factor)
 
     def _curl(self, grid: Grid, periodic: tuple[bool, bool], at: At) -> Any:
-        """What does not change with time: curl over density and depth, 1/s2, a number or (ny, nx)."""
+        """Return the steady forcing curl(tau) / (rho D), 1/s2, a number or (ny, nx)."""
         if self.curl is not None:
             with at("wind", "curl"):
                 return self.curl.at_centres(grid)
@@ -150,7 +156,7 @@ class WindSection(Section):
         return self._curl_of_fields(grid, periodic, at) / over
 
     def _curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], at: At) -> np.ndarray:
-        """Curl of stress_x and stress_y, (ny, nx), N m-3."""
+        """Return the curl of stress_x and stress_y, (ny, nx), N m-3."""
         from eagre.models.barotropic.inputs import curl_of_stress
 
         fields: dict[str, Any] = {"stress_x": 0.0, "stress_y": 0.0}

@@ -1,7 +1,7 @@
-"""What the potential-flow waves can average over time (`eagre.kernels.averages`): the surface and its velocity.
+"""Quantities of the potential-flow waves for time averages (`eagre.kernels.averages`): surface and surface velocity.
 
-At the surface the velocity is ``u = phi~_x - w~ eta_x``, v likewise, and w~ itself,
-plus the velocities that paddles add.
+The surface velocity is ``u = phi~_x - w~ eta_x``, ``v = phi~_y - w~ eta_y`` and w~, plus the velocity due to
+wavemakers.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from eagre.stepping.averaging import MomentAverages
 
 @cell
 def surface_elevation(j, i, fields, w, paddle_velocity, lines):
-    """Over still water, m."""
+    """Surface elevation above still water, m."""
     return fields[0, j, i]
 
 
 @cell
 def surface_potential(j, i, fields, w, paddle_velocity, lines):
-    """phi~, m2 s-1."""
+    """Surface potential phi~, m2 s-1."""
     return fields[1, j, i]
 
 
 @cell
 def velocity_x(j, i, fields, w, paddle_velocity, lines):
-    """u at the surface, m s-1."""
+    """Velocity u at the surface, m s-1."""
     velocity = along_x(fields, 1, j, i, lines.x, lines.periodic_x)
     if NONLINEAR:
         velocity -= w[0, j, i] * along_x(fields, 0, j, i, lines.x, lines.periodic_x)
@@ -43,7 +43,7 @@ def velocity_x(j, i, fields, w, paddle_velocity, lines):
 
 @cell
 def velocity_y(j, i, fields, w, paddle_velocity, lines):
-    """v at the surface, m s-1."""
+    """Velocity v at the surface, m s-1."""
     velocity = along_y(fields, 1, j, i, lines.y, lines.periodic_y)
     if NONLINEAR:
         velocity -= w[0, j, i] * along_y(fields, 0, j, i, lines.y, lines.periodic_y)
@@ -54,16 +54,14 @@ def velocity_y(j, i, fields, w, paddle_velocity, lines):
 
 @cell
 def velocity_z(j, i, fields, w, paddle_velocity, lines):
-    """w~ at the surface, m s-1."""
+    """Vertical velocity w~ at the surface, m s-1."""
     velocity = w[0, j, i]
     if PADDLES:
         velocity += paddle_velocity[2, j, i]
     return velocity
 
 
-PADDLES = switch(
-    "PADDLES", False
-)  # whether `paddle_velocity` holds the velocity that paddles add at the surface, (3, ny, nx)
+PADDLES = switch("PADDLES", False)  # whether `paddle_velocity`, (3, ny, nx), holds the velocity due to wavemakers
 QUANTITIES = Quantities(
     "fields, w, paddle_velocity, lines",
     {
@@ -72,7 +70,7 @@ QUANTITIES = Quantities(
     },
 )  # fmt: skip
 OF_THE_SURFACE = {"surface_elevation", "surface_potential"}
-"""What needs no vertical velocity, and so no solution of the Laplace problem."""
+"""Quantities that need no vertical velocity, and therefore no Laplace solve."""
 
 
 ANY = (-1e12, 1e12)  # s

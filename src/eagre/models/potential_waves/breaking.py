@@ -1,23 +1,23 @@
-"""Breaking waves: where crests outrun themselves or fronts grow too steep an eddy viscosity takes energy out.
+"""Wave breaking: detection of breaking crests, and dissipation by an eddy viscosity around them.
 
-A crest breaks where its water is nearly as fast as it is itself, u_c / c > 0.855: X. Barthelemy, M. L. Banner,
+A crest breaks where the water speed approaches the crest speed, u_c / c > 0.855: X. Barthelemy, M. L. Banner,
 W. L. Peirson, F. Fedele, M. Allis, F. Dias, J. Fluid Mech. 841, 463-488 (2018), doi:10.1017/jfm.2018.93; or where its
 front is steeper than 30 degrees: M. L. McAllister, N. Pizzo, S. Draycott, T. S. van den Bremer, J. Fluid Mech. 974,
-A14 (2023), doi:10.1017/jfm.2023.766. The speed of a crest is that of the point without slope,
-c = -(e . grad eta_t) / (e . grad grad eta . e) along the water's way e, but at least 0.8 of the linear wave of the
-crest's curvature, k^2 = -eta_ee / eta: breaking crests slow down by a fifth (M. L. Banner, X. Barthelemy, F. Fedele,
-M. Allis, A. Benetazzo, F. Dias, W. L. Peirson, Phys. Rev. Lett. 112, 114502 (2014),
-doi:10.1103/PhysRevLett.112.114502), and crests of standing waves have no way.
+A14 (2023), doi:10.1017/jfm.2023.766. The crest speed is the speed of the point of zero slope,
+c = -(e . grad eta_t) / (e . grad grad eta . e) along the flow direction e, but at least 0.8 of the phase speed of the
+linear wave with the curvature of the crest, k^2 = -eta_ee / eta: breaking crests slow down by a fifth (M. L. Banner,
+X. Barthelemy, F. Fedele, M. Allis, A. Benetazzo, F. Dias, W. L. Peirson, Phys. Rev. Lett. 112, 114502 (2014),
+doi:10.1103/PhysRevLett.112.114502), and crests of standing waves do not travel.
 
-Around a breaking crest, and with it, for a period::
+In a region that moves with a breaking crest, for one wave period::
 
     eta_t += div(2 nu grad eta),   phi~_t += div(2 nu grad phi~),   nu = 0.02 H_br L_br / T_br
 
 of Z. Tian, M. Perlin, W. Choi, J. Fluid Mech. 655, 217-257 (2010), doi:10.1017/S0022112010000832; the terms are those
 of F. Dias, A. I. Dyachenko, V. E. Zakharov, Phys. Lett. A 372, 1297-1302 (2008), doi:10.1016/j.physleta.2007.09.027.
-Different here: H_br is the height of the crest and L_br / T_br its speed, which in the source are measured scales near
-them; the region is one length of a linear wave of that speed, where nu falls off as a cosine; the terms are
-divergences, so that volume is kept where nu varies.
+Differences from the sources: H_br is the crest height and L_br / T_br the crest speed, instead of measured scales close
+to them. The region is as long as a linear wave of that speed, and nu decreases as a squared cosine. The terms are
+divergences, so volume is conserved where nu varies.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ MAX_CREST_SPEED_RATIO = 0.855
 MAX_FRONT_SLOPE = math.tan(math.radians(30.0))
 STRENGTH = 0.02
 DEFAULTS = {"max_crest_speed_ratio": MAX_CREST_SPEED_RATIO, "max_front_slope": MAX_FRONT_SLOPE, "strength": STRENGTH}
-SLOWEST = 0.8
-LONGEST = 10.0  # depths: the region of a crest that is faster than any linear wave
-SAME = 0.25  # length: a crest as near to one that breaks is that one, and further away has less than half of its nu
+SLOWEST = 0.8  # minimum crest speed, relative to the linear wave with the curvature of the crest
+LONGEST = 10.0  # length, in depths, for crests faster than any linear wave
+SAME = 0.25  # wave lengths: crests closer than this to an active event belong to it; farther out, nu is below one half
 FOUND = 4
 RATIO, SPEED_X, SPEED_Y, SLOPE = range(FOUND)
-CARRIED = 2.0  # of 2.83, the fastest change over a step that the Runge-Kutta method bears: the rest is for gravity
-MOST_PARTS = 16
-MOST_DAMPING = 2.0
-"""Of the fastest change a step of the Runge-Kutta method may have, 2.78 / dt: where nu is more, it is cut."""
+MAX_ADVECTION = 2.0  # limit of the advection frequency times dt; of the stability limit 2.83 the rest is for gravity
+MAX_SUBSTEPS = 16
+MAX_DAMPING = 2.0
+"""Limit of the damping rate times dt, below the stability limit 2.78 of the Runge-Kutta method; nu is clipped to it."""
 
 
 class Breaker(NamedTuple):
-    """A crest that broke.
+    """Breaking event.
 
     Parameters
     ----------
     time, x, y : float
-        When and where the crest was, s and m.
+        Time, s, and position of the crest, m.
     ratio, slope : float
-        u_c / c, and the steepest front, of which one is above its limit.
+        u_c / c and front slope; one of the two exceeds its limit.
     speed_x, speed_y : float
-        m/s.
+        Components of the crest velocity, m/s.
     crest, length : float
-        Height above still water, and length of the linear wave of that speed, m.
+        Crest height above still water, and length of the linear wave with this speed, m.
     """
 
     time: float
@@ -76,17 +76,17 @@ class Breaker(NamedTuple):
 
     @property
     def steepness(self) -> float:
-        """k times the height of the crest."""
+        """Wave number times crest height."""
         return 2.0 * math.pi * self.crest / self.length
 
     @property
     def speed(self) -> float:
-        """m/s."""
+        """Crest speed, m/s."""
         return math.hypot(self.speed_x, self.speed_y)
 
     @property
     def period(self) -> float:
-        """How long it breaks, s."""
+        """Duration of the event, s."""
         return self.length / self.speed
 
 
@@ -95,7 +95,7 @@ class Breaker(NamedTuple):
 
 @cell
 def twice_along(a, k, j, i, e_x, e_y, lines):
-    """The second derivative of a along (e_x, e_y) at point (j, i)."""
+    """Return the second derivative of a along (e_x, e_y) at point (j, i)."""
     mixed, half = real(0.0), lines.y.shape[0] // 2
     for m in range(lines.y.shape[0]):
         row = place(j, m - half, a.shape[1], lines.periodic_y)
@@ -106,7 +106,7 @@ def twice_along(a, k, j, i, e_x, e_y, lines):
 
 @cell
 def is_crest(a, j, i, e_x, e_y, lines):
-    """Whether a is at least as high at (j, i) as beside it along the axis nearest to (e_x, e_y)."""
+    """Return whether a is a local maximum at (j, i) along the axis closest to (e_x, e_y)."""
     here = a[0, j, i]
     if abs(e_x) >= abs(e_y):
         ahead, behind = place(i, 1, a.shape[2], lines.periodic_x), place(i, -1, a.shape[2], lines.periodic_x)
@@ -117,7 +117,7 @@ def is_crest(a, j, i, e_x, e_y, lines):
 
 @cell
 def find_crests(j, i, eta, phi, w, rates, h, gravity, found, lines):
-    """u_c / c at crests, else 0; the crest's velocity; how steep it falls ahead. h is the depth of still water, m."""
+    """Compute u_c / c (0 away from crests), the crest velocity and the front slope; h is the still-water depth, m."""
     e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
     u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
     v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
@@ -143,7 +143,7 @@ def find_crests(j, i, eta, phi, w, rates, h, gravity, found, lines):
 
 @cell
 def set_carried(j, i, eta, phi, w, found, over_dx, over_dy, lines):
-    """How fast the water of the surface carries the shortest waves of the differences past a point, rad/s."""
+    """Compute the frequency, rad/s, at which the surface flow advects the shortest waves of the differences."""
     e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
     u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
     v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
@@ -163,44 +163,44 @@ def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
     rates[k, j, i] += total
 
 
-# -- what is done with them -----------------------------------------------------------------------
+# -- breaking events ------------------------------------------------------------------------------
 
 
 class Breaking:
-    """A `Forcing` that finds breaking crests once a step, and dissipates where they are.
+    """`Forcing` that detects breaking crests once per step and dissipates energy around them.
 
     Parameters
     ----------
     laplace : Laplace
     h : (ny, nx)
-        Depth of still water, m.
+        Still-water depth, m.
     spacing : (dy, dx)
-        m.
+        Grid spacing, m.
     periodic : (y, x)
     gravity : float
-        m/s2.
+        Acceleration of gravity, m/s2.
     max_crest_speed_ratio : float
-        u_c / c from which a crest breaks.
+        Ratio u_c / c above which a crest breaks.
     max_front_slope : float
-        Slope of a front from which a crest breaks.
+        Front slope above which a crest breaks.
     strength : float
-        nu T_br / (H_br L_br).
+        Eddy viscosity in units of H_br L_br / T_br.
 
     Attributes
     ----------
     log : list of Breaker
-        Every crest that broke, in the order of time.
+        All breaking events, in chronological order.
     active : list of Breaker
-        Those that still break.
+        Events in progress.
     found : dict of Breaker
-        Those of the log, and, after a blow-up, those between the last good state and it.
+        Events of the log, and after a blow-up also those between the last valid state and the blow-up.
 
     Notes
     -----
-    Good values: the defaults. Where no crest breaks nothing is added: the run has the bits of one without. Limits:
-    travelling waves; standing ones are flagged from 30 degrees on, before they break; the shallow surf zone, where a
-    bore breaks on for many lengths, is outside of what the sources measured. A GPU gives its fields of crests to the
-    host once a step.
+    Good values: the defaults. A run without breaking events is bitwise identical to a run without `breaking`. Limits:
+    the criteria hold for travelling waves; standing waves are detected from 30 degrees on, before they break. The
+    shallow surf zone, where bores break over many wave lengths, is outside the range of the sources. A GPU copies the
+    crest fields to the host once per step.
     """
 
     def __init__(
@@ -211,12 +211,12 @@ class Breaking:
         for name, value in zip(DEFAULTS, (max_crest_speed_ratio, max_front_slope, strength), strict=True):
             if not (math.isfinite(value) and value > 0.0):
                 fix = f"{name} = {DEFAULTS[name]:.3g}"
-                raise InputError(f"{name} = {value:g} of breaking waves", allowed="above 0", fix=fix)
+                raise InputError(f"{name} = {value:g} of breaking", allowed="above 0", fix=fix)
         self._laplace, self._h, self._gravity = laplace, np.asarray(h, np.float64), float(gravity)
         self._max_ratio, self._max_slope, self._strength = max_crest_speed_ratio, max_front_slope, strength
         self.log: list[Breaker] = []
         self.active: list[Breaker] = []
-        self.found: dict[Breaker, None] = {}  # a set in order: steps that are repeated find the same crests
+        self.found: dict[Breaker, None] = {}  # an ordered set: repeated steps find the same events
         x, y = laplace.points
         self._around = tuple(
             n * d if n > 1 and round_ else math.inf
@@ -233,19 +233,20 @@ class Breaking:
         self._over = tuple(most * math.sqrt(inverse) for inverse in self._inverse)
 
     def parts(self, dt: float) -> int:
-        """Parts into which a step of dt s has to be cut, by the speed of the water at the surface of the moment.
+        """Return the number of substeps of a step of dt s, from the present water speed at the surface.
 
-        The water of a crest that breaks is as fast as the crest itself, and carries short waves: u dt / dx times the
-        largest eigenvalue of a difference has to stay below what the Runge-Kutta method bears, however long the wave.
+        The water in a breaking crest is as fast as the crest and advects short waves. For any wave length, u dt / dx
+        times the largest eigenvalue of the first difference must not exceed the stability limit of the Runge-Kutta
+        method.
         """
         laplace, device = self._laplace, self._laplace.device
         known = (laplace.eta, laplace.phi, laplace.w, self._found, *self._over, laplace.lines)
         device.run([device.over(self._loops["set_carried"], laplace.shape, known)])
         fastest = laplace.largest(self._found)
-        return min(MOST_PARTS, math.ceil(fastest * dt / CARRIED)) if 0.0 < fastest < math.inf else 1
+        return min(MAX_SUBSTEPS, math.ceil(fastest * dt / MAX_ADVECTION)) if 0.0 < fastest < math.inf else 1
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
-        """As `Forcing.add`: at stage 0 it looks for crests that break."""
+        """See `Forcing.add`; stage 0 detects breaking crests."""
         if stage == 0:
             self._look(time, rates)
             if self.active:
@@ -271,7 +272,7 @@ class Breaking:
                 self._begin(time, at, found[:, *at], max(float(found[SLOPE, j, i]), 0.0))
 
     def _nearest(self, j: int, i: int, crests: np.ndarray) -> tuple[int, int]:
-        """The crest that is nearest to point (j, i)."""
+        """Return the crest closest to point (j, i)."""
         x, y = self._laplace.points
         away = [
             _shorter(along[crests[:, 1 - n]] - along[at], around)
@@ -281,7 +282,7 @@ class Breaking:
         return int(crests[k, 0]), int(crests[k, 1])
 
     def _begin(self, time: float, at: tuple[int, int], found: np.ndarray, slope: float) -> None:
-        """Put a crest into the log, unless it belongs to one that breaks already."""
+        """Log a breaking event, unless the crest belongs to an active event."""
         laplace, (j, i) = self._laplace, at
         x, y = float(laplace.points[0][i]), float(laplace.points[1][j])
         for other in self.active:
@@ -296,7 +297,7 @@ class Breaking:
         self.found[self.log[-1]] = None
 
     def _away(self, breaker: Breaker, time: float, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-        """How far places are from a crest of the moment along x and y, m; the shorter way around."""
+        """Return the distances of positions from the present position of a crest along x and y, m, periodic."""
         passed, away = time - breaker.time, []
         for at, start, speed, around in (
             (x, breaker.x, breaker.speed_x, self._around[0]),
@@ -306,7 +307,7 @@ class Breaking:
         return away
 
     def _viscosity(self, time: float, dt: float) -> np.ndarray:
-        """nu, (ny, nx), m2/s: the largest of those of all breaking crests, and no more than a step can take."""
+        """Return nu, (ny, nx), m2/s: the maximum over all active events, clipped to the stability limit."""
         x, y = self._laplace.points
         nu = np.zeros(self._laplace.shape)
         for breaker in self.active:
@@ -314,26 +315,26 @@ class Breaking:
             away = np.hypot(away_x[None, :], away_y[:, None]) / breaker.length
             shape = np.where(away < 0.5, np.cos(np.pi * np.minimum(away, 0.5)) ** 2, 0.0)
             nu = np.maximum(nu, self._strength * breaker.crest * breaker.speed * shape)
-        return np.minimum(nu, MOST_DAMPING / (8.0 * sum(self._inverse) * dt))
+        return np.minimum(nu, MAX_DAMPING / (8.0 * sum(self._inverse) * dt))
 
 
 def largest_symbol(order: int) -> float:
-    """Of the first centred difference of an order, times the spacing: what it makes of a wave at most."""
+    """Return the largest eigenvalue of the first centred difference of an order, times the spacing."""
     weights, theta = centred(order, 1.0, 1), np.linspace(0.0, np.pi, 1001)
     return float(np.abs(np.exp(1j * np.outer(theta, np.arange(order + 1) - order // 2)) @ weights).max())
 
 
 def _shorter(apart: np.ndarray, around: float) -> np.ndarray:
-    """The shorter way around where an axis is periodic, else the way."""
+    """Return the distance, the shorter of the two along a periodic axis."""
     return apart if math.isinf(around) else apart - around * np.round(apart / around)
 
 
 def length_of_speed(speed: float, depth: float, gravity: float) -> float:
-    """Length, m, of the linear wave of a speed, m/s, in a depth, m: at most `LONGEST` depths, which long waves have."""
+    """Return the length, m, of the linear wave of a speed, m/s, in a depth, m; at most `LONGEST` depths."""
     slowest, k_least = speed**2 / (gravity * depth), 2.0 * math.pi / LONGEST
     if slowest >= math.tanh(k_least) / k_least:
         return LONGEST * depth
-    k = max(1.0 / slowest, k_least)  # deep water's; tanh(k) / k = slowest by Newton's method
+    k = max(1.0 / slowest, k_least)  # deep-water value; then tanh(k) / k = slowest by Newton's method
     for _ in range(60):
         k = max(k - (math.tanh(k) - slowest * k) / (1.0 / math.cosh(min(k, 300.0)) ** 2 - slowest), k_least)
     return 2.0 * math.pi * depth / k

@@ -1,14 +1,14 @@
-"""The defect and its correction on the CPU, a piece of a row with all its layers at a time.
+"""CPU kernels for residual and correction, by segments of a row with all layers.
 
-The same operator as the cells of `reference`, with less work. Differences along x and y commute with those along
-sigma, so both are taken of Psi itself and combined once a layer::
+The operator equals that of `reference`, with fewer operations. Differences along x and y commute with differences along
+sigma, so both are computed from Psi and combined once per layer::
 
     G = (h_x Psi_x + h_y Psi_y) / d,    H = (d_x Psi_x + d_y Psi_y) / d
     2 grad sigma . grad Psi_s = 2 (G_s - sigma H_s)
     Lap sigma and |grad sigma|^2 + 1 / d^2 are polynomials of sigma, whose coefficients belong to a column
 
-A piece lies in rows of the scratch at constant distances, with the points beyond its ends: see
-docs/development/decisions/0002-cells.md for what lets the compiler use vectors.
+A segment is stored in rows of the scratch memory at constant strides, with halo points at its ends. The reasons of this
+layout for vectorisation are given in docs/development/decisions/0002-cells.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Residual and correction of whole columns on a GPU: a thread has a column of the surface's grid.
+"""GPU kernels for residual and correction of whole columns, with one thread per column.
 
-Differences along sigma and along x and y change places, so those along x and y are taken of Psi alone, and a column
-needs its neighbours' Psi, each once for the first and the second difference::
+Differences along sigma commute with differences along x and y, so horizontal differences are taken of Psi only. A
+column reads each neighbouring Psi once for the first and the second difference::
 
     Psi_xx + Psi_yy + D1 G + sigma D1 H + K(sigma) D2 Psi = -Lap phi~
 
@@ -9,11 +9,11 @@ needs its neighbours' Psi, each once for the first and the second difference::
     K = |grad h - sigma grad d|^2 / d^2 + 1 / d^2
     a0 + sigma a1 = (Lap h - sigma Lap d - 2 (grad h - sigma grad d) . grad d / d) / d
 
-Psi below the bottom follows from its condition: a thread finds it of its own column and of the point of the rim that it
-brings in, so that nobody has to store it first.
+Psi of the ghost layer follows from the bed condition. A thread computes it for its column and for the halo point that
+it loads, so that it need not be stored in advance.
 
-The loops over layers are written out with the weights of the vertical grid as numbers in the text: they are of one
-(order, nz) only, stay in registers, and are zero outside a band.
+The loops over layers are unrolled, with the weights of the vertical grid as literals in the generated code. Each
+program is valid for one (order, nz); weights outside the band are omitted.
 """
 
 from __future__ import annotations

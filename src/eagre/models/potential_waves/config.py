@@ -1,4 +1,4 @@
-"""Case files of the potential-flow waves, and how a model is made from one."""
+"""Case files of the potential-flow waves."""
 
 from __future__ import annotations
 
@@ -37,33 +37,35 @@ SpeedSignal = Annotated[Signal, signal("speed")]
 LengthSignal = Annotated[Signal, signal("length")]
 Side = Annotated[str, one_of("west", "east", "south", "north")]
 REGULAR = ("airy", "stokes", "stream_function")
-SEAS = ("jonswap", "pierson_moskowitz", "tma")  # that have a peak period
-LEVEL = 0.01  # relative change of the depth up to which waves take its mean
+SEAS = ("jonswap", "pierson_moskowitz", "tma")  # spectra with a peak period
+LEVEL = 0.01  # relative variation of the depth up to which the bed counts as level
 
 
 class BasinSection(Section):
-    """The basin and its points: a rectangle between walls, or periodic."""
+    """Rectangular basin and its grid points, with walls or periodic."""
 
-    nx: int = Field(description="points along x, those on walls included", ge=1, examples=[257])
-    ny: int = Field(default=1, description="points along y; 1: a flume, waves along x only", ge=1, examples=[129])
-    length_x: PositiveMetres = Field(description="from wall to wall, or the period, metres", examples=[20.0])
-    length_y: PositiveMetres = Field(
-        default=1.0, description="from wall to wall, or the period, metres; the width of a flume", examples=[10.0]
+    nx: int = Field(description="number of points along x, including the points on walls", ge=1, examples=[257])
+    ny: int = Field(
+        default=1, description="number of points along y; 1: a flume, waves along x only", ge=1, examples=[129]
     )
-    x0: Metres = Field(default=0.0, description="x of the first point, metres")
-    y0: Metres = Field(default=0.0, description="y of the first point, metres")
+    length_x: PositiveMetres = Field(description="length from wall to wall, or the period, metres", examples=[20.0])
+    length_y: PositiveMetres = Field(
+        default=1.0, description="width from wall to wall, or the period, metres; the width of a flume", examples=[10.0]
+    )
+    x0: Metres = Field(default=0.0, description="x coordinate of the first point, metres")
+    y0: Metres = Field(default=0.0, description="y coordinate of the first point, metres")
     crs: Crs | None = Field(
         default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
     )
     periodic: Annotated[str, one_of("none", "x", "y", "both")] = Field(
-        default="none", description="none (walls all round), x, y or both", examples=["x"]
+        default="none", description="periodic axes: none (walls on all sides), x, y or both", examples=["x"]
     )
     depth: LengthField | None = Field(
-        default=None, description="depth of still water, metres, above 0 everywhere", examples=[0.4]
+        default=None, description="still-water depth, metres, positive everywhere", examples=[0.4]
     )
     bed: ElevationField | None = Field(
         default=None,
-        description="in place of depth: elevation of the bed, metres, positive up; still water is at 0",
+        description="instead of depth: bed elevation, metres, positive upward; still water is at 0",
         examples=[-0.4],
     )
 
@@ -71,106 +73,126 @@ class BasinSection(Section):
     def _one_of_two(self) -> BasinSection:
         if (self.depth is None) == (self.bed is None):
             got = "neither depth nor bed" if self.bed is None else "both depth and bed"
-            raise InputError(got, allowed="one of them", fix="depth = 0.4")
+            raise InputError(got, allowed="either depth or bed", fix="depth = 0.4")
         return self
 
     def grid(self) -> Grid:
-        """The grid whose centres are the points."""
+        """Return the grid whose cell centres are the points."""
         wraps = self.periodic in ("x", "both"), self.periodic in ("y", "both")
         grid = Grid.from_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
         return replace(grid, crs=self.crs)
 
 
 class InitialSection(Section):
-    """The surface at the start: elevation and potential, or a wave."""
+    """Initial surface: elevation and potential, or a wave."""
 
     surface_elevation: ElevationField = Field(
-        default=FieldValue(0.0), description="elevation, metres", examples=["0.05 * cos(pi * x / 10)"]
+        default=FieldValue(0.0), description="initial surface elevation, metres", examples=["0.05 * cos(pi * x / 10)"]
     )
-    surface_potential: NumberField = Field(default=FieldValue(0.0), description="potential on it, m2/s", examples=[0.0])
+    surface_potential: NumberField = Field(
+        default=FieldValue(0.0), description="initial surface potential, m2/s", examples=[0.0]
+    )
     wave: Wave | None = Field(
-        default=None, description="in place of both: a wave or a sea at time 0, a table with its kind",
+        default=None, description="instead of both: a wave or sea at time 0, a table with its kind",
         examples=[{"kind": "stream_function", "height": 0.1, "length": 4.0, "eulerian_current": 0.0}],
     )  # fmt: skip
     depth: PositiveMetres | None = Field(
-        default=None, description="depth that the wave is for; needed where the bed is not level", examples=[0.4]
+        default=None,
+        description="depth of the wave theory, metres; required over a bed that is not level",
+        examples=[0.4],
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> InitialSection:
         given = sorted(self.model_fields_set & {"surface_elevation", "surface_potential"})
         if self.wave is not None and given:
-            raise InputError(f"both wave and {given[0]}", allowed="a wave, or elevation and potential")
+            raise InputError(f"both wave and {given[0]}", allowed="either wave, or elevation and potential")
         if self.wave is None and self.depth is not None:
-            raise InputError("depth without wave", allowed="depth with a wave only")
+            raise InputError("depth without wave", allowed="depth together with wave only")
         return self
 
 
 class RelaxationZoneSection(Section):
-    """A strip along a side in which waves are made, or absorbed."""
+    """Relaxation zone along a side that generates or absorbs waves."""
 
     side: Side = Field(description="west, east, south or north", examples=["west"])
     width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
     wave: Wave | None = Field(
-        default=None, description="what it makes, a table with its kind; without it waves are absorbed",
+        default=None, description="waves to generate, a table with its kind; without it the zone absorbs waves",
         examples=[{"kind": "stream_function", "height": 0.02, "period": "2 s", "stokes_current": 0.0}],
     )  # fmt: skip
     depth: PositiveMetres | None = Field(
-        default=None, description="depth that the wave is for; needed where the zone's bed is not level", examples=[0.4]
+        default=None,
+        description="depth of the wave theory, metres; required if the bed of the zone is not level",
+        examples=[0.4],
     )
     period: PositiveSeconds | None = Field(
-        default=None, description="of the waves that come; without it the wave's, or that of another zone",
+        default=None, description="period of the incident waves; default: that of wave or of another relaxation zone",
         examples=["2 s"],
     )  # fmt: skip
     ramp: Seconds = Field(
-        default=0.0, description="time in which what it makes rises from still water", ge=0, examples=["5 s"]
+        default=0.0, description="duration over which the generated waves rise from still water", ge=0, examples=["5 s"]
     )
-    exponent: float = Field(default=3.5, description="of the profile of absorption", gt=0, examples=[3.5])
+    exponent: float = Field(default=3.5, description="exponent of the absorption profile", gt=0, examples=[3.5])
 
 
 class WavemakerSection(Section):
-    """A side that is a piston wavemaker, or through which water flows; velocity or position says how."""
+    """Piston wavemaker or flux inlet along a side, defined by velocity or position."""
 
     side: Side = Field(description="west, east, south or north", examples=["west"])
     velocity: SpeedSignal | None = Field(
         default=None,
-        description="of the paddle or the water, m/s, positive into the water; a number is an inflow",
+        description="velocity of the paddle or the inflow, m/s, positive into the basin; a number is an inflow",
         examples=[{"file": "paddle.csv"}],
     )
     position: LengthSignal | None = Field(
         default=None,
-        description="instead of velocity: position of the paddle, metres, within one depth of its first value",
+        description="instead of velocity: paddle position, metres, within one depth of its first value",
         examples=[{"file": "paddle.csv"}],
     )
-    active_absorption: bool = Field(default=False, description="whether long waves that come to it are let out")
+    active_absorption: bool = Field(default=False, description="whether to absorb incident long waves at the side")
     target: LengthSignal = Field(
-        default=Signal(0.0, "length"), description="elevation beside which waves are let out, metres", examples=[0.0]
+        default=Signal(0.0, "length"),
+        description="target surface elevation of the active absorption, metres",
+        examples=[0.0],
     )
 
 
 class SpongeSection(Section):
-    """A strip along a side in which pressure on the surface takes the energy of waves, and no water."""
+    """Sponge layer along a side: surface pressure damps the waves and conserves the volume of water."""
 
     side: Side = Field(description="west, east, south or north", examples=["east"])
     width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
-    period: PositiveSeconds = Field(description="of the waves that come", examples=["2 s"])
-    strength: float = Field(default=STRENGTH_OF_SPONGE, description="exp(-strength) is left", gt=0, examples=[6.0])
+    period: PositiveSeconds = Field(description="period of the incident waves", examples=["2 s"])
+    strength: float = Field(
+        default=STRENGTH_OF_SPONGE,
+        description="damping strength: the reflection coefficient is about exp(-strength)",
+        gt=0,
+        examples=[6.0],
+    )
 
 
 class BreakingSection(Section):
-    """Crests that break are found and dissipated."""
+    """Detection of breaking crests, and dissipation of their energy."""
 
     max_crest_speed_ratio: float = Field(
-        default=MAX_CREST_SPEED_RATIO, description="speed of the water over that of the crest", gt=0, examples=[0.855]
+        default=MAX_CREST_SPEED_RATIO,
+        description="ratio of water speed to crest speed above which a crest breaks",
+        gt=0,
+        examples=[0.855],
     )
-    max_front_slope: float = Field(default=MAX_FRONT_SLOPE, description="slope of a front", gt=0, examples=[0.577])
-    strength: float = Field(default=STRENGTH, description="of the eddy viscosity, over H L / T", gt=0, examples=[0.02])
+    max_front_slope: float = Field(
+        default=MAX_FRONT_SLOPE, description="front slope above which a crest breaks", gt=0, examples=[0.577]
+    )
+    strength: float = Field(
+        default=STRENGTH, description="eddy viscosity relative to H L / T of the breaking wave", gt=0, examples=[0.02]
+    )
 
 
 class StatisticsSection(Section):
-    """Highest, lowest and mean surface and the significant height at every point, as further variables."""
+    """Surface statistics at every point as output variables: extremes, mean and significant wave height."""
 
-    from_: Seconds = Field(default=0.0, alias="from", description="time from which on they are gathered", ge=0,
+    from_: Seconds = Field(default=0.0, alias="from", description="start time of the statistics", ge=0,
                            examples=["60 s"])  # fmt: skip
 
 
@@ -198,15 +220,15 @@ class PotentialWavesCase(Case):
 
     @property
     def log_name(self) -> str:
-        """Of the crests that broke."""
+        """Name of the log of breaking events."""
         return "" if self.breaking is None else "breaking"
 
     def log(self, model: Any) -> tuple[list[str], list[tuple[float, ...]]]:
-        """The crests that broke, in the order of time."""
+        """Return column names and rows of the log of breaking events, in chronological order."""
         return list(BREAKING_COLUMNS), [breaking_row(breaker) for breaker in model.breakers_found]
 
     def findings(self, model: Any, records: Callable[[str], tuple[Any, Any]]) -> list[tuple[str, str]]:
-        """The reflection coefficient, where gauges and their time suffice for it."""
+        """Return the reflection coefficient if the gauges and the record length permit it."""
         from eagre.models.potential_waves.reflecting import Made, goes_straight, reflection_of
 
         makers = [section for section in self.relaxation_zones if section.wave is not None]
@@ -224,12 +246,12 @@ class PotentialWavesCase(Case):
         return reflection_of(model.setup, made, list(self.gauges.on(model.grid).values()), lambda: records(name))
 
     def build(self, device: Any = None, precision: str | None = None) -> PotentialWaves:
-        """Make the model: basin, surface and zones.
+        """Build the model.
 
         Parameters
         ----------
         device, precision : str or Device, str, optional
-            In place of those in [run].
+            Replacements for the values of [run].
 
         Returns
         -------
@@ -267,7 +289,7 @@ class PotentialWavesCase(Case):
         return model
 
     def _depth(self, grid: Grid) -> np.ndarray:
-        """Depth of still water at the points, (ny, nx), m."""
+        """Return the still-water depth at the points, (ny, nx), m."""
         for name, sign in (("depth", 1.0), ("bed", -1.0)):
             value = getattr(self.basin, name)
             if value is not None:
@@ -275,7 +297,7 @@ class PotentialWavesCase(Case):
 
                 with self.at("basin", name):
                     return checked_depth(sign * np.asarray(value.at_centres(grid)), grid)
-        raise AssertionError("one of depth and bed is there")
+        raise AssertionError("neither depth nor bed")
 
     def _initial_wave(self, grid: Grid, depth: np.ndarray) -> RegularWave | LinearWaves | None:
         """Return the wave of [initial], or None."""
@@ -290,7 +312,7 @@ class PotentialWavesCase(Case):
         return wave
 
     def _surface(self, grid: Grid, wave: RegularWave | LinearWaves | None) -> dict[str, Any]:
-        """Elevation and potential at the start."""
+        """Return the initial surface elevation and potential."""
         if wave is None:
             found = {}
             for name in ("surface_elevation", "surface_potential"):
@@ -302,7 +324,7 @@ class PotentialWavesCase(Case):
         return {name: np.broadcast_to(values, grid.shape) for name, values in fields.items()}
 
     def _wavemakers(self) -> list[Wavemaker]:
-        """The wavemakers, with signals that cover the run."""
+        """Return the wavemakers, with signals that cover the run."""
         made = []
         for number, section in enumerate(self.wavemakers):
             signals = {}
@@ -315,7 +337,7 @@ class PotentialWavesCase(Case):
         return made
 
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[RelaxationZone]:
-        """The zones, each with its wave and a period."""
+        """Return the relaxation zones, each with its wave and a period."""
         from eagre.models.potential_waves.inputs import PERIODIC, check_place, checked_zones
         from eagre.models.potential_waves.wave_checks import depth_under
         from eagre.models.potential_waves.zones import RelaxationZone
@@ -337,8 +359,8 @@ class PotentialWavesCase(Case):
             with self.at("relaxation_zones", number):
                 period = section.period or period_of(section.wave, waves) or (known[0] if known else None)
                 if period is None:
-                    allowed, fix = "that of the waves to absorb", 'period = "2 s"'
-                    raise InputError("a zone without a period", allowed=allowed, fix=fix)
+                    allowed, fix = "the period of the waves to absorb", 'period = "2 s"'
+                    raise InputError("a relaxation zone without a period", allowed=allowed, fix=fix)
                 zone = RelaxationZone(section.side, section.width, period, waves, section.exponent, section.ramp)
                 zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
         return zones
@@ -346,7 +368,7 @@ class PotentialWavesCase(Case):
     def _check_zones(
         self, zones: list[RelaxationZone], wavemakers: list[Wavemaker], grid: Grid, depth: np.ndarray
     ) -> None:
-        """Reject sides that are used twice and waves that contradict the basin."""
+        """Reject sides with two zones or wavemakers, and waves that contradict the basin."""
         from eagre.models.potential_waves.inputs import PERIODIC, check_sides
         from eagre.models.potential_waves.wave_checks import check_zone
 
@@ -358,20 +380,20 @@ class PotentialWavesCase(Case):
 
 
 def period_of(section: Any, waves: Any) -> float | None:
-    """Period of a wave, s, or the peak period of a sea, if its section or itself knows one."""
+    """Return the period of a wave or the peak period of a sea, s, or None if neither section nor wave has one."""
     own = getattr(section, "period", None) or getattr(section, "peak_period", None)
     return own or getattr(waves, "period", None)
 
 
 def _depth_for(given: float | None, depth: np.ndarray, where: str) -> float:
-    """The depth that a wave is for: what is given, or that of a level bed."""
+    """Return the depth for the theory of a wave: the given one, or the depth of a level bed."""
     if given is not None:
         return given
     low, high = float(depth.min()), float(depth.max())
     if high - low > LEVEL * high:
         raise InputError(
             f"a wave over a bed {low:.4g} to {high:.4g} m below still water",
-            allowed=f"the depth that it is for, in {where}",
+            allowed=f"the depth of the wave theory, in {where}",
             fix=f"depth = {high:.4g}",
         )
     return float(depth.mean())

@@ -1,4 +1,4 @@
-"""Integrals of a surface and its steepest place."""
+"""Diagnostics of the surface: largest slope, velocity, volume and energies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Array = np.ndarray
 
 
 def derivative(values: Array, axis: int, setup: Setup) -> Array:
-    """Of values at the points, (ny, nx), along y (0) or x (1), of the order of the run; 0 where there is one point."""
+    """Return the derivative of values at the points, (ny, nx), along y (0) or x (1), in the order of the run.
+
+    The derivative is 0 along an axis of one point.
+    """
     count = values.shape[axis]
     if count == 1:
         return np.zeros(values.shape)
@@ -26,14 +29,14 @@ def derivative(values: Array, axis: int, setup: Setup) -> Array:
 
 
 def steepest(eta: Array, setup: Setup) -> tuple[float, tuple[int, int]]:
-    """The largest slope of an elevation, (ny, nx), m, and where: (j, i)."""
+    """Return the largest slope of an elevation, (ny, nx), m, and its point (j, i)."""
     slope = np.hypot(derivative(eta, 1, setup), derivative(eta, 0, setup))
     j, i = np.unravel_index(int(np.argmax(slope)), slope.shape)
     return float(slope[j, i]), (int(j), int(i))
 
 
 def surface_velocity(surface: Array, w: Array, setup: Setup) -> tuple[Array, Array]:
-    """u and v of the water at the surface, (ny, nx), m/s: grad phi~ - w~ grad eta."""
+    """Return u and v at the surface, (ny, nx), m/s: grad phi~ - w~ grad eta."""
     found = []
     for axis in (1, 0):
         along = derivative(surface[1], axis, setup)
@@ -42,7 +45,7 @@ def surface_velocity(surface: Array, w: Array, setup: Setup) -> tuple[Array, Arr
 
 
 def rise(surface: Array, w: Array, setup: Setup) -> Array:
-    """d eta / dt, (ny, nx), m/s: w~ - u . grad eta with the velocity of the water at the surface."""
+    """Return d eta / dt, (ny, nx), m/s: w~ - u . grad eta with the velocity at the surface."""
     if setup.linear:
         return w
     u, v = surface_velocity(surface, w, setup)
@@ -50,12 +53,12 @@ def rise(surface: Array, w: Array, setup: Setup) -> Array:
 
 
 def volume(eta: Array, setup: Setup) -> float:
-    """Of the water, m3."""
+    """Return the volume of the water, m3."""
     return float(np.sum(setup.areas * (setup.depth + eta)))
 
 
 def energies(surface: Array, w: Array, setup: Setup) -> tuple[float, float]:
-    """Kinetic and potential energy, J: rho / 2 times the integrals of phi~ eta_t and g eta^2."""
+    """Return kinetic and potential energy, J: rho / 2 times the integrals of phi~ eta_t and g eta^2."""
     kinetic = float(np.sum(setup.areas * surface[1] * rise(surface, w, setup)))
     potential = setup.gravity * float(np.sum(setup.areas * surface[0] ** 2))
     return 0.5 * WATER_DENSITY * kinetic, 0.5 * WATER_DENSITY * potential

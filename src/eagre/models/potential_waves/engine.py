@@ -1,4 +1,4 @@
-"""The engine of the potential-flow waves: the Laplace problem and its steps, with counts."""
+"""Engine of the potential-flow waves: Laplace solver, time steps, forcing and statistics of a run."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ COUNTS = ("steps", "iterations", "dt_min", "dt_max")
 
 
 class Engine:
-    """A run on one device or several.
+    """Run on one or several devices.
 
     Attributes
     ----------
     laplace : Laplace
-        Its `fields` are the state.
+        Laplace solver; its `fields` are the state.
     counts : dict
-        Steps, iterations of all their Laplace problems, shortest and longest time step, s.
+        Number of steps, total iterations of their Laplace solves, shortest and longest time step, s.
     breaking : Breaking or None
     averages : SurfaceAverages
     statistics : SurfaceAverages or None
-        Of the section of that name.
+        Averages for the surface statistics (case section [statistics]).
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
@@ -62,7 +62,7 @@ class Engine:
         self.averages = SurfaceAverages(self, setup.time_statistics)
         self.statistics = None if setup.statistics is None else SurfaceAverages(self, setup.statistics)
         breaking = [] if self.breaking is None else [self.breaking]
-        forcing = [*inlets, *breaking, *sponges]  # sponges last: they take the whole of eta_t
+        forcing = [*inlets, *breaking, *sponges]  # sponges last: they use the complete eta_t
         self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.relaxation_zones, forcing)
         self._steps.taken = self._take_up
         self._rates: Any = self.laplace.surface_zeros(2) if inlets else None
@@ -73,12 +73,12 @@ class Engine:
     # -- steps --------------------------------------------------------------------------------------
 
     def advance(self, time: float, dt: float) -> None:
-        """Step from a time, s, by dt, s; in parts where breaking waves need shorter steps.
+        """Advance from a time, s, by dt, s, with substeps if breaking waves require them.
 
         Raises
         ------
         ConvergenceError
-            If a Laplace problem has no solution; the fields are then those of a stage, of no use.
+            If the Laplace solver does not converge. The fields then hold an unusable intermediate stage.
         """
         counts, parts = self.counts, self._parts(dt)
         part = dt / parts
@@ -92,7 +92,7 @@ class Engine:
             counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
 
     def _parts(self, dt: float) -> int:
-        """Parts of a step of dt, s: more than one where crests that break carry short waves too far in one."""
+        """Return the number of substeps of a step of dt, s; see `Breaking.parts`."""
         if self.breaking is None:
             return 1
         self._aim()
@@ -100,15 +100,15 @@ class Engine:
         return self.breaking.parts(dt)
 
     def _aim(self) -> None:
-        """Set what is small: the tolerance times the size of Psi at the bottom, by root mean square."""
+        """Set the absolute tolerance: the relative one times the root mean square of Psi at the bottom."""
         if self._steps.ahead is None:
             size = self.laplace.size_at_bottom()
             self._steps.small = self.setup.tolerance * max(size, self.setup.smallest)
 
     def look(self) -> bool:
-        """Find the vertical velocity of the present surface; returns whether there is one.
+        """Compute the vertical velocity at the present surface; return whether the solver converged.
 
-        The next step begins with that, so that a run has the same bits whether it is looked at or not.
+        The next step reuses the solution, so results do not depend on whether this method is called.
         """
         self._aim()
         try:
@@ -118,44 +118,44 @@ class Engine:
         return True
 
     def _take_up(self, time: float) -> None:
-        """Take up the state of a time, s, whose vertical velocity is there."""
+        """Accumulate the state at a time, s, whose vertical velocity is known, into averages and statistics."""
         self._average(time)
         if self.statistics is not None:
             self.statistics.take_up(time)
 
     def _average(self, time: float) -> None:
-        """Add the state of a time, s, to the averages."""
+        """Accumulate the state at a time, s, into the averages."""
         averages = self.averages.asked
         if averages is not None and not set(averages.planes.quantities) <= OF_THE_SURFACE:
             self._find_paddle_velocity(time)
         self.averages.take_up(time)
 
     def begin(self, clock: Callable[[], float]) -> None:
-        """Begin averages now; clock : tells the time, s."""
+        """Start the averages now; `clock` returns the model time, s."""
         self._clock = clock
         self._resume({}, clock())
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """The averages, with the present state taken up if its flow can be found."""
+        """Return the averages, including the present state if its flow can be computed."""
         asked = self.averages.asked
         if asked is not None and (set(asked.planes.quantities) <= OF_THE_SURFACE or self.look()):
             self._average(self._clock())
         return self.averages.state()
 
     def statistics_now(self) -> dict[str, np.ndarray]:
-        """What the section of statistics asks for, with the present state taken up; nothing without one."""
+        """Return the surface statistics, including the present state; empty if they are not enabled."""
         if self.statistics is None or self.setup.statistics is None:
             return {}
         self.statistics.take_up(self._clock())
         return self.setup.statistics.values(self.statistics.state(), {})
 
     def flow(self) -> Flow:
-        """The flow under the present surface: the same bits whether that was looked at before or not.
+        """Return the flow below the present surface.
 
         Raises
         ------
         ConvergenceError
-            If there is none.
+            If the Laplace solver does not converge.
         """
         self.look()
         known = self.laplace, self.setup.gravity, self._steps.small
@@ -165,21 +165,21 @@ class Engine:
 
     @property
     def iterations_a_solve(self) -> float:
-        """Mean of all steps; 0 before the first."""
+        """Mean iterations per Laplace solve over all steps; 0 before the first step."""
         return self.counts["iterations"] / max(1.0, len(STAGES) * self.counts["steps"])
 
     # -- the state ----------------------------------------------------------------------------------
 
     def set_surface(self, surface: np.ndarray) -> None:
-        """Start from an elevation, m, and the potential on it, m2/s, (2, ny, nx)."""
+        """Set the surface elevation, m, and the surface potential, m2/s, (2, ny, nx)."""
         self.device.fill(self.laplace.fields, surface)
 
     def surface(self) -> np.ndarray:
-        """Elevation, m, and the potential on it, m2/s, (2, ny, nx), float64."""
+        """Return the surface elevation, m, and the surface potential, m2/s, (2, ny, nx), float64."""
         return self.device.host(self.laplace.fields)
 
     def velocity_of_wavemakers(self) -> np.ndarray:
-        """Return what paddles add to the velocity at the surface, (3, ny, nx), m/s; NaN where unknown."""
+        """Return the surface velocity due to wavemakers, (3, ny, nx), m/s; NaN if the solver does not converge."""
         if self.paddle_velocity is None:
             return np.zeros((3, *self.setup.grid.shape))
         if not self.look():
@@ -188,7 +188,7 @@ class Engine:
         return self.device.host(self.paddle_velocity)
 
     def _find_paddle_velocity(self, time: float) -> None:
-        """Find the velocity that paddles add at the surface at a time, s, whose vertical velocity is there."""
+        """Compute the surface velocity due to wavemakers at a time, s, whose vertical velocity is known."""
         if self.paddle_velocity is None:
             return
         self.device.run(self._set_rates)
@@ -197,19 +197,19 @@ class Engine:
             inlet.add_velocity(speed, self.paddle_velocity)
 
     def vertical_velocity(self) -> np.ndarray:
-        """Of the water at the surface, (ny, nx), m/s, float64; NaN where it cannot be found."""
+        """Return the vertical velocity at the surface, (ny, nx), m/s, float64; NaN if the solver does not converge."""
         if not self.look():
             return np.full(self.setup.grid.shape, np.nan)
         return self.device.host(self.laplace.w)[0].astype(np.float64)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs but for the time."""
+        """Return host copies of the complete state except for the time, for a bitwise identical restart."""
         host, laplace, ahead = self.device.host, self.laplace, self._steps.ahead
         more = self.averages.state()
         if self.statistics is not None:
             more |= {name.replace("maps", "statistics"): own for name, own in self.statistics.state().items()}
         if self.breaking is not None:
-            none = np.zeros(len(Breaker._fields))  # a first row, since files hold no empty arrays
+            none = np.zeros(len(Breaker._fields))  # an extra first row, because files cannot hold empty arrays
             more["breakers"] = np.array([none, *self.breaking.log])
         return {
             **more,
@@ -222,7 +222,7 @@ class Engine:
         }
 
     def restore(self, state: dict[str, np.ndarray], time: float) -> None:
-        """Take up a state of `state`, of a time, s."""
+        """Load a state of `state` at a time, s."""
         laplace, before = self.laplace, self._steps.before
         kept = {"surface": laplace.fields, "psi": laplace.psi, "psi_before": before, "w": laplace.w}
         for name, array in kept.items():
@@ -233,10 +233,10 @@ class Engine:
         self._resume(state, time)
         if self.breaking is not None:
             self.breaking.log = [Breaker(*map(float, row)) for row in state.get("breakers", ())[1:]]
-            self.breaking.active = list(self.breaking.log)  # those that have ended are left out at the next look
+            self.breaking.active = list(self.breaking.log)  # finished events are removed at the next detection
 
     def _resume(self, state: dict[str, np.ndarray], time: float) -> None:
-        """Go on with the averages of a state of a time, s, or begin."""
+        """Resume the averages from a state at a time, s, or start them."""
         self.averages.take_over(state, time)
         if self.statistics is not None:
             own = {name.replace("statistics", "maps"): one for name, one in state.items() if "statistics" in name}

@@ -1,4 +1,4 @@
-"""What acts on the surface beside gravity: an object that adds to its rates."""
+"""Protocol of additional forcing terms of the surface equations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Forcing(Protocol):
-    """Adds to d eta / dt and d phi~ / dt; `Steps` calls it in every stage of every step, with the rates just found."""
+    """Additional term of d eta / dt and d phi~ / dt; `Steps` calls it in every stage with the present rates."""
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
         """Add to the rates.
@@ -14,9 +14,9 @@ class Forcing(Protocol):
         Parameters
         ----------
         time, dt : float
-            Of the stage, and the length of the step, s.
+            Time of the stage and length of the step, s.
         stage : int
-            0 to 3; at 0 the surface is that of the beginning of the step.
+            0 to 3; in stage 0 the surface is that of the start of the step.
         rates : array on the device, (2, ny, nx)
-            m/s and m2/s2; the Laplace problem has `fields` and `w` of the same stage.
+            Rates, m/s and m2/s2; `fields` and `w` of the Laplace problem belong to the same stage.
         """

@@ -1,19 +1,21 @@
-"""Water pushed through a side: a flux inlet, or a piston wavemaker that moves little.
+"""Wavemaker boundary: a flux inlet, or a piston with small displacements.
 
-The potential is that of the model plus one that is known, a: harmonic, without flow through the bed, with the velocity
-U(t) n at the side, uniform over the depth. What it adds to the motion of the surface is, on z = eta::
+The total potential is the potential of the model plus a known potential a, which is harmonic, has no flow through the
+bed and has the velocity U(t) n at the side, uniform over the depth. Its contribution to the surface equations is, on
+z = eta::
 
     eta_t  += a_z - grad eta . grad a
     phi~_t -= a_t + grad phi~ . grad a + (|grad a|^2 + a_z^2) / 2
 
-With s the distance from the side and zeta = z + h over a height of 4 h, above the water turned about its middle::
+With the distance s from the side and zeta = z + h over a height of 4 h, in which the profile is antisymmetric about the
+middle::
 
     a = -U sum f_n / k_n exp(-k_n s) cos(k_n zeta),   k_n = n pi / (4 h),   n odd
 
-so that it is gone some depths from the side, where the bed may be any.
+It decays within some depths from the side, beyond which the bed may vary.
 
 A piston at a distance X from the side displaces the volume X (h + eta) per width. To second order the flux through
-the side is therefore the rate of that volume, and its mean is zero for a piston that returns to its place::
+the side is the rate of change of this volume, with zero mean for a piston that returns to its initial position::
 
     U (h + eta) = X' (h + eta) + X eta_t
 
@@ -25,7 +27,7 @@ Sources: Y. Agnon, H. B. Bingham,
 Eur. J. Mech. B 18, 527-534 (1999), doi:10.1016/S0997-7546(99)80047-8; G. Ducrozet, F. Bonnefoy, D. Le Touze,
 P. Ferrant, Eur. J. Mech. B 34, 19-34 (2012), doi:10.1016/j.euromechflu.2012.01.017, section 2.
 Active absorption after P. Higuera, J. L. Lara, I. J. Losada, Coastal Eng. 71, 102-118 (2013),
-doi:10.1016/j.coastaleng.2012.07.002: waves that come to the side are let out by U -= sqrt(g / h) (eta - target).
+doi:10.1016/j.coastaleng.2012.07.002: incident waves are absorbed by U -= sqrt(g / h) (eta - target).
 """
 
 from __future__ import annotations
@@ -43,16 +45,16 @@ from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
 from eagre.models.potential_waves.zones import SIDES, across_x, from_side
 
-HEIGHT = 4.0  # of the column that a fills, depths
+HEIGHT = 4.0  # of the column in which a is defined, depths
 TERMS = 40
-MOST_FLOW = 1e-3  # through a bed that is not flat, of U
-BENDS = switch("BENDS", True)  # else waves of small height: all is taken at z = 0
+MOST_FLOW = 1e-3  # maximum flow through a bed that is not flat, relative to U
+BENDS = switch("BENDS", True)  # otherwise linear waves, evaluated at z = 0
 
 Signal = Callable[[float], float]
 
 
 class Wall(NamedTuple):
-    """Where the side is: distances, (nx,) and (ny,), m, one of them 0; its normal into the water; the depth, m."""
+    """Geometry of the side: distances, (nx,) and (ny,), m, one of them 0; inward normal; depth, m; coefficients f_n."""
 
     along_x: Any
     along_y: Any
@@ -67,7 +69,7 @@ class Wall(NamedTuple):
 
 @cell
 def of_wall(eta, j, i, wall):
-    """For U = 1: a, m, and its derivatives along the normal and z, at the surface."""
+    """Return a for U = 1, m, and its derivatives along the normal and z, at the surface."""
     wide = math.pi / (real(HEIGHT) * wall.depth)
     zeta = wall.depth
     if BENDS:
@@ -86,7 +88,7 @@ def of_wall(eta, j, i, wall):
 
 @cell
 def lift(j, i, eta, rates, speed, wall, lines):
-    """Add what a moves the surface."""
+    """Add the contribution of a to the rate of eta."""
     _, a_n, a_z = of_wall(eta, j, i, wall)
     rate = speed * a_z
     if BENDS:
@@ -98,7 +100,7 @@ def lift(j, i, eta, rates, speed, wall, lines):
 
 @cell
 def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
-    """Add what a does to the potential on the surface."""
+    """Add the contribution of a to the rate of the surface potential."""
     a, a_n, a_z = of_wall(eta, j, i, wall)
     rate = acceleration * a
     if BENDS:
@@ -110,52 +112,51 @@ def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
 
 @cell
 def set_off(j, i, eta, velocity, speed, wall):
-    """Add the velocity of a at the surface, m/s."""
+    """Add the velocity grad a at the surface, m/s."""
     _, a_n, a_z = of_wall(eta, j, i, wall)
     velocity[0, j, i] += speed * wall.n_x * a_n
     velocity[1, j, i] += speed * wall.n_y * a_n
     velocity[2, j, i] += speed * a_z
 
 
-# -- what is done with them -----------------------------------------------------------------------
+# -- forcing --------------------------------------------------------------------------------------
 
 
 class Inlet:
-    """A `Forcing` that lets water in and out through a side that is a wall.
+    """`Forcing` by a flux through a side of the basin, for flux inlets, pistons and active absorption.
 
     Parameters
     ----------
     laplace : Laplace
     h : (ny, nx)
-        Depth of still water, m; flat along the side and some depths in front of it.
+        Still-water depth, m; uniform along the side and some depths in front of it.
     side : {"west", "east", "south", "north"}
     velocity, acceleration : callable
-        Velocity of the paddle or of the inflow and its rate of change, of a time in s, m/s and m/s2, positive into the
-        water.
+        Velocity of the paddle or of the inflow, m/s, and its rate of change, m/s2, as functions of time, s; positive
+        into the basin.
     gravity : float
-        m/s2.
+        Acceleration of gravity, m/s2.
     linear : bool
-        As of the problem.
+        Whether the problem is linear.
     target : callable, optional
-        Elevation at the side, m, of a time in s: what comes beside it is let out. Its rate is taken as 0 within a step
-        where `target_rate` is left out.
+        Target elevation at the side, m, as a function of time, s; enables active absorption of deviations from it.
     target_rate : callable, optional
-        m/s.
+        Rate of change of the target, m/s; default: 0 within a step.
     position : callable, optional
-        Distance of a paddle from the side, m, of a time in s, positive into the water. Without it the side
-        is an inlet that does not move. Not used by a linear problem.
+        Displacement of a piston, m, as a function of time, s, positive into the basin. Without it the side is a fixed
+        inlet. Not used by a linear problem.
 
     Raises
     ------
     InputError
-        For another or a periodic side, and a bed that is not flat enough in front of it.
+        If the side is unknown or periodic, or the bed in front of the side is not flat enough.
 
     Notes
     -----
-    Good values: flat for 9 depths; 30 points per wave length. Limits: the potential of the model does not contain
-    a. Where the surface meets a piston the linear problem is singular, and the heights that are made
-    converge slowly: 2 % too much at 15 points a length, 0.8 % at 30. Absorption is that of long waves: it returns below
-    5 % at k h = 0.3 and more of shorter ones.
+    Good values: a flat bed for 9 depths; 30 points per wave length. Limits: the potential of the model does not contain
+    a. At the contact line of a piston the linear problem is singular, and the generated wave height converges slowly:
+    2 % too high with 15 points per wave length, 0.8 % with 30. Active absorption is based on long-wave theory: it
+    reflects less than 5 % at k h = 0.3, and more of shorter waves.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Inlet:
             raise InputError(f"an inlet along the {side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
         in_x = across_x(side)
         if laplace.periodic[int(in_x)]:
-            raise InputError(f"an inlet along the {side} side, which is periodic", allowed="a wall")
+            raise InputError(f"an inlet along the {side} side, which is periodic", allowed="a side with a wall")
         (x, y), last = laplace.points, side in ("east", "north")
         away = from_side(side, x, y)
         edge = np.asarray(h)[(slice(None), -1 if last else 0) if in_x else (-1 if last else 0)]
@@ -189,11 +190,11 @@ class Inlet:
         self._loops = [device.loop(entry, "double", switches) for entry in (lift, push, set_off)]
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
-        """As `Forcing.add`."""
+        """See `Forcing.add`."""
         self.apply(self.motion(time, rates), rates)
 
     def apply(self, motion: tuple[float, float], rates: Any) -> None:
-        """Add to the rates what a side with this velocity, m/s, and rate of change, m/s2, does to the surface."""
+        """Add the contribution of a side with this velocity, m/s, and acceleration, m/s2, to the rates."""
         laplace, device = self._laplace, self._laplace.device
         speed, acceleration = motion
         known = laplace.eta, rates, speed, self._wall, laplace.lines
@@ -202,13 +203,13 @@ class Inlet:
         device.run([device.over(self._loops[1], laplace.shape, known)])
 
     def add_velocity(self, speed: float, velocity: Any) -> None:
-        """Add grad a of a velocity U, m/s, at the surface to the array on the device, (3, ny, nx), m/s."""
+        """Add grad a for a velocity U, m/s, at the surface to a device array, (3, ny, nx), m/s."""
         laplace, device = self._laplace, self._laplace.device
         known = laplace.eta, velocity, speed, self._wall
         device.run([device.over(self._loops[2], laplace.shape, known)])
 
     def potential(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return a of U = 1 m/s with its derivatives at points, m.
+        """Return a for U = 1 m/s and its derivatives at points, m.
 
         Returns
         -------
@@ -236,9 +237,9 @@ class Inlet:
         Parameters
         ----------
         time : float
-            s.
+            Time, s.
         rates : array on the device, (2, ny, nx)
-            Rates of the surface without this side, m/s and m2/s2.
+            Rates without the contribution of this side, m/s and m2/s2.
         """
         speed, acceleration = self._velocity(time), self._acceleration(time)
         if self._target is None and self._position is None:
@@ -246,7 +247,7 @@ class Inlet:
         sample = self._laplace.device.pick
         surface = sample(self._laplace.eta, *self._edge)[0]
         eta, rate, rise = (
-            float((self._edge_weights * row).sum())  # the same bits on several devices, unlike a product of matrices
+            float((self._edge_weights * row).sum())  # bitwise identical on several devices, unlike a matrix product
             for row in (surface, sample(rates, *self._edge)[0], self._rise(surface))
         )
         if self._target is not None:
@@ -267,9 +268,9 @@ class Inlet:
 
 
 def with_forcing(forcing: Sequence[Forcing], time: float, rates: Any) -> list[tuple[Inlet, float, float]]:
-    """Add to the rates of the surface what acts on it at a time, s; return velocity and its rate of each side.
+    """Add forcing at a time, s, to the rates; return each wavemaker with its velocity and acceleration.
 
-    forcing : paddles and sponges; breaking waves change with steps.
+    forcing : wavemakers and sponges; breaking is excluded, because its state changes with the steps.
     """
     motions = []
     for one in forcing:
@@ -283,7 +284,7 @@ def with_forcing(forcing: Sequence[Forcing], time: float, rates: Any) -> list[tu
 
 
 def shares() -> np.ndarray:
-    """f_n, n = 1, 3, ..: of 1 in the lower, -1 in the upper two fifths of the column, smooth between."""
+    """Return f_n, n = 1, 3, ..., of a profile of 1 in the lower and -1 in the upper two fifths, smooth in between."""
     points = 4096
     zeta = (np.arange(points) + 0.5) / points
     s = np.clip((zeta - 0.4) / 0.2, 0.0, 1.0)
@@ -293,7 +294,7 @@ def shares() -> np.ndarray:
 
 
 def stroke_of_height(height: float, wave_number: float, depth: float) -> float:
-    """Stroke, m, of a piston that makes linear waves of a height, m: H / S = 4 sinh^2 kh / (sinh 2kh + 2kh).
+    """Return the stroke, m, of a piston for linear waves of a height, m: H / S = 4 sinh^2 kh / (sinh 2kh + 2kh).
 
     R. G. Dean, R. A. Dalrymple (1991), doi:10.1142/1232, equation 6.25, after F. Biesel and F. Suquet (1951).
     """
@@ -302,7 +303,7 @@ def stroke_of_height(height: float, wave_number: float, depth: float) -> float:
 
 
 def _edge(shape: tuple[int, ...], side: str, periodic: bool) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Return indices j, i of the points of a side and their weights in a mean; a point in a corner counts half."""
+    """Return indices j, i of the points of a side and their weights in a mean; corner points count half."""
     ny, nx = shape
     count = ny if across_x(side) else nx
     weights = np.ones(count)
@@ -314,18 +315,18 @@ def _edge(shape: tuple[int, ...], side: str, periodic: bool) -> tuple[tuple[np.n
 
 
 def _check_bed(h: np.ndarray, away: np.ndarray, depth: float, side: str) -> None:
-    """Refuse a bed through which more than `MOST_FLOW` of U would go."""
+    """Reject a bed with a flow through it of more than `MOST_FLOW` of U."""
     left = np.broadcast_to(np.exp(-math.pi * away / (HEIGHT * depth)), h.shape)
     flow = np.abs(h / depth - 1.0) * left
     if flow.max() > MOST_FLOW:
         j, i = np.unravel_index(int(np.argmax(flow)), h.shape)
         raise InputError(
-            f"a depth of {h[j, i]:g} m at point ({i}, {j}) before an inlet along the {side} side, {depth:g} m there",
+            f"a depth of {h[j, i]:g} m at point ({i}, {j}) in front of an inlet in the {side}, {depth:g} m deep",
             allowed=f"a flat bed for about {-HEIGHT / math.pi * math.log(MOST_FLOW):.0f} depths",
             fix="a relaxation zone, or a longer flat part",
         )  # fmt: skip
     if left.min() > MOST_FLOW:
         raise InputError(
-            f"{float(np.max(away)):g} m of water before an inlet {depth:g} m deep",
+            f"{float(np.max(away)):g} m of water in front of an inlet {depth:g} m deep",
             allowed=f"{-HEIGHT * depth / math.pi * math.log(MOST_FLOW):.3g} m or more",
         )

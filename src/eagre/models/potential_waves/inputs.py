@@ -1,4 +1,4 @@
-"""Checks of what a user hands to the model."""
+"""Checks of the arguments of the model."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ from eagre.solvers.multigrid.grids import Axis, near
 from eagre.solvers.multigrid.plan import TOO_WEAK
 from eagre.waves import wave_number
 
-SURFACE_WORDS = 40  # a column, in the precision of the run
-VOLUME_WORDS = 8  # an unknown: Psi, its slopes, the residual, two grids of the preconditioner with their coarser ones
-RESOLVED_POINTS = 64  # of the wave whose Psi is the smallest that counts
+SURFACE_WORDS = 40  # values per column, in the precision of the run
+VOLUME_WORDS = (
+    8  # values per unknown: Psi, its slopes, the residual, two grids of the preconditioner with their coarser ones
+)
+RESOLVED_POINTS = 64  # wave length, in points, of the smallest Psi that is resolved
 OPPOSITE = {"west": "east", "east": "west", "south": "north", "north": "south"}
 PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "both": (True, True)}
 
 
 def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int, more: int) -> None:
-    """Refuse what does not fit the device, or each of several with its share of the rows; more : words of averages."""
+    """Raise if the model does not fit into the memory of the devices; more : values per column of averages."""
     size, words = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers + more
     check_words(grid, device, precision, words)
     if isinstance(device, Group):
@@ -44,7 +46,7 @@ def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int
 
 
 def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
-    """Refuse axes that are too short for a difference, and odd numbers where an axis is periodic."""
+    """Reject axes too short for the finite differences, and odd numbers of points along periodic axes."""
     for name, count, wraps in (("nx", grid.nx, periodic[1]), ("ny", grid.ny, periodic[0])):
         if 1 < count <= order // 2:
             allowed, fix = (
@@ -56,11 +58,11 @@ def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
             raise InputError(f"{name} = {count} along a periodic axis", allowed="an even number",
                              fix=f"{name} = {count + 1}")  # fmt: skip
     if grid.cells < 2:
-        raise InputError("nx = 1 and ny = 1", allowed="two points or more", fix="nx = 129")
+        raise InputError("nx = 1 and ny = 1", allowed="at least two points", fix="nx = 129")
 
 
 def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
-    """The engine; where the points cannot be halved far enough it is said in words of a case."""
+    """Return the engine; errors of the multigrid solver are reworded in terms of case keys."""
     if isinstance(device, Group):
         fewest, what = setup.vertical.order, f"rows of points, at order {setup.vertical.order}"
         check_thickness(device, setup.grid.ny, fewest, what, f"{fewest} rows or more each")
@@ -73,7 +75,7 @@ def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
             length = max((setup.grid.nx - 1) * setup.grid.dx, (setup.grid.ny - 1) * setup.grid.dy)
             raise InputError(
                 f"depth up to {setup.depth.max():g} m in a basin of {length:g} m",
-                allowed=f"up to about {4.0 * length:.3g} m: no wave in it feels a bed below {length:.3g} m",
+                allowed=f"up to about {4.0 * length:.3g} m; no wave in it feels a bed deeper than {length:.3g} m",
                 fix=f"depth = {2.0 * length:.3g}",
             ) from None
         left = f"nx = {setup.grid.nx} and ny = {setup.grid.ny}, of {error.what.partition(', of ')[2]}"
@@ -81,25 +83,27 @@ def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
 
 
 def better_points(grid: Grid, periodic: tuple[bool, bool]) -> str:
-    """The lines of numbers of points that can be halved often, of axes whose own cannot."""
+    """Return case lines with numbers of points that multigrid can coarsen, for axes that it cannot coarsen."""
     axes = (("nx", Axis(grid.nx, grid.dx, periodic[1])), ("ny", Axis(grid.ny, grid.dy, periodic[0])))
     better = {name: near(axis)[1] for name, axis in axes if axis.points > 1 and near(axis)[1] != axis.points}
     return ", ".join(f"{name} = {count}" for name, count in better.items())
 
 
 def check_kinds(zones: Any, wavemakers: Any, sponges: Any) -> None:
-    """Refuse what is no list of zones, wavemakers or sponges, and zones of what makes no waves."""
+    """Reject arguments that are not lists of zones, wavemakers and sponges, and invalid waves of zones."""
     for zone in all_of_type(
         "relaxation_zones", zones, RelaxationZone, 'relaxation_zones=[RelaxationZone("west", width=4.0, period=2.0)]'
     ):
         if zone.waves is not None and not hasattr(zone.waves, "surface_potential"):
-            raise InputError(f"waves = {zone.waves!r} of a zone", allowed="a wave or sea of eagre.waves, or None")
+            raise InputError(
+                f"waves = {zone.waves!r} of a relaxation zone", allowed="a wave or sea of eagre.waves, or None"
+            )
     all_of_type("wavemakers", wavemakers, Wavemaker, 'wavemakers=[Wavemaker("west", velocity=series)]')
     all_of_type("sponges", sponges, SpongeLayer, 'sponges=[SpongeLayer("east", width=4.0, period=2.0)]')
 
 
 def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
-    """Depth of still water, (ny, nx), m; refused where it is not above 0, with the place."""
+    """Return the still-water depth, (ny, nx), m; raise with the location if it is not positive everywhere."""
     found = checked_field("depth", depth, grid, "centre")
     dry = found < SHORTEST
     if dry.any():
@@ -107,7 +111,7 @@ def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
         where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
         raise InputError(
             f"depth = {found[j, i]:g} m at {where}, one of {int(dry.sum())} such points",
-            allowed="above 0 everywhere: there is no run-up on a beach, only on walls",
+            allowed="above 0 everywhere: run-up is supported on walls only, not on beaches",
             fix='depth = "maximum(0.1, 0.4 - 0.05 * x)", or a raster whose land is water 0.1 m deep',
         )
     check_plausible("depth", found, "depth")
@@ -115,7 +119,7 @@ def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
 
 
 def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Grid) -> np.ndarray:
-    """Elevation, m, and potential on it, m2/s, at the start, (2, ny, nx)."""
+    """Return the initial surface elevation, m, and surface potential, m2/s, (2, ny, nx)."""
     eta = checked_field("surface_elevation", elevation, grid, "centre", "elevation")
     phi = checked_field("surface_potential", potential, grid, "centre")
     low = depth + eta <= 0.0
@@ -132,7 +136,7 @@ def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Gri
 def checked_zones(
     zones: Sequence[RelaxationZone], grid: Grid, periodic: tuple[bool, bool], wavemakers: Sequence[Wavemaker] = ()
 ) -> tuple[RelaxationZone, ...]:
-    """Refuse zones along periodic axes, wider than the basin, or along a side that another zone or a wavemaker has."""
+    """Reject zones along periodic axes, wider than the basin, or along a side in use by another zone or wavemaker."""
     check_sides(zones, wavemakers)
     for zone in zones:
         check_place(zone.side, zone.width, grid, periodic)
@@ -140,39 +144,39 @@ def checked_zones(
 
 
 def check_place(side: str, width: float, grid: Grid, periodic: tuple[bool, bool]) -> None:
-    """Refuse a zone, `width` m wide, along a periodic axis, or wider than the basin."""
+    """Reject a zone, `width` m wide, along a periodic axis or wider than the basin."""
     across = side in ("west", "east")
     count, step, wraps = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
     if wraps or count < 2:
         why = "periodic" if wraps else "of one point"
-        what = f"a zone along the {side} side of an axis that is {why}"
+        what = f"a relaxation zone along the {side} side of an axis that is {why}"
         raise InputError(what, allowed="sides with a wall", fix=wall_of(grid, periodic))
     if width > (count - 1) * step:
-        raise InputError(f"width = {width:g} m of the zone in the {side}",
-                         allowed=f"up to {(count - 1) * step:g} m, the basin",
+        raise InputError(f"width = {width:g} m of the relaxation zone in the {side}",
+                         allowed=f"up to {(count - 1) * step:g} m, the size of the basin",
                          fix=f"width = {0.25 * (count - 1) * step:.3g}")  # fmt: skip
 
 
 def wall_of(grid: Grid, periodic: tuple[bool, bool]) -> str:
-    """The line to write for a side with a wall; empty where there is none."""
+    """Return the case line for a side with a wall, or an empty string."""
     walls = (("west", grid.nx, periodic[1]), ("south", grid.ny, periodic[0]))
     return next((f'side = "{side}"' for side, count, wraps in walls if count > 1 and not wraps), "")
 
 
 def check_sides(zones: Sequence[RelaxationZone], wavemakers: Sequence[Wavemaker]) -> None:
-    """Refuse two zones, two wavemakers or one of each along a side: the last would undo what the others make."""
+    """Reject two zones, two wavemakers or one of each along a side: each would overwrite the waves of the other."""
     used: dict[str, str] = {}
     for one in (*zones, *wavemakers):
-        name = "zone" if isinstance(one, RelaxationZone) else "wavemaker"
+        name = "relaxation zone" if isinstance(one, RelaxationZone) else "wavemaker"
         if one.side in used:
             both = f"two {name}s" if used[one.side] == name else f"a {used[one.side]} and a {name}"
             fix = "" if OPPOSITE[one.side] in used else f'side = "{OPPOSITE[one.side]}"'
-            raise InputError(f"{both} along the {one.side} side", allowed="one of them a side", fix=fix)
+            raise InputError(f"{both} along the {one.side} side", allowed="one per side", fix=fix)
         used[one.side] = name
 
 
 def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float, float] | None:
-    """Limits and strength of `Breaking`, or None."""
+    """Return the limits and the strength of `Breaking`, or None."""
     if breaking is False:
         return None
     given, known = (
@@ -192,7 +196,7 @@ MULTIGRID = ("cycle", "pre", "post", "levels", "stretched", "smoother", "weight"
 
 
 def checked_multigrid(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Choices of `Multigrid` by known names; it checks their values itself."""
+    """Return the options of `Multigrid`, by known names; `Multigrid` checks the values."""
     found = dict(given or {})
     for name in found:
         one_of("multigrid", name, MULTIGRID)
@@ -200,14 +204,16 @@ def checked_multigrid(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def checked_preconditioner(name: str, device: Device | Group) -> str:
-    """Modes, or lines on one device: only modes are exchanged between several."""
+    """Return the name of the preconditioner; "lines" is not supported on several devices."""
     if one_of("preconditioner", name, PRECONDITIONERS) == "lines" and isinstance(device, Group):
-        raise InputError('preconditioner = "lines" on several devices', allowed="one", fix='preconditioner = "modes"')
+        raise InputError(
+            'preconditioner = "lines" on several devices', allowed="one device", fix='preconditioner = "modes"'
+        )
     return name
 
 
 def correction_of(correction: str, precision: str) -> str:
-    """Precision of corrections: what is asked for, but no more than the run has."""
+    """Return the precision of corrections: the requested one, at most that of the run."""
     check_precision(correction, "correction_precision")
     return correction if precision == "double" else precision
 
@@ -220,7 +226,7 @@ def smallest_psi(
     grid: Grid,
     gravity: float,
 ) -> float:
-    """What Psi is at least worth, m2/s: that of waves 64 points long, as high as those at the start and those made."""
+    """Return the smallest significant Psi, m2/s: 64-point waves as high as the initial and the generated waves."""
     step = min(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
     h = float(depth.mean())
     k = 2.0 * math.pi / (RESOLVED_POINTS * step)

@@ -1,9 +1,9 @@
-"""How a Laplace problem is iterated: by weights of the corrections, and by conjugate residuals where those are slow.
+"""Iteration of a Laplace problem: relaxed defect correction, with conjugate residuals if it converges slowly.
 
-A solution begins with one weight. Where its rate is above SLOW, three follow in turn, the Chebyshev weights of the
-interval in which the ratios of the operator to the preconditioner lie under steep waves; above FAILING conjugate
-residuals go on. Over a bed steeper than STEEP they begin at once. Lines along sigma have one weight, 1, always. Nothing
-is carried from one solution to the next, so that a run that is continued equals an unbroken one.
+A solve starts with one relaxation factor. If the convergence rate exceeds SLOW, three factors are used cyclically: the
+Chebyshev factors for the ratio of operator to preconditioner below steep waves. If the rate exceeds FAILING, conjugate
+residuals continue the solve. Over a bed steeper than STEEP the solve starts with conjugate residuals. Lines along sigma
+always have the factor 1. No information is kept between solves, so a restarted run equals an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from eagre.models.potential_waves.stencils import RELAXATION
 from eagre.stepping.until import NOTHING, Iterated, Lead, StopTest, Until
 
 CHEBYSHEV = (1.106, 0.796, 0.622)
-"""1 / (c - w cos), of ratios from 0.85 to 1.66."""
+"""1 / (c - w cos) for ratios from 0.85 to 1.66."""
 
-SLOW = 0.28  # of the norm of a correction to that before
+SLOW = 0.28  # ratio of the norms of successive corrections
 FAILING = 0.6
-STEEP = 0.85  # slope of the bed, at its steepest point (decision 0043)
-LOOK_EVERY = 3  # iterations between looks of the host at a GPU: as many as most solutions need
-FIRST, MORE = 6, 3  # iterations between looks at the rate: whole turns
+STEEP = 0.85  # maximum bed slope (decision 0043)
+LOOK_EVERY = 3  # iterations between host synchronisations with a GPU; sufficient for most solves
+FIRST, MORE = 6, 3  # iterations between checks of the rate: complete cycles of factors
 
 
 class Convergence(NamedTuple):
-    """How the last solution was found."""
+    """Convergence report of the last solve."""
 
-    method: str  # that it ended with: "one weight", "three weights" or "conjugate residuals"
+    method: str  # final method: "one weight", "three weights" or "conjugate residuals"
     iterations: int
-    rate: float  # of the last few corrections, NaN where there were fewer than FIRST + 1
+    rate: float  # of the last corrections; NaN after fewer than FIRST + 1 iterations
 
 
 class Iteration:
-    """Iterations of a `LaplaceProblem`.
+    """Iterative solver of a `LaplaceProblem`.
 
     Parameters
     ----------
     laplace : Problem
     test : StopTest
     steepest : float
-        Slope of the bed.
+        Maximum slope of the bed.
 
     Attributes
     ----------
@@ -64,12 +64,12 @@ class Iteration:
         self.last = Convergence("one weight", 0, math.nan)
 
     def run(self, small: float, most: int, lead: Lead) -> Iterated:
-        """Iterate until the 2-norm of a correction of Psi is at most `small`, after what leads.
+        """Iterate until the 2-norm of a correction of Psi is at most `small`, after the launches of `lead`.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations are not enough, or corrections stop being finite.
+            If `most` iterations are not sufficient, or corrections are not finite.
         """
         method, made, norm, rate = "one weight", 0, math.nan, math.nan
         if self._alone:

@@ -1,19 +1,19 @@
-"""The flow under the surface at an instant: velocity, acceleration and pressure at any point.
+"""Flow below the surface at one time: velocity, acceleration and pressure at arbitrary points.
 
-With Phi(x, y, sigma) the potential on the layers, sigma = (z + h) / d::
+With the potential Phi(x, y, sigma) on the vertical grid, sigma = (z + h) / d::
 
     u = Phi_x + sigma_x Phi_s,   v likewise,   w = Phi_s / d
     p = -rho (phi_t + |grad phi|^2 / 2 + g z)
     D u / D t = grad phi_t + (grad phi . grad) grad phi
 
-phi_t at a fixed place is harmonic as phi is, has no flow through the bed either, and is -w~ eta_t + d phi~ / dt on the
-surface. So it is found by the same Laplace problem, at the instant, and not from differences in time. Sources:
+At a fixed point phi_t is harmonic like phi, satisfies the same condition at the bed and is -w~ eta_t + d phi~ / dt at
+the surface. It follows from the same Laplace problem, without finite differences in time. Sources:
 A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009), doi:10.1016/j.jcp.2008.11.028,
 equations 1 to 5; for phi_t R. Cointe, P. Geyer, B. King, B. Molin, M. Tramoni, Proc. 18th Symp. Naval Hydrodynamics
 (1990), 85-99.
 
-Near a paddle the potential of the model does not contain U a (`eagre.models.potential_waves.inlet`). The derivatives of
-U a are known and are added, and U_t a is added to phi_t.
+The potential of the model does not contain the part U a of a wavemaker (`eagre.models.potential_waves.inlet`). The
+known derivatives of U a are added, and U_t a is added to phi_t.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.probes import Column, Probes
 
 Array = np.ndarray
-MOST_ERROR = 1e-6  # of phi_t, relative, where the potential is 0
-X, Y, S, XX, YY, SS, XY, XS, YS = range(1, 10)  # rows of the derivatives of a potential; row 0 is itself
+MOST_ERROR = 1e-6  # maximum relative error of phi_t; applies if the potential is 0
+X, Y, S, XX, YY, SS, XY, XS, YS = range(1, 10)  # rows of the derivatives of a potential; row 0 is the potential
 
 
 class Kinematics(NamedTuple):
-    """What is found at n points, z upward; not a number where there is no water at the time.
+    """Kinematics and pressure at n points; NaN at points outside the water.
 
     Parameters
     ----------
     z : (n,), m
+        Height above the still-water level.
     velocity : (3, n), m/s
-        u, v, w along x, y, z.
+        Velocity components u, v, w along x, y, z.
     acceleration : (3, n), m/s2
-        Of the water, D/Dt.
+        Material acceleration D/Dt.
     local_acceleration : (3, n), m/s2
-        d/dt at the fixed point.
+        Local acceleration d/dt at the fixed point.
     dynamic_pressure : (n,), Pa
-        p + rho g z: what the motion adds to still water.
+        Dynamic pressure p + rho g z (deviation from hydrostatic).
     pressure : (n,), Pa
-        Above that of the air; 0 at the surface.
+        Pressure relative to atmospheric pressure; 0 at the surface.
     elevation : (n,), m
-        Of the surface above or below the points.
+        Surface elevation at the horizontal position of the points.
     """
 
     z: Array
@@ -64,23 +65,23 @@ class Kinematics(NamedTuple):
 
 
 class Flow:
-    """The flow of the surface that a Laplace problem has.
+    """Flow below the present surface of a Laplace problem.
 
     Parameters
     ----------
     laplace : Laplace
-        Its `fields` are the surface. They, its `psi` and its `w` are as before after every call, so that a run is the
-        same with and without probes.
+        Laplace solver; its `fields` are the surface. Every call restores its `fields`, `psi` and `w`, so probes do not
+        change the results of a run.
     gravity : float
-        m/s2.
+        Acceleration of gravity, m/s2.
     small : float
-        As in `Laplace.solve`, m2/s.
+        Absolute tolerance of `Laplace.solve`, m2/s.
     density : float
-        kg/m3.
+        Density of water, kg/m3.
     linear : bool
-        As of the problem: the surface is at z = 0, and there is no square of the velocity.
+        Whether the problem is linear: the surface is at z = 0 and the squared velocity is neglected.
     forcing : sequence of Forcing
-        Paddles and sponges.
+        Wavemakers and sponges.
     """
 
     def __init__(
@@ -97,12 +98,12 @@ class Flow:
         self._set_rates = laplace.rates(self._rates, self._gravity)
 
     def update(self, time: float = 0.0) -> None:
-        """Find the flow of the surface of the moment, whose time is `time`, s: two Laplace problems.
+        """Compute the flow below the present surface at a time, s, with two Laplace solves.
 
         Raises
         ------
         ConvergenceError
-            If one has no solution; the arrays of the problem are then as before too.
+            If the Laplace solver does not converge; the arrays of the problem are restored in this case too.
         """
         laplace, device = self._laplace, self._laplace.device
         kept = (
@@ -119,7 +120,7 @@ class Flow:
                 device.copy(array, own)
 
     def _solve(self, time: float) -> None:
-        """Both Laplace problems, in the arrays of the problem."""
+        """Solve for phi and phi_t in the arrays of the Laplace problem."""
         laplace, device = self._laplace, self._laplace.device
         laplace.solve(self._small)
         device.run(self._set_rates)
@@ -132,21 +133,21 @@ class Flow:
         device.copy(self._rates[1:], laplace.phi)
 
     def _surface_rate(self) -> None:
-        """Put phi_t of the surface where the problem has its potential."""
+        """Write phi_t at the surface to the potential of the Laplace problem."""
         laplace, device = self._laplace, self._laplace.device
         rates = device.host(self._rates)
         rate = rates[1] if self._linear else rates[1] - device.host(laplace.w)[0] * rates[0]
         device.fill(laplace.phi, rate[None])
 
     def _small_rate(self) -> float:
-        """Error of phi_t, m2/s2, in proportion to that of the potential."""
+        """Return the tolerance of phi_t, m2/s2, with the relative tolerance of the potential."""
         laplace, device = self._laplace, self._laplace.device
         phi, rate = (float(np.ptp(device.host(array))) for array in (self._own_fields[1:], laplace.phi))
         share = min(self._small / phi, MOST_ERROR) if phi > 0.0 else MOST_ERROR
         return share * rate or self._small
 
     def at(self, probes: Probes) -> Kinematics:
-        """The flow at probes, of the last `update`."""
+        """Return the flow at probes, as of the last `update`."""
         device = self._laplace.device
         column = probes.column(lambda j, i: device.pick(self._own_fields, j, i)[0], self._linear)
         phi, rate = (self._derivatives(probes, column, *both) for both in self._potentials())
@@ -160,7 +161,7 @@ class Flow:
         return (self._psi, self._own_fields[1:]), (self._psi_t, self._rates[1:])
 
     def _derivatives(self, probes: Probes, column: Column, psi: Any, surface: Any) -> Array:
-        """(10, n): a potential, its first derivatives by x, y, sigma, and its second ones."""
+        """Return a potential and its first and second derivatives by x, y, sigma, (10, n)."""
         device = self._laplace.device
         return probes.derivatives(
             column, lambda j, i: device.pick(psi, j, i), lambda j, i: device.pick(surface, j, i)[0]
@@ -168,12 +169,12 @@ class Flow:
 
 
 def _gradient(column: Column, f: Array) -> Array:
-    """(3, n): the gradient in x, y, z of a potential by its derivatives on layers."""
+    """Return the gradient in x, y, z, (3, n), from the derivatives by x, y, sigma."""
     return np.stack([f[X] + column.s_x * f[S], f[Y] + column.s_y * f[S], f[S] / column.d])
 
 
 def _gradient_of_gradient(column: Column, f: Array) -> Array:
-    """(3, 3, n): second derivatives in x, y, z."""
+    """Return the second derivatives in x, y, z, (3, 3, n), from the derivatives by x, y, sigma."""
     c = column
     lap = f[SS]
     xx = f[XX] + 2.0 * c.s_x * f[XS] + c.s_x**2 * lap + c.s_xx * f[S]
@@ -185,7 +186,7 @@ def _gradient_of_gradient(column: Column, f: Array) -> Array:
 
 
 class _Potential(NamedTuple):
-    """A potential at n points, its gradient, (3, n), and second derivatives, (3, 3, n), by x, y, z."""
+    """Potential at n points, its gradient, (3, n), and second derivatives, (3, 3, n), in x, y, z."""
 
     value: Array
     gradient: Array
@@ -193,11 +194,11 @@ class _Potential(NamedTuple):
 
     @classmethod
     def of(cls, column: Column, f: Array) -> _Potential:
-        """Return what the derivatives on layers, (10, n), are in x, y, z."""
+        """Return the potential from its derivatives by x, y, sigma, (10, n)."""
         return cls(f[0], _gradient(column, f), _gradient_of_gradient(column, f))
 
     def plus(self, factor: float, known: tuple[Array, Array, Array]) -> _Potential:
-        """Return the sum with another potential times a factor."""
+        """Return the sum of this potential and another one times a factor."""
         return _Potential(*(value + factor * other for value, other in zip(self, known, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""The Laplace problem under a surface: defect correction with the vertical operator as modes and multigrid for each."""
+"""Laplace solver on one device: defect correction with vertical modes and one multigrid cycle per mode."""
 
 from __future__ import annotations
 
@@ -17,47 +17,46 @@ from eagre.models.potential_waves.zones import Strip
 from eagre.solvers.multigrid import Multigrid
 from eagre.stepping.until import THREADS, StopTest
 
-SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
-LARGE = 1_000_000  # unknowns from which on modes have 16 bits where `Multigrid` can keep them so
+SMALLEST_SCREENING = 0.25  # relative to still water, for the choice of grids: water twice as deep
+LARGE = 1_000_000  # unknowns from which modes are stored in 16 bits if `Multigrid` supports it
 ENOUGH = 0.5  # that is a tenth in still water: see `Multigrid`
 
 
 class LaplaceProblem(Laplace):
-    """w~ of a surface and the potential on it, on one device.
+    """Laplace solver for the vertical surface velocity w~, on one device.
 
-    The residual is of the order asked for; it is corrected with the operator of the same order along sigma and of
-    order 2 along x and y, without slopes, at the depth of the moment: nz - 1 screened equations in the plane, of which
-    one V(1,1) cycle each is an iteration. Factors of its differences on each grid (`FACTORS`) let long and short waves
-    converge alike.
+    The residual has the order of `vertical`. The preconditioner has the same order along sigma, order 2 along x and y,
+    no slopes, and the instantaneous depth: nz - 1 screened equations in the plane, with one V(1,1) cycle each per
+    iteration. Factors of its differences on each grid (`FACTORS`) equalise the convergence of long and short waves.
 
     Parameters
     ----------
     h : (ny, nx)
-        Depth of still water, m, > 0.
+        Still-water depth, m, > 0.
     spacing : (dy, dx)
-        m.
+        Grid spacing, m.
     vertical : Vertical
     periodic : (y, x)
-        Else walls on the first and the last points.
+        Periodic axes; otherwise walls at the first and last points.
     device : Device
     precision : {"single", "double"}
-        Of the volume.
+        Precision of the potential below the surface.
     correction : {"single", "double"}, optional
-        Precision of the modes of the residual, of multigrid and of corrections; that of the volume without it.
+        Precision of the modes of the residual, of multigrid and of corrections; default: `precision`.
     linear : bool
-        Waves of small height: the surface is taken to be at z = 0. Slopes of the bed stay.
+        Linear waves: the surface is at z = 0. Slopes of the bed are kept.
     plain : bool
-        Work by the cells of `reference` where there is something faster with the same answers but for rounding.
+        Use the kernels of `reference` instead of the optimised ones, which are equal to rounding error.
     multigrid : dict, optional
-        Other choices of `Multigrid` than its defaults: cycle, pre, post, levels, stretched, smoother, weight.
+        Options of `Multigrid` that replace its defaults: cycle, pre, post, levels, stretched, smoother, weight.
     preconditioner : {"modes", "lines"}
-        "lines": the source's, of order 2 along sigma as well, with sweeps of whole columns on all grids and corrections
-        that are not relaxed. Its rate is a third to three quarters: it is there to compare with.
+        "lines": preconditioner of the source, of order 2 along sigma too, with sweeps of whole columns on all grids and
+        corrections that are not relaxed. Its convergence rate is 1/3 to 3/4; it is available for comparison.
 
     Raises
     ------
     InputError
-        For an axis with fewer points than a difference needs, a bed steeper than 1.5, or what `Multigrid` refuses.
+        If an axis has fewer points than the differences need, the bed is steeper than 1.5, or `Multigrid` raises.
     """
 
     def __init__(
@@ -136,26 +135,26 @@ class LaplaceProblem(Laplace):
 
 
 def points_of(h: np.ndarray, spacing: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Places of points from 0 on, (nx,) and (ny,), m."""
+    """Return the coordinates of the points, (nx,) and (ny,), m, starting from 0."""
     return spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
 
 
 def factors_of(h: np.ndarray, spacing: tuple[float, float], order: int) -> dict[str, Any]:
-    """Factors of differences in the preconditioner: none over steep beds, where conjugate residuals do better so."""
+    """Return the factors of differences in the preconditioner; none over steep beds, for conjugate residuals."""
     slopes = [np.gradient(h, d, axis=axis) for axis, d in enumerate(spacing) if h.shape[axis] > 1]
     return {"factors": FACTORS[order]} if np.linalg.norm(slopes, axis=0).max() <= STEEP else {}
 
 
 def is_large(shape: tuple[int, int], vertical: Vertical) -> bool:
-    """Whether modes move through memory, not through a cache."""
+    """Return whether the modes exceed the cache, so that memory traffic limits the speed."""
     return shape[0] * shape[1] * (vertical.nz - 1) >= LARGE
 
 
 def check_depth(h: np.ndarray, order: int) -> None:
-    """Refuse axes that are too short, and beds that are dry."""
+    """Reject axes that are too short and depths that are not positive."""
     short = [n for n in h.shape if 1 < n <= order // 2]
     if short or h.size < 2:
         allowed = f"1 point, or more than {order // 2}, along an axis at order {order}, and two in all"
         raise InputError(f"{h.shape[1]} x {h.shape[0]} points", allowed=allowed)
     if not (np.isfinite(h) & (h > 0.0)).all():
-        raise InputError(f"a depth of still water of {np.nanmin(h):g} m", allowed="above 0 m everywhere")
+        raise InputError(f"a still-water depth of {np.nanmin(h):g} m", allowed="above 0 m everywhere")

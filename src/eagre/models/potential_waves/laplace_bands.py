@@ -1,8 +1,8 @@
-"""The Laplace problem on several devices, each with a band of rows; what is exchanged, and when.
+"""Multi-device Laplace solver: the grid is decomposed into row slabs.
 
-An iteration has two barriers: before right sides of coarse grids are put together, and before each device takes its
-neighbours' Psi and the sums of squares of all. What a device reads of another was written before the last barrier and
-is written again after the next one at the earliest.
+An iteration has two barriers: before the right-hand sides of coarse grids are gathered, and before each device reads
+the Psi of its neighbours and all sums of squares. Data read from another device were written before the last barrier
+and are not overwritten before the next one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from eagre.stepping.until import THREADS, StopTest
 
 
 class SharedTest:
-    """The stop test of all devices: each judges by the sums of squares of all, so that all stop together."""
+    """Stop test of all devices: each device tests the sums of squares of all, so that all devices stop together."""
 
     def __init__(self, tests: list[StopTest]) -> None:
         self.control, self.partials = (
@@ -46,12 +46,12 @@ class SharedTest:
 
 
 class LaplaceBands(Laplace):
-    """A `LaplaceProblem` on the devices of a group; parameters as there.
+    """`LaplaceProblem` on the devices of a group; see there for the parameters.
 
     Raises
     ------
     InputError
-        As of `LaplaceProblem`.
+        See `LaplaceProblem`.
     """
 
     device: SeveralDevices
@@ -91,11 +91,11 @@ class LaplaceBands(Laplace):
         self._begin()
 
     def _of(self, name: str, layers: int) -> Banded:
-        """An array that each part has of its rows."""
+        """Return the distributed array of an array of the parts."""
         return Banded([getattr(part, name) for part in self.parts], (layers, *self.shape), -2)
 
     def _publish(self) -> None:
-        """Make the stop test, name what is exchanged, and say what goes where."""
+        """Create the stop test and define the exchanged arrays and messages."""
         counts = [int(np.prod(part.squares_of(part.shape[0])[0])) for part in self.parts]
         whole, axis = self.parts[0].squares_of(self.shape[0])
         whole = (sum(counts),) if axis is None else whole
@@ -112,11 +112,11 @@ class LaplaceBands(Laplace):
         self.test = SharedTest([part.test for part in self.parts])
         rows, exchange = self.device.rows, self._transport.exchange
         self._fields = exchange(rows.messages({"fields": "centre"}))
-        # What lies in one piece goes apart: copies in one launch run over the largest of them.
+        # Contiguous arrays have separate launches: copies in one launch cover the size of the largest one.
         self._corrected = in_turn(exchange(rows.messages({"psi": "centre"})), exchange(self._squares(counts, axis)))
 
     def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
-        """Messages that give every device the sums of squares of all, in the order of one device."""
+        """Return messages that distribute all sums of squares to every device, in the order of one device."""
         found, behind = [], np.cumsum(counts).tolist()
         for source in range(len(self.parts)):
             if axis is None:
@@ -138,7 +138,7 @@ class LaplaceBands(Laplace):
         return self.device.over(self.parts[0].loops[name], (layers, *self.shape), arguments)
 
     def start(self) -> list[Stage]:
-        """Halos of the surface come first: whoever changed it did so in own rows."""
+        """Start with the halos of the surface, because the surface was changed in own rows only."""
         surface = [part.take_up() for part in self.parts]
         return [BARRIER, self._fields, surface, *self.multigrid.screening_launches()]
 
@@ -196,7 +196,7 @@ class LaplaceBands(Laplace):
 
 
 class StripBands:
-    """A `Strip` on several devices: each has it in its own rows."""
+    """`Strip` on several devices, each with the part in its own rows."""
 
     def __init__(self, laplace: LaplaceBands, rows: slice, columns: slice) -> None:
         device = laplace.device
@@ -209,13 +209,13 @@ class StripBands:
         self.launches: list[Stage] = [[one[1].launches if one else [] for one in self._strips]]
 
     def keep(self, values: np.ndarray) -> None:
-        """As of `Strip`."""
+        """See `Strip`."""
         for one in self._strips:
             if one:
                 one[1].keep(values[one[0]])
 
     def target(self, values: np.ndarray) -> None:
-        """As of `Strip`."""
+        """See `Strip`."""
         for one in self._strips:
             if one:
                 one[1].target(values[:, one[0]])

@@ -1,4 +1,4 @@
-"""What a Laplace problem is to those who work with it, on one device or several: its arrays and its solutions."""
+"""Common base of the Laplace solvers on one or several devices: arrays, launches and iteration."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.stepping.until import SIZE, Iterated, Lead
 
-STEEPEST = 1.5  # slope of a bed that is solved over
+STEEPEST = 1.5  # maximum bed slope
 
 
 class Laplace:
-    """w~ of a surface and the potential on it.
+    """Laplace solver for the vertical surface velocity w~ from elevation and surface potential.
 
-    Launches are those of `device`: stages where that is several devices as one (`eagre.several`).
+    Launches are those of `device`; on several devices they are stages (`eagre.several`).
 
     Attributes
     ----------
@@ -31,15 +31,15 @@ class Laplace:
     shape : (ny, nx)
     periodic : (y, x)
     real : type
-        Of the volume.
+        Type of the potential below the surface.
     points : (x, y)
-        Of the points, m: (nx,) and (ny,), from 0 if they were not given.
+        Coordinates of the points, m, (nx,) and (ny,); from 0 by default.
     fields : array on the device, (2, ny, nx)
-        Surface elevation, m, and potential on the surface, m2/s, as they are given, in double precision.
+        Surface elevation, m, and surface potential, m2/s, in double precision; the input of a solve.
     w : array on the device, (1, ny, nx)
-        Vertical velocity at the surface, m/s, as found.
+        Vertical velocity at the surface, m/s; the result of a solve.
     psi : array on the device, (nz + 1, ny, nx)
-        Phi - phi~, m2/s; the guess of the next solution.
+        Phi - phi~, m2/s; the initial guess of the next solve.
     lines : Lines
         Weights of differences of the surface.
     multigrid : Multigrid or MultigridBands
@@ -64,120 +64,120 @@ class Laplace:
     test: Any
 
     def _begin(self) -> None:
-        """Get ready to solve; everything else is there."""
+        """Prepare the iteration, after all other attributes are set."""
         self._graphs: dict[str, Callable[[], None]] = {}
         self._started = self.start()
         self._iteration = Iteration(self, self.test, self._steepest())
 
-    # -- what one device and several have of their own -----------------------------------------
+    # -- implemented by subclasses -------------------------------------------------------------
 
     def plane(self, name: str, *arguments: Any) -> Any:
-        """A cell of `reference` at every point of the plane."""
+        """Return the launch of a kernel of `reference` at every point of the plane."""
         raise NotImplementedError
 
     def volume(self, name: str, layers: int, *arguments: Any) -> Any:
-        """A cell of `reference` at every point of so many layers."""
+        """Return the launch of a kernel of `reference` at every point of a number of layers."""
         raise NotImplementedError
 
     def start(self) -> list[Any]:
-        """Launches that take up `eta` and `phi`."""
+        """Return launches that compute geometry and right-hand sides from `eta` and `phi`."""
         raise NotImplementedError
 
     def defect(self) -> list[Any]:
-        """Launches that find the modes of the residual of `psi`."""
+        """Return launches that compute the modes of the residual of `psi`."""
         raise NotImplementedError
 
     def correction(self, weight: float = 1.0) -> list[Any]:
-        """Launches that add what the modes make to `psi`, and the sums of its squares that the stop test adds up."""
+        """Return launches that add the correction to `psi`, and sum its squares for the stop test."""
         raise NotImplementedError
 
     def end(self) -> list[Any]:
-        """Launches that find `w`."""
+        """Return launches that compute `w`."""
         raise NotImplementedError
 
     def rates(self, rates: Any, gravity: float) -> list[Any]:
-        """Launches that find the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
+        """Return launches that compute the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
         raise NotImplementedError
 
     def strip(self, rows: slice, columns: slice) -> Any:
-        """A `Strip` of the fields."""
+        """Return a `Strip` of the fields."""
         raise NotImplementedError
 
     def largest(self, array: Any) -> float:
-        """The largest number of the first layer of an array."""
+        """Return the maximum of the first layer of an array."""
         raise NotImplementedError
 
     def on_each(self, program: Any, *arguments: Any) -> Any:
-        """A launch of a program of one block, THREADS on a GPU, that every device runs."""
+        """Return the launch of a one-block program, of THREADS threads on a GPU, on every device."""
         raise NotImplementedError
 
     def rows_of_all(self, count: int) -> tuple[Any, Any, list[Any]]:
-        """Arrays of numbers of the rows of so many layers, (count, ny, 1), and launches that make the second.
+        """Return arrays of one value per row and layer, (count, ny, 1), and launches that complete the second.
 
         Returns
         -------
         own : array on the device
-            To be written: in bands each device has its own rows and those that it holds of others.
+            To be written; on several devices each one holds its own rows and halos.
         whole : array on the device
-            Of all rows, the same on each device.
+            Values of all rows, equal on each device.
         launches : list
         """
         raise NotImplementedError
 
     def _bottom_squares(self) -> np.ndarray:
-        """Sums of the squares of `psi` at the bottom over rows, (ny,)."""
+        """Return the sums of squares of `psi` at the bed by row, (ny,)."""
         raise NotImplementedError
 
     # -- arrays --------------------------------------------------------------------------------
 
     def zeros(self, layers: int) -> Any:
-        """An array of so many layers."""
+        """Return a zero array of a number of layers."""
         return self.device.field_zeros((layers, *self.shape), self.real)
 
     def surface_zeros(self, fields: int) -> Any:
-        """An array of so many fields of the surface, in double precision."""
+        """Return a zero array of a number of surface fields, in double precision."""
         return self.device.field_zeros((fields, *self.shape), np.float64)
 
     def halos(self, array: Any) -> list[Any]:
-        """Return launches that fill the rows of neighbours in an array of fields of the surface; none on one device."""
+        """Return launches that fill the halo rows of surface fields; none on one device."""
         return []
 
     def size_at_bottom(self) -> float:
-        """Root mean square of `psi` at the bottom, m2/s."""
+        """Return the root mean square of `psi` at the bed, m2/s."""
         return math.sqrt(float(self._bottom_squares().sum()) / (self.shape[0] * self.shape[1]))
 
     # -- the solution --------------------------------------------------------------------------
 
     def iteration(self, weight: float) -> list[Any]:
-        """One defect correction, of which so much is taken."""
+        """Return the launches of one defect correction with a relaxation factor."""
         cycle = self.multigrid.cycle_launches(from_zero=True, control=self.test.control)
         return [*self.defect(), *cycle, *self.correction(weight)]
 
     def go_on(self) -> None:
-        """Let launches of an iteration work outside a stop test."""
+        """Enable the launches of an iteration outside a stop test."""
         self.device.fill(self.test.control, np.array([1.0, *(0.0,) * (SIZE - 1)]))
 
     def launches(self) -> list[Any]:
-        """Everything that a solution runs, if no iteration is slow: for `Device.prepare`."""
+        """Return all launches of a solve without slow iterations, for `Device.prepare`."""
         return [*self.start(), *self.iteration(1.0), *self.end()]
 
     def norm(self) -> float:
-        """The 2-norm of the last correction of Psi."""
+        """Return the 2-norm of the last correction of Psi."""
         return float(np.sqrt(self.device.host(self.test.partials).sum()))
 
     def _once(self, name: str, launches: Callable[[], list[Any]]) -> None:
-        """Run launches that are always the same: bound the first time, on a GPU a graph."""
+        """Run constant launches, which are bound at the first call; on a GPU they form a graph."""
         if name not in self._graphs:
             self._graphs[name] = self.device.repeated(launches(), 1)
         self._graphs[name]()
 
     def _steepest(self) -> float:
-        """The largest slope of the bed.
+        """Return the maximum slope of the bed.
 
         Raises
         ------
         InputError
-            If it is above STEEPEST, with its place.
+            If it exceeds STEEPEST, with its location.
         """
         slopes = np.hypot(*self.device.host(self.geometry[reference.H_X : reference.H_Y + 1]))
         j, i = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
@@ -192,41 +192,41 @@ class Laplace:
 
     @property
     def convergence(self) -> Convergence:
-        """How the last solution was found: method, iterations, rate."""
+        """Convergence of the last solve: method, iterations, rate."""
         return self._iteration.last
 
     # -- the solution --------------------------------------------------------------------------
 
     def solve(self, small: float, most: int = 60, meanwhile: Callable[[], None] | None = None) -> Iterated:
-        """Find `w` of `eta` and `phi`, from the `psi` that there is.
+        """Compute `w` from `eta` and `phi`, with `psi` as initial guess.
 
         Parameters
         ----------
         small : float
-            Root mean square of the last correction of Phi over all unknowns, m2/s.
+            Tolerance: root mean square of the last correction of Phi over all unknowns, m2/s.
         most : int
-            Iterations.
+            Maximum number of iterations.
         meanwhile : callable, optional
-            What the host may do while a GPU is at work.
+            Function that the host may run while a GPU computes.
 
         Returns
         -------
         Iterated
-            Iterations, and that root mean square.
+            Number of iterations, and root mean square of the last correction.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations are not enough.
+            If `most` iterations are not sufficient.
         """
         made = self.iterate(small, Lead("start", self._started, meanwhile), most)
         self._once("end", self.end)
         return made
 
     def iterate(self, small: float, lead: Lead, most: int = 60) -> Iterated:
-        """As `solve`, for those who run what `start` and `end` are with launches of their own.
+        """Run the iterations of `solve` without its `start` and `end`, which the caller launches itself.
 
-        lead : what comes before the iterations, `start` in it.
+        lead : launches before the iterations, including `start`.
         """
         unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
         made = self._iteration.run(small * unknowns, most, lead)

@@ -1,4 +1,4 @@
-"""Arrays and launches of the Laplace problem on one device: those of the whole grid, or of a band of its rows."""
+"""Arrays and launches of the Laplace solver on one device, for the whole grid or a slab of its rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import StopTest
 
-FEW = 65536  # points that are copied to the host and added up there sooner than a GPU is asked to
+FEW = 65536  # points up to which a sum on the host is faster than on a GPU
 OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
-"""In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
+"""Kernels in double precision always: in single precision, second differences of phi~ lose accuracy."""
 
 OF_THE_VOLUME = (
     "set_ghosts", "set_missing", "set_slopes", "residual", "add_missing", "to_modes", "correct", "correct_ghost",
@@ -26,30 +26,30 @@ OF_THE_VOLUME = (
 
 
 class LaplacePart:
-    """What a device does of a Laplace problem.
+    """Part of a Laplace solver on one device.
 
     Parameters
     ----------
     h : (ny, nx)
-        Depth of still water at the rows that the device holds, m.
+        Still-water depth at the rows of the device, m.
     spacing, vertical, device, precision, linear, plain
-        As of `LaplaceProblem`.
+        See `LaplaceProblem`.
     modes : Modes
     periodic : (y, x)
-        Else walls on the first and the last points; where rows are cut their ends count as walls.
+        Periodic axes; otherwise walls at the first and last points. Ends of a slab count as walls.
     multigrid : Multigrid
-        Of the rows that the device holds.
+        Solver for the rows of the device.
     own : slice
-        The rows that are corrected and counted: others are held of neighbours.
+        Rows to correct and to sum; the other rows are halos.
     preconditioner : {"modes", "lines"}
-        What the modes are of: `Vertical.modes`, or `Vertical.line_modes`, where Psi below the bottom is an unknown.
+        Origin of the modes: `Vertical.modes`, or `Vertical.line_modes`, for which the ghost layer is an unknown.
 
     Attributes
     ----------
     test : StopTest
-        Of the whole problem; set by whoever knows how much there is to add up.
+        Stop test of the whole problem, set by the caller.
     squares : array on the device
-        Sums of squares of corrections in the device's own rows.
+        Sums of squares of corrections in the rows of the device.
     """
 
     test: StopTest
@@ -92,18 +92,18 @@ class LaplacePart:
     # -- arrays and launches -------------------------------------------------------------------
 
     def zeros(self, layers: int) -> Any:
-        """An array of so many layers."""
+        """Return a zero array of a number of layers."""
         return self.device.zeros((layers, *self.shape), self.real)
 
     def surface_zeros(self, fields: int) -> Any:
-        """An array of so many fields of the surface, in double precision."""
+        """Return a zero array of a number of surface fields, in double precision."""
         return self.device.zeros((fields, *self.shape), np.float64)
 
     def _array(self, values: np.ndarray) -> Any:
         return self.device.array(np.ascontiguousarray(values, self.real))
 
     def _differences(self, spacing: Any, periodic: Any, real: Any) -> reference.Lines:
-        """Weights along x and y; zeros where an axis has one point."""
+        """Return the weights along x and y; zeros along an axis of one point."""
 
         def along(axis: int, derivative: int) -> Any:
             w = centred(self.vertical.order, spacing[axis], derivative)
@@ -112,15 +112,15 @@ class LaplacePart:
         return reference.Lines(along(1, 1), along(1, 2), along(0, 1), along(0, 2), int(periodic[1]), int(periodic[0]))
 
     def plane(self, name: str, *arguments: Any) -> Launch:
-        """A cell of `reference` at every point of the plane."""
+        """Return the launch of a kernel of `reference` at every point of the plane."""
         return self.device.over(self.loops[name], self.shape, arguments)
 
     def volume(self, name: str, layers: int, *arguments: Any) -> Launch:
-        """A cell of `reference` at every point of so many layers."""
+        """Return the launch of a kernel of `reference` at every point of a number of layers."""
         return self.device.over(self.loops[name], (layers, *self.shape), arguments)
 
     def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
-        """The shape of the sums of squares of so many rows, and the axis of the rows; None: they are of own rows."""
+        """Return the shape of the sums of squares of a number of rows, and their row axis or None (own rows only)."""
         if self._fast:
             return self._fast.squares_of(rows)
         return (self.vertical.nz - 1, rows), 1
@@ -128,7 +128,7 @@ class LaplacePart:
     # -- a solution ----------------------------------------------------------------------------
 
     def take_up(self) -> list[Launch]:
-        """Launches that take up `eta` and `phi`: depth, right sides and the screening of the finest grid."""
+        """Return launches that compute depth, right-hand sides and screening of the finest grid from the fields."""
         if isinstance(self._fast, CpuColumns):
             return self._fast.surface(self.fields, self._h, self.geometry, self._sources, self._q)
         return [
@@ -137,7 +137,7 @@ class LaplacePart:
         ]
 
     def defect(self) -> list[Launch]:
-        """Launches that find the modes of the residual of `psi`."""
+        """Return launches that compute the modes of the residual of `psi`."""
         if self._fast:
             known = (self.geometry, self._sources, self.w, self.multigrid.f, self.test.control)
             return self._fast.defect(self.psi, *known)
@@ -154,7 +154,7 @@ class LaplacePart:
         return [*found, self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes)]
 
     def correct(self, weight: float) -> list[Launch]:
-        """Launches that add what the modes make to `psi`, and find `squares`."""
+        """Return launches that add the correction to `psi` and compute `squares`."""
         u, relaxation = self.multigrid.u, self.real(weight)
         if self._fast:
             return self._fast.correct(u, self.psi, self.squares, relaxation, self.test.control)
@@ -170,20 +170,20 @@ class LaplacePart:
         ]
 
     def end(self) -> list[Launch]:
-        """Launches that find `w`."""
+        """Return launches that compute `w`."""
         if isinstance(self._fast, CpuColumns):
             return self._fast.end(self.psi, self.geometry, self._sources, self.w)
         ghosts = self.plane("set_ghosts", self.psi, self.geometry, self._sources, self._columns, self._lines)
         return [ghosts, self.plane("vertical_velocity", self.psi, self.geometry, self._columns, self.w)]
 
     def rates(self, rates: Any, gravity: float) -> list[Launch]:
-        """Launches that find the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
+        """Return launches that compute the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
         if isinstance(self._fast, CpuColumns):
             return self._fast.rates(self.fields, self.w, rates, gravity)
         return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
 
     def bottom_squares(self) -> np.ndarray:
-        """Sums of the squares of `psi` at the bottom over rows, (ny,)."""
+        """Return the sums of squares of `psi` at the bed by row, (ny,)."""
         bottom = self.psi[self.vertical.nz - 1]
         if bottom.size <= FEW:
             there = self.device.host(bottom)

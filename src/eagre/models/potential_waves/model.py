@@ -60,85 +60,89 @@ from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, words_of
 from eagre.stepping.mapped import RunMaps
 
-WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # an unknown and iteration, with the modes and a V(1,1) cycle
-SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # rounding does not let corrections become smaller
-USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
+WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # values moved per unknown and iteration, with modes and a V(1,1) cycle
+SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # corrections cannot fall below rounding error
+USUAL_ITERATIONS = 6  # per Laplace solve, assumed before the first step
 
 
 class PotentialWaves(BaseModel):
-    """Nonlinear waves on water of any depth, without vorticity, over a bed of slope 1.5 at most.
+    """Fully nonlinear potential-flow waves for any relative depth, over a bed with slopes up to 1.5.
 
-    The elevation and the potential on the surface are stepped by Runge-Kutta's method of order 4; a Laplace problem
-    for the water below is solved in each of its four stages.
+    The surface elevation and the surface potential are advanced by the classical Runge-Kutta method of order 4. Each of
+    its four stages requires the solution of a Laplace problem for the potential below the surface.
 
     Parameters
     ----------
     grid : Grid
-        Its cell centres are the points; walls stand on the outermost ones (`Grid.from_points`). A periodic axis of n
-        points has the period n dx, and n is even. One row of points (ny = 1) is a flume dy wide.
+        Grid whose cell centres are the points (`Grid.from_points`); walls pass through the outermost points.
+        A periodic axis of n points has the period n dx, and n must be even. One row (ny = 1) is a flume of width dy.
     depth : float or (ny, nx) array, m
-        Of still water, > 0 everywhere.
+        Still-water depth, positive everywhere.
     surface_elevation, surface_potential : float or (ny, nx) array, m and m2/s
-        At the start, over still water.
+        Initial surface elevation above still water, and initial velocity potential at the surface.
     periodic : {"none", "x", "y", "both"}
+        Periodic axes; the sides of the other axes are walls.
     relaxation_zones : sequence of RelaxationZone
-        Strips along sides in which waves are made or absorbed.
+        Relaxation zones that generate or absorb waves.
     wavemakers : sequence of Wavemaker
-        Sides that are pistons, or through which water flows.
+        Sides with a piston wavemaker or a flux inlet.
     sponges : sequence of SpongeLayer
-        Strips along sides that take the energy of waves.
+        Sponge layers that damp waves.
     order : {2, 4, 6, 8}
-        Of the differences.
+        Order of the finite differences.
     vertical_points : int
-        Points from the surface to the bed, more than `order`.
+        Number of points from the surface to the bed, larger than `order`.
     vertical_clustering : bool
-        Whether they are denser towards the surface.
+        Cluster the vertical points towards the surface; otherwise they are equidistant.
     linear : bool
-        Waves of small height.
+        Solve the linearised equations (waves of small amplitude).
     time_step : float, s
-        Without it by `courant_number`.
+        Time step; without it `courant_number` determines the time step.
     courant_number : float
-        Spacings that a wave of 20 points runs in a time step.
+        Courant number of a wave 20 points long in the deepest water: the number of spacings it travels per step.
     tolerance : float
-        Of the Laplace problems: the last correction relative to the potential below the surface, by root mean square.
+        Tolerance of the Laplace solver: root mean square of the last correction relative to that of the potential.
     gravity : float, m s-2
+        Acceleration of gravity.
     breaking : bool or dict
-        Whether crests that break are dissipated; a dict of `max_crest_speed_ratio`, `max_front_slope` and `strength`
+        Dissipate the energy of breaking crests. A dict sets `max_crest_speed_ratio`, `max_front_slope` and `strength`
         of `Breaking`.
     surface_filter : int
-        Number of steps between two applications of the filter of the surface (`surface_filter.SurfaceFilter`), which
-        removes sawtooth waves of the grid in steep waves; 0 for none. 10 suits waves of 20 points and more.
+        Number of steps between applications of the surface filter (`surface_filter.SurfaceFilter`), which removes
+        grid-scale sawtooth oscillations in steep waves; 0 disables it. 10 suits waves with 20 or more points.
     statistics_from : float, s
-        From here on the highest, lowest and mean surface and the significant height are gathered at every point.
+        Start of the surface statistics at every point: maximum, minimum and mean elevation, significant wave height.
     time_statistics : TimeStatistics, optional
-        Means, variances and extremes of the surface and its velocity, gathered at every step; see the attribute `maps`.
+        Means, variances and extremes of the surface and its velocity, accumulated at every step; see `maps`.
     multigrid : dict, optional
-        Other choices of `eagre.solvers.multigrid.Multigrid` than its defaults, as they are given there: cycle, pre,
-        post, levels, stretched, smoother, weight.
+        Options of `eagre.solvers.multigrid.Multigrid` that replace its defaults: cycle, pre, post, levels, stretched,
+        smoother, weight.
     device : str, or a sequence of them
-        "auto", "cpu", "cuda" or "cuda:N"; several as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1": each has a band of rows.
+        "auto", "cpu", "cuda" or "cuda:N". Several devices, as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1", share the rows.
     preconditioner : {"modes", "lines"}
-        Of the Laplace problems. Modes of the vertical operator are the fastest known; lines along sigma are there to
-        compare with: differences of order 2, zebra sweeps of columns, corrections that are not relaxed.
+        Preconditioner of the Laplace solver. "modes" diagonalises the vertical operator and is the faster one. "lines"
+        is available for comparison: differences of order 2, zebra sweeps of columns, no relaxation of corrections.
     correction_precision : {"single", "double"}
-        Of the corrections of a run in double precision: what is missing is always found in double precision, so that
-        single corrections cost neither digits nor iterations.
+        Precision of the corrections in a double-precision run. Residuals are always computed in double precision, so
+        single-precision corrections cost neither accuracy nor iterations.
     precision : {"single", "double"}
-        Of the water below the surface; the surface itself is always kept in double precision.
+        Precision of the potential below the surface; surface fields are always in double precision.
     start_time : float, s
+        Model time at the start.
 
     Raises
     ------
     InputError
-        For values outside these ranges, shapes that do not match, a bed that is not below still water everywhere,
-        or a time step that Runge-Kutta's method does not bear.
+        If a value is outside its range, shapes do not match, the bed is not below still water everywhere, or the time
+        step exceeds the stability limit of the Runge-Kutta method.
     DeviceError, MemoryNeededError
-        If the device is not there, or too small.
+        If the device is not available, or its memory is too small.
 
     Notes
     -----
-    Good values: order 6, 9 layers, 20 points or more a wave length, 30 steps or more a period. Limits: breaking is a
-    model, no overturning, no run-up but on walls; a bed steeper than 1:1 costs iterations.
+    Good values: order 6, 9 vertical points, at least 20 points per wave length, at least 30 steps per period. Limits:
+    breaking is parameterised, waves do not overturn, run-up occurs on walls only; beds steeper than 1:1 need more
+    iterations.
 
     References
     ----------
@@ -148,7 +152,7 @@ class PotentialWaves(BaseModel):
 
     kind = "potential-waves"
     initial_notes: tuple[str, ...] = ()
-    """Notes on the waves from which a case file made the initial surface."""
+    """Notes on the initial waves of a case file."""
 
     def __init__(
         self,
@@ -219,7 +223,7 @@ class PotentialWaves(BaseModel):
         self._begin(surface, float(start_time))
 
     def _begin(self, surface: np.ndarray, start: float) -> None:
-        """Build the engine and set its first state."""
+        """Build the engine and set its initial state."""
         self._engine = engine_of(self.setup, self.device, self.precision)
         self._engine.set_surface(surface)
         self._stepper = Stepper(self._engine, start)
@@ -238,30 +242,30 @@ class PotentialWaves(BaseModel):
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed steps."""
         return int(self._engine.counts["steps"])
 
     @property
     def time_step(self) -> float:
-        """The time step, s; the last one before a landing is shorter."""
+        """Time step, s; the last step before an output time is shorter."""
         return self.setup.time_step
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step to `until`, s, or stop after `max_steps` steps.
+        """Advance to `until`, s, or stop after `max_steps` steps.
 
         Raises
         ------
         InputError
-            If `until` lies before the present.
+            If `until` is before the present model time.
         BlowUpError
-            If a Laplace problem has no solution, as under breaking waves, or the solution stops being finite; the model
-            then holds the last good state.
+            If the Laplace solver diverges, as under breaking waves, or the solution is no longer finite. The model then
+            holds the last valid state.
         """
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
-        """A function that makes `count` steps and looks at none: for timing."""
+        """Return a function that advances `count` steps without checks, for timing."""
 
         def make() -> None:
             self._stepper.step(np.inf, count)
@@ -272,27 +276,30 @@ class PotentialWaves(BaseModel):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The fields that `field` gives."""
+        """Fields that `field` returns, by name."""
         return {variable.name: variable for variable in variables_of(self.setup)}
 
     @property
     def breakers(self) -> list[Breaker]:
-        """Every crest that broke, in the order of time."""
+        """Breaking events so far, in chronological order."""
         return [] if self._engine.breaking is None else list(self._engine.breaking.log)
 
     @property
     def breakers_found(self) -> list[Breaker]:
-        """`breakers`, and after a blow-up also those between the last good state and it."""
+        """`breakers`, and after a blow-up also the events between the last valid state and the blow-up."""
         return [] if self._engine.breaking is None else list(self._engine.breaking.found)
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field at the points, (ny, nx); velocities need a Laplace problem, the next step's first."""
+        """Return a host copy of a field at the points, (ny, nx).
+
+        Velocities need a Laplace solve, whose result the next step reuses.
+        """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         return field_of(self._engine, name).astype(field_type(self))
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        """Values of fields at points (j, i)."""
+        """Return values of fields at points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         rows = {"surface_elevation": 0, "surface_potential": 1}
         found = self._engine.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
@@ -303,41 +310,49 @@ class PotentialWaves(BaseModel):
         }  # fmt: skip
 
     def kinematics(self, x: Any, y: Any = 0.0, **level: Any) -> Kinematics:
-        """Velocity, acceleration and pressure of the water at points of the present, between those of the grid.
+        """Return velocity, acceleration and pressure of the water at arbitrary points at the present time.
 
         Parameters
         ----------
         x, y : float or (n,) array, m
         level : float or (n,) array
-            One of ``z=`` (m, upward from still water), ``below=`` (m under the surface) and ``sigma=`` (0 at the bed,
-            1 at the surface). Two Laplace problems a call; the run goes on with the same bits.
+            One of ``z=`` (m, upward from still water), ``below=`` (m below the surface) and ``sigma=`` (0 at the bed,
+            1 at the surface).
+
+        Notes
+        -----
+        Each call solves two Laplace problems. Calls do not change the results of the run.
         """
         setup = self.setup
         places = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
         return self._engine.flow().at(places)
 
     def probe_group(self, probes: Mapping[str, Mapping[str, Any]]) -> ProbeGroup:
-        """Probes with names, {"pile": {"x": 12.0, "z": [-0.2, -0.1]}}, that follow this model through a run.
+        """Return named probes that sample the flow of this model during a run.
 
-        Of each name x, y (default 0), m, and one of z, below and sigma as of `kinematics`, a number or several.
+        Parameters
+        ----------
+        probes : mapping of str to mapping
+            Probes by name, as in {"pile": {"x": 12.0, "z": [-0.2, -0.1]}}: x, y (default 0), m, and one of z, below and
+            sigma of `kinematics`; each is a number or a list.
         """
         return ProbeGroup(self.setup, lambda: self._engine.flow(), probes)
 
     @property
     def maps(self) -> RunMaps | None:
-        """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        """Requested averages up to now (`maps.sample()` returns their values), or None."""
         asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return the complete state; a run restarted from it is bitwise identical."""
         more = {"first_volume": np.array(self._first_volume)}
         return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state` from a model of the same set-up."""
+        """Load a state that `state` of a model with the same setup returned."""
         plane = self.grid.shape
         volume = (self.setup.vertical.nz + 1, *plane)
         fields = {"surface": (2, *plane), "psi": volume, "psi_before": volume, "w": (1, *plane)}
@@ -351,9 +366,9 @@ class PotentialWaves(BaseModel):
     # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, m3, energies, J, lowest and highest surface, m, and its largest slope.
+        """Return volume, m3, energies, J, minimum and maximum surface elevation, m, and maximum surface slope.
 
-        The volume's error is relative, and told where no water comes or goes. Energies are of water of 1000 kg m-3.
+        The relative volume error is included if the basin is closed. Energies are for a density of 1000 kg m-3.
         """
         setup, surface = self.setup, self._engine.surface()
         now = volume(surface[0], setup)
@@ -370,7 +385,7 @@ class PotentialWaves(BaseModel):
         return {**found, "volume_error": now / self._first_volume - 1.0} if setup.closed else found
 
     def statistics(self) -> dict[str, float]:
-        """Steps, time steps, s, and iterations of a Laplace problem."""
+        """Return the numbers of steps, the range of time steps, s, and the mean iterations per Laplace solve."""
         counts = self._engine.counts
         shortest = min(counts["dt_min"], self.time_step) if self.steps == 0 else counts["dt_min"]
         longest = counts["dt_max"] if self.steps else self.time_step
@@ -384,7 +399,10 @@ class PotentialWaves(BaseModel):
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a point that a step must move: four Laplace problems of so many iterations, 7 words an unknown each."""
+        """Compulsory memory traffic per point and step, bytes.
+
+        A step has four Laplace solves; each iteration moves 7 values per unknown.
+        """
         iterations = self._engine.iterations_a_solve or USUAL_ITERATIONS
         laplace = self._engine.laplace
         size = WORDS_OF_PSI * laplace.real().itemsize + WORDS_OF_CORRECTIONS * laplace.multigrid.real().itemsize
@@ -392,14 +410,14 @@ class PotentialWaves(BaseModel):
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know before the run: the time step and its limit, zones, points a wave, walls."""
+        """Notes before the run: time step and its limit, relaxation zones, points per wave length, walls."""
         return [*notes_of(self.setup), *self.initial_notes]
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
-        """What the summary of a run tells of its end: iterations, and the steepest place of the surface."""
+        """Rows of the run summary: solver iterations, surface elevation and slope, breaking, statistics."""
         return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
-        """The resolved set-up, for the attributes of output files."""
+        """Return the resolved setup, for the attributes of output files."""
         return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}

@@ -20,62 +20,73 @@ def _whole_order(order: int) -> int:
 
 
 class MultigridSection(Section):
-    """How the equations in the plane are preconditioned; the defaults are the fastest known."""
+    """Multigrid preconditioner of the horizontal equations; the defaults are the fastest known."""
 
-    cycle: Annotated[str, one_of("V", "W", "F")] = Field(default="V", description="V, W or F", examples=["W"])
-    pre: int = Field(default=1, description="sweeps before the coarser grids", ge=0, le=100, examples=[2])
-    post: int = Field(default=1, description="sweeps after them", ge=0, le=100, examples=[2])
-    levels: int | None = Field(default=None, description="grids at most", ge=1, examples=[4])
+    cycle: Annotated[str, one_of("V", "W", "F")] = Field(default="V", description="cycle: V, W or F", examples=["W"])
+    pre: int = Field(default=1, description="number of pre-smoothing sweeps", ge=0, le=100, examples=[2])
+    post: int = Field(default=1, description="number of post-smoothing sweeps", ge=0, le=100, examples=[2])
+    levels: int | None = Field(default=None, description="maximum number of grids", ge=1, examples=[4])
     stretched: float = Field(
-        default=STRETCHED, description="largest ratio of spacings at which both axes are halved", ge=1.0, examples=[2.0]
+        default=STRETCHED,
+        description="largest ratio of grid spacings up to which both axes are coarsened",
+        ge=1.0,
+        examples=[2.0],
     )
     smoother: Annotated[str, one_of("red-black", "jacobi")] = Field(
-        default="red-black", description="red-black or jacobi", examples=["jacobi"]
+        default="red-black", description="smoother: red-black or jacobi", examples=["jacobi"]
     )
-    weight: float = Field(default=0.8, description="of Jacobi sweeps", gt=0, le=1, examples=[0.8])
+    weight: float = Field(default=0.8, description="weight of Jacobi sweeps", gt=0, le=1, examples=[0.8])
 
     @model_validator(mode="after")
     def _sweeps(self) -> MultigridSection:
         if self.pre + self.post < 1:
-            raise InputError("pre = 0 and post = 0", allowed="one sweep or more together", fix="post = 1")
+            raise InputError("pre = 0 and post = 0", allowed="at least one sweep in total", fix="post = 1")
         return self
 
 
 class NumericsSection(Section):
-    """Order, layers, the time step and choices of the scheme."""
+    """Order, vertical grid, time step and options of the scheme."""
 
-    order: Annotated[int, AfterValidator(_whole_order)] = Field(default=6, description="2, 4, 6 or 8", examples=[6])
-    vertical_points: int = Field(
-        default=9, description="points from the surface to the bed, more than order", ge=3, examples=[9]
+    order: Annotated[int, AfterValidator(_whole_order)] = Field(
+        default=6, description="order of the finite differences: 2, 4, 6 or 8", examples=[6]
     )
-    vertical_clustering: bool = Field(default=True, description="whether they are denser towards the surface")
-    linear: bool = Field(default=False, description="whether waves count as small", examples=[True])
+    vertical_points: int = Field(
+        default=9, description="number of points from the surface to the bed, larger than order", ge=3, examples=[9]
+    )
+    vertical_clustering: bool = Field(
+        default=True, description="whether to cluster the vertical points towards the surface"
+    )
+    linear: bool = Field(default=False, description="whether to solve the linearised equations", examples=[True])
     time_step: PositiveSeconds | None = Field(
-        default=None, description="the time step; without it by courant_number", examples=["0.05 s"]
+        default=None, description="time step; without it courant_number determines the time step", examples=["0.05 s"]
     )
     courant_number: float = Field(
-        default=0.5, description="spacings that a wave of 20 points runs in a step", gt=0, le=10, examples=[0.5]
+        default=0.5, description="spacings that a wave 20 points long travels per step", gt=0, le=10, examples=[0.5]
     )
     tolerance: float = Field(
-        default=1e-5, description="last correction of the Laplace problem, relative", gt=0, le=0.1, examples=[1e-5]
+        default=1e-5,
+        description="tolerance of the Laplace solver: relative size of the last correction",
+        gt=0,
+        le=0.1,
+        examples=[1e-5],
     )
     gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
     surface_filter: int = Field(
-        default=0, description="steps from one Savitzky-Golay filtering of the surface to the next; 0: none", ge=0,
+        default=0, description="number of steps between Savitzky-Golay filterings of the surface; 0: none", ge=0,
         examples=[10],
     )  # fmt: skip
     correction_precision: Annotated[str, one_of("single", "double")] = Field(
-        default="single", description="of corrections in a run in double precision", examples=["double"]
+        default="single", description="precision of the corrections in a double-precision run", examples=["double"]
     )
     preconditioner: Annotated[str, one_of("modes", "lines")] = Field(
-        default="modes", description="modes, or lines along sigma, which are slower", examples=["lines"]
+        default="modes", description="preconditioner: modes, or lines along sigma, which is slower", examples=["lines"]
     )
     multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
 
     @model_validator(mode="after")
     def _one_step(self) -> NumericsSection:
         if self.time_step is not None and "courant_number" in self.model_fields_set:
-            raise InputError("both time_step and courant_number", allowed="one of them", fix="courant_number = 0.5")
+            raise InputError("both time_step and courant_number", allowed="one of the two", fix="courant_number = 0.5")
         if self.vertical_points <= self.order:
             allowed = f"{self.order + 1} or more at order {self.order}"
             raise InputError(

@@ -1,4 +1,4 @@
-"""What a potential-flow model gives to files and people: fields, settings, notes, rows of the summary."""
+"""Output of the potential-flow model: fields, settings, notes before a run, rows of the run summary."""
 
 from __future__ import annotations
 
@@ -28,41 +28,46 @@ if TYPE_CHECKING:
     from eagre.models.potential_waves.zones import RelaxationZone
 
 VARIABLES = (
-    Variable("surface_elevation", "m", "surface elevation over still water", "sea_surface_height_above_mean_sea_level"),
+    Variable(
+        "surface_elevation", "m", "surface elevation above still water", "sea_surface_height_above_mean_sea_level"
+    ),
     Variable("surface_potential", "m2 s-1", "velocity potential at the surface"),
-    Variable("velocity_x", "m s-1", "velocity at the surface, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity at the surface, y-component", "sea_water_y_velocity"),
-    Variable("velocity_z", "m s-1", "upward velocity at the surface", "upward_sea_water_velocity"),
-    Variable("still_water_depth", "m", "depth of still water", "sea_floor_depth_below_mean_sea_level", static=True),
+    Variable("velocity_x", "m s-1", "water velocity at the surface, x-component", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "water velocity at the surface, y-component", "sea_water_y_velocity"),
+    Variable("velocity_z", "m s-1", "upward water velocity at the surface", "upward_sea_water_velocity"),
+    Variable("still_water_depth", "m", "still-water depth", "sea_floor_depth_below_mean_sea_level", static=True),
 )
 STATISTICS = (
-    Variable("max_surface_elevation", "m", "highest surface elevation so far"),
-    Variable("min_surface_elevation", "m", "lowest surface elevation so far"),
-    Variable("mean_surface_elevation", "m", "mean surface elevation so far"),
+    Variable("max_surface_elevation", "m", "maximum surface elevation"),
+    Variable("min_surface_elevation", "m", "minimum surface elevation"),
+    Variable("mean_surface_elevation", "m", "mean surface elevation"),
     Variable(
         "significant_height",
         "m",
-        "significant wave height so far, 4 standard deviations of the surface",
+        "significant wave height, 4 standard deviations of the surface elevation",
         "sea_surface_wave_significant_height",
     ),
 )
 BREAKING_COLUMNS = (
     "time (s)", "x (m)", "y (m)", "ratio (1)", "slope (1)", "speed (m s-1)", "crest (m)", "length (m)", "steepness (1)",
 )  # fmt: skip
-"""Of a log of breaking crests; ratio is the speed of the water over that of the crest, steepness k times the crest."""
+"""Columns of the log of breaking events.
 
-HIGHEST_OF_1000 = 1.86  # over Hs
-MOST_TOLD = 5  # breaking crests in the summary
-STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order is lost
+The ratio is the speed of the water divided by that of the crest, the steepness k times the crest height.
+"""
+
+HIGHEST_OF_1000 = 1.86  # highest of 1000 waves, relative to Hs
+MAX_BREAKERS_SHOWN = 5  # breaking events listed in the summary
+MAX_WALL_SLOPE = 1e-3  # bed slope normal to a wall above which the order of accuracy drops to 2
 
 
 def variables_of(setup: Setup) -> tuple[Variable, ...]:
-    """Fields of a model with or without statistics of its surface."""
+    """Return the fields of a model, with the surface statistics if they are enabled."""
     return VARIABLES if setup.statistics is None else (*VARIABLES, *STATISTICS)
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
-    """Host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`."""
+    """Return a host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`."""
     if name == "still_water_depth":
         return engine.setup.depth
     if name in (variable.name for variable in STATISTICS):
@@ -78,7 +83,7 @@ def field_of(engine: Engine, name: str) -> np.ndarray:
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
-    """The resolved set-up, for the attributes of output files."""
+    """Return the resolved setup, for the attributes of output files."""
     found: dict[str, str | float | int] = {
         "periodic": {(False, False): "none", (False, True): "x", (True, False): "y", (True, True): "both"}[
             setup.periodic
@@ -119,8 +124,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
 
 
 def _zone_text(zone: RelaxationZone) -> str:
-    does = "absorbs" if zone.waves is None else f"makes {zone.waves}"
-    return f"{zone.side}, {zone.width:g} m, {does}"
+    action = "absorbs waves" if zone.waves is None else f"generates {zone.waves}"
+    return f"{zone.side}, {zone.width:g} m, {action}"
 
 
 def _wavemaker_text(wavemaker: Wavemaker) -> str:
@@ -128,7 +133,7 @@ def _wavemaker_text(wavemaker: Wavemaker) -> str:
 
 
 def _movement(wavemaker: Wavemaker, setup: Setup) -> str:
-    """Describe how a wavemaker moves."""
+    """Describe the motion of a wavemaker."""
     if not wavemaker.is_piston(depth_along(wavemaker.side, setup.depth)):
         return "flux inlet"
     low, high = wavemaker.excursion()
@@ -140,12 +145,12 @@ def _sponge_text(layer: SpongeLayer) -> str:
 
 
 def notes_of(setup: Setup) -> list[str]:
-    """The time step beside its limit, relative depths, and what costs accuracy."""
+    """Return notes on the time step, the wave conditions and sources of error."""
     grid = setup.grid
     longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
-    notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
+    notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the stability limit"]
     for zone in setup.relaxation_zones:
-        notes += [f"zone in the {_zone_text(zone)}", *_zone_wave_notes(zone, setup)]
+        notes += [f"relaxation zone in the {_zone_text(zone)}", *_zone_wave_notes(zone, setup)]
     notes += _overlaps(setup)
     notes += [f"wavemaker in the {_wavemaker_text(one)}: {_movement(one, setup)}" for one in setup.wavemakers]
     notes += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
@@ -153,11 +158,13 @@ def notes_of(setup: Setup) -> list[str]:
 
 
 def _waves_of(setup: Setup) -> list[tuple[str, float]]:
-    """Name and wave number, 1/m, in the deepest water of the waves that a run makes, absorbs or starts from."""
+    """Return name and wave number, 1/m, in the deepest water of generated, absorbed and initial waves."""
     from eagre.waves import wave_number
 
     depth, gravity = float(setup.depth.max()), setup.gravity
-    frequencies = [(f"zone in the {zone.side}", 2.0 * math.pi / zone.period) for zone in setup.relaxation_zones]
+    frequencies = [
+        (f"relaxation zone in the {zone.side}", 2.0 * math.pi / zone.period) for zone in setup.relaxation_zones
+    ]
     pistons = [one for one in setup.wavemakers if one.is_piston(depth_along(one.side, setup.depth))]
     frequencies += [(f"wavemaker in the {one.side}", one.mean_frequency()) for one in pistons]
     waves = [(name, float(wave_number(omega, depth, gravity))) for name, omega in frequencies if omega > 0.0]
@@ -165,27 +172,27 @@ def _waves_of(setup: Setup) -> list[tuple[str, float]]:
 
 
 def _celerity_notes(setup: Setup) -> list[str]:
-    """Waves whose celerity these layers do not represent."""
+    """Return a note for each wave whose celerity error on this vertical grid exceeds the limit."""
     depth, vertical, notes = float(setup.depth.max()), setup.vertical, []
     for name, k in _waves_of(setup):
         error = celerity_error(vertical, k * depth)
         if abs(error) <= MAX_CELERITY_ERROR:
             continue
         better = better_layers(vertical, k * depth)
-        advice = f"depth = {2.0 * math.pi / k:.3g} has the same waves"
+        advice = f"depth = {2.0 * math.pi / k:.3g} gives the same waves (deep water)"
         if better is not None:
             advice = f"write vertical_points = {better.nz}" + (
                 "" if vertical.clustered else " and vertical_clustering = true"
             )
         notes.append(
             f"{name}: the celerity is {abs(error):.2%} too {'low' if error < 0.0 else 'high'} "
-            f"with {vertical.nz} layers in {depth:g} m, kh {k * depth:.3g}; {advice}"
+            f"with {vertical.nz} vertical points in {depth:g} m, kh {k * depth:.3g}; {advice}"
         )
     return notes
 
 
 def _reflection_notes(setup: Setup) -> list[str]:
-    """Absorbing wavemakers that reflect a good part of known waves."""
+    """Return a note for each wavemaker with active absorption whose predicted reflection exceeds the limit."""
     from eagre.waves import angular_frequency, wave_number
 
     notes, gravity, deepest = [], setup.gravity, float(setup.depth.max())
@@ -198,24 +205,27 @@ def _reflection_notes(setup: Setup) -> list[str]:
             if reflection > MAX_REFLECTION:
                 notes.append(
                     f"wavemaker in the {wavemaker.side}: reflects about {reflection:.0%} of waves of "
-                    f"{2.0 * math.pi / omega:.3g} s ({name}, kh {kh:.2g}); a sponge or a relaxation zone reflects less"
+                    f"period {2.0 * math.pi / omega:.3g} s ({name}, kh {kh:.2g}); "
+                    "a sponge or a relaxation zone reflects less"
                 )
     return list(dict.fromkeys(notes))
 
 
 def _overlaps(setup: Setup) -> list[str]:
-    """Zones of opposite sides that leave no free water between them: what one makes the other takes away."""
+    """Return a note for relaxation zones of opposite sides that overlap, so that one damps the waves of the other."""
     grid, found = setup.grid, []
     widths = {zone.side: zone.width for zone in setup.relaxation_zones}
     rooms = ("west", "east", (grid.nx - 1) * grid.dx), ("south", "north", (grid.ny - 1) * grid.dy)
     for low, high, room in rooms:
         if low in widths and high in widths and widths[low] + widths[high] >= room:
-            found.append(f"the zones in the {low} and the {high} overlap: no water between them is free")
+            found.append(
+                f"the relaxation zones in the {low} and the {high} overlap: no free water remains between them"
+            )
     return found
 
 
 def _zone_wave_notes(zone: RelaxationZone, setup: Setup) -> list[str]:
-    """Notes on the points per wave length, the time step and the width of a zone."""
+    """Return notes on the points per wave length, the time step and the width of a relaxation zone."""
     from eagre.waves import LinearWaves, RegularWave, wave_number
 
     grid, notes = setup.grid, []
@@ -226,21 +236,22 @@ def _zone_wave_notes(zone: RelaxationZone, setup: Setup) -> list[str]:
         spacing = max(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
         if (points := length / spacing) < MIN_POINTS:
             few = f"{points:.1f} points per wave length of {length:.4g} m ({zone.period:g} s)"
-            notes.append(f"zone in the {zone.side}: {few}; {MIN_POINTS:g} or more are needed")
+            notes.append(f"relaxation zone in the {zone.side}: {few}; {MIN_POINTS:g} or more are needed")
     else:
-        notes += wave_notes(zone.waves, grid, f"zone in the {zone.side}")
+        notes += wave_notes(zone.waves, grid, f"relaxation zone in the {zone.side}")
     if zone.width < length:
-        notes.append(f"that zone is {zone.width / length:.2g} wave lengths wide; one reflects 8 %, two under 1 %")
+        wide = f"{zone.width / length:.2g} wave lengths wide"
+        notes.append(f"relaxation zone in the {zone.side}: {wide}; one wave length reflects 8 %, two less than 1 %")
     notes += _steep_sea(zone, length, depth)
     if steps < 16.0:
-        notes.append(f"{steps:.1f} time steps per period of {zone.period:g} s; 30 or more keep the height and phase")
+        notes.append(f"{steps:.1f} time steps per period of {zone.period:g} s; 30 or more preserve height and phase")
     return notes
 
 
 def _steep_sea(zone: RelaxationZone, length: float, depth: float) -> list[str]:
-    """A sea whose highest wave of a thousand cannot stand.
+    """Return a note for a sea whose highest wave of 1000 exceeds the limiting wave height.
 
-    1.86 Hs, where heights are those of Rayleigh: M. S. Longuet-Higgins, J. Mar. Res. 11, 245-266 (1952).
+    The highest of 1000 Rayleigh-distributed waves is 1.86 Hs: M. S. Longuet-Higgins, J. Mar. Res. 11, 245-266 (1952).
     """
     from eagre.waves import Sea, highest_wave
 
@@ -250,12 +261,13 @@ def _steep_sea(zone: RelaxationZone, length: float, depth: float) -> list[str]:
     if high <= most:
         return []
     return [
-        f"that sea's highest wave of 1000, {high:.3g} m, is above what stands, {most:.3g} m: [breaking] or a lower Hs"
+        f"relaxation zone in the {zone.side}: the highest of 1000 waves of the sea, {high:.3g} m, "
+        f"exceeds the limiting height of {most:.3g} m; use [breaking] or a lower Hs"
     ]
 
 
 def _wall_notes(setup: Setup) -> list[str]:
-    """Walls into which the bed slopes: mirrors there cost the order."""
+    """Return a note for each wall with a sloping bed, where mirroring reduces the order of accuracy."""
     found = []
     for axis, sides in ((1, ("west", "east")), (0, ("south", "north"))):
         if setup.periodic[axis] or setup.depth.shape[axis] < 3:
@@ -263,52 +275,52 @@ def _wall_notes(setup: Setup) -> list[str]:
         for side, near in ((sides[0], (0, 1, 2)), (sides[1], (-1, -2, -3))):
             first, second, third = (np.take(setup.depth, k, axis) for k in near)
             worst = float(np.abs(3.0 * first - 4.0 * second + third).max()) / (2.0 * setup.spacing[axis])
-            if worst > STEEP_INTO_WALL and side not in [zone.side for zone in setup.relaxation_zones]:
-                level = f"level the last {setup.vertical.order // 2} spacings"
+            if worst > MAX_WALL_SLOPE and side not in [zone.side for zone in setup.relaxation_zones]:
+                level = f"make the last {setup.vertical.order // 2} spacings level"
                 found.append(f"the bed slopes into the wall in the {side} by {worst:.2g}: order 2 there; {level}")
     return found
 
 
 def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
-    """Rows of the summary at the end of a run."""
+    """Return the rows of the run summary."""
     setup, eta = engine.setup, engine.surface()[0]
     slope, (j, i) = steepest(eta, setup)
     grid = setup.grid
     where = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
     return [
-        ("iterations", f"{engine.iterations_a_solve:.1f} a Laplace problem, four of them a step"),
-        ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, steepest {slope:.3g} at {where}"),
+        ("iterations", f"{engine.iterations_a_solve:.1f} per Laplace solve, 4 solves per step"),
+        ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, maximum slope {slope:.3g} at {where}"),
         *_breaking_rows(engine),
         *_statistics_rows(engine),
     ]
 
 
 def breaking_row(one: Breaker) -> tuple[float, ...]:
-    """A crest that broke, in the order of `BREAKING_COLUMNS`."""
+    """Return the values of a breaking event in the order of `BREAKING_COLUMNS`."""
     return one.time, one.x, one.y, one.ratio, one.slope, one.speed, one.crest, one.length, one.steepness
 
 
 def _breaking_rows(engine: Engine) -> list[tuple[str, str]]:
-    """How many crests broke, and the first ones."""
+    """Return the number of breaking events and a row for each of the first ones."""
     if engine.breaking is None:
         return []
     log = engine.breaking.log
-    rows = [("breaking", f"{len(log)} crest{'' if len(log) == 1 else 's'}{':' if log else ''}")]
-    for one in log[:MOST_TOLD]:
+    rows = [("breaking", f"{len(log)} event{'' if len(log) == 1 else 's'}{':' if log else ''}")]
+    for one in log[:MAX_BREAKERS_SHOWN]:
         place = f"x = {one.x:.5g} m" + (f", y = {one.y:.5g} m" if engine.setup.grid.ny > 1 else "")
-        rows.append(("", f"t = {one.time:.5g} s, {place}, crest {one.crest:.3g} m, k a = {one.steepness:.2f}"))
-    return rows if len(log) <= MOST_TOLD else [*rows, ("", f"and {len(log) - MOST_TOLD} more")]
+        rows.append(("", f"t = {one.time:.5g} s, {place}, crest height {one.crest:.3g} m, k a = {one.steepness:.2f}"))
+    return rows if len(log) <= MAX_BREAKERS_SHOWN else [*rows, ("", f"and {len(log) - MAX_BREAKERS_SHOWN} more")]
 
 
 def _statistics_rows(engine: Engine) -> list[tuple[str, str]]:
-    """Largest significant height and highest surface, with their places."""
+    """Return a row with the maxima of significant wave height and surface elevation, and their locations."""
     found = engine.statistics_now()
     if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0:
         return []
     grid, told = engine.setup.grid, []
-    for what, name in (("Hs up to", "significant_height"), ("surface up to", "max_surface_elevation")):
+    for what, name in (("maximum Hs", "significant_height"), ("maximum elevation", "max_surface_elevation")):
         values = found[name]
         j, i = np.unravel_index(int(values.argmax()), values.shape)
         place = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
         told.append(f"{what} {values[j, i]:.4g} m at {place}")
-    return [("statistics", f"{'; '.join(told)}; of {lasted:.5g} s")]
+    return [("statistics", f"{'; '.join(told)}; over {lasted:.5g} s")]

@@ -1,4 +1,4 @@
-"""What the loop nests of `columns_cpu` are given: weights in registers, windows of layers, a scratch a thread."""
+"""Arguments and launches of the kernels of `columns_cpu`: weights, stencils along sigma, scratch memory per thread."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from eagre.models.potential_waves import columns_cpu as cpu
 from eagre.models.potential_waves import surface_cpu
 from eagre.models.potential_waves.stencils import Modes, Vertical, centred
 
-WIDEST = {"single": 136, "double": 72}  # points of a piece of a row: all its layers stay near the core
-SIDE = 4  # weights on one side of a point, at most
+WIDEST = {"single": 136, "double": 72}  # points of a row segment, so that all its layers fit into the cache
+SIDE = 4  # maximum number of weights on one side of a point
 
 
 def weights_of(order: int, shape: Any, spacing: Any, periodic: Any, real: Any) -> cpu.Along:
-    """Weights of centred differences for (ny, nx) points; zeros along an axis of one point."""
+    """Return the weights of centred differences for (ny, nx) points; zeros along an axis of one point."""
 
     def along(axis: int, derivative: int) -> np.ndarray:
         side = np.zeros(SIDE, real)
@@ -98,21 +98,21 @@ class CpuColumns:
         return cpu.Windows(low, self._array(first), self._array(second), self._array(vertical.sigma[:nz]))
 
     def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
-        """The shape of the sums of squares of so many rows, one a piece of a row, and the axis of the rows."""
+        """Return the shape of the sums of squares of a number of rows, one per row segment, and the row axis."""
         return (rows, self._tiles), 0
 
     def surface(self, fields: Any, h: Any, geometry: Any, sources: Any, q: Any) -> list[Launch]:
-        """Depth, right sides and screening of a surface."""
+        """Return launches for depth, right-hand sides and screening of a surface."""
         arguments = (fields, h, geometry, sources, q, self._surface_along, self._surface_scratch, self.width)
         return [Launch(self._programs["surface_cpu"], arguments)]
 
     def rates(self, fields: Any, w: Any, rates: Any, gravity: float) -> list[Launch]:
-        """Rates of eta and phi~."""
+        """Return launches for the rates of eta and phi~."""
         arguments = (fields, w, rates, gravity, self._surface_along, self._surface_scratch, self.width)
         return [Launch(self._programs["rates_cpu"], arguments)]
 
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
-        """The modes of the residual of psi, into f; `control` is for GPUs."""
+        """Return launches that write the modes of the residual of psi to f; `control` is unused on a CPU."""
         known = (geometry, sources, f, self._to_modes, self._along, self._windows, self._scratch, self.width)
         return [
             self._ends(psi, geometry, sources, w, False),
@@ -120,12 +120,12 @@ class CpuColumns:
         ]
 
     def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
-        """Add the correction that the modes u make, and the sums of its squares."""
+        """Return launches that add the correction from the modes u and sum its squares."""
         arguments = (u, psi, partials, self._to_layers, self._short(relaxation), self._changes, self.width)
         return [Launch(self._programs["correct_cpu"], arguments)]
 
     def end(self, psi: Any, geometry: Any, sources: Any, w: Any) -> list[Launch]:
-        """The vertical velocity at the surface."""
+        """Return launches for the vertical velocity at the surface."""
         return [self._ends(psi, geometry, sources, w, True)]
 
     def _ends(self, psi: Any, geometry: Any, sources: Any, w: Any, with_w: bool) -> Launch:

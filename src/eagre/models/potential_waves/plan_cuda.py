@@ -1,4 +1,4 @@
-"""What the kernels of `columns_cuda` are given: texts with the weights of the vertical grid, tiles, arrays."""
+"""Arguments and launches of the kernels of `columns_cuda`: generated code with vertical weights, tiles, arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eagre.models.potential_waves import columns_cuda as kernels
 from eagre.models.potential_waves.stencils import Modes, Vertical
 
 TILE = (8, 32)  # rows and columns of a tile in the plane
-TALL = (12, 32)  # where the rim of order 8 has more points than the tile's threads
-LINE = (1, 128)  # of one row
+TALL = (12, 32)  # if the halo of order 8 has more points than the tile has threads
+LINE = (1, 128)  # for grids of one row
 
 
 class CudaColumns:
-    """Defect and correction of a `LaplaceProblem` on a GPU; what is done once a solution is left to plain cells.
+    """Residual and correction of a `LaplaceProblem` on a GPU; other stages use the kernels of `reference`.
 
     Parameters
     ----------
@@ -79,18 +79,18 @@ class CudaColumns:
             self._add = device.program(kernels.add_squares, "double")
 
     def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
-        """The shape of the sums of squares, one a block, of a band one of all; blocks know of no rows."""
+        """Return the shape of the sums of squares: one per block, or a single one for a slab; not by rows (None)."""
         return (self._items if self._partials is None else 1,), None
 
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
-        """The modes of the residual of psi, into f."""
+        """Return launches that write the modes of the residual of psi to f."""
         (ny, nx), (tall, wide) = self._shape, self._tile
         arguments = (psi, f, geometry, sources, self._missing, *self._numbers, control)
         blocks = (-(-nx // wide), -(-ny // tall))
         return [Launch(self._residual(f.dtype == np.uint32), arguments, blocks, (wide, tall), self._shared)]
 
     def correct(self, u: Any, psi: Any, squares: Any, relaxation: Any, control: Any) -> list[Launch]:
-        """Add the correction that the modes u make, and the sums of its squares."""
+        """Return launches that add the correction from the modes u and sum its squares."""
         partials = squares if self._partials is None else self._partials
         arguments = (u, psi, self._missing, relaxation, partials, self._first_column, self._end, control)
         found = [Launch(self._correct(u.dtype == np.uint32), arguments, (self._items,), (kernels.LINE,))]

@@ -1,4 +1,4 @@
-"""Named probes under the surface of a run: what they are, and what they measure at a time."""
+"""Groups of named probes below the surface, and the quantities that they sample."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 
 MEASURED = (
-    Variable("z", "m", "height of the probe above still water", "height_above_mean_sea_level"),
-    Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
-    Variable("velocity_z", "m s-1", "upward velocity", "upward_sea_water_velocity"),
-    Variable("acceleration_x", "m s-2", "acceleration of the water D/Dt, x-component"),
-    Variable("acceleration_y", "m s-2", "acceleration of the water D/Dt, y-component"),
-    Variable("acceleration_z", "m s-2", "upward acceleration of the water, D/Dt"),
-    Variable("dynamic_pressure", "Pa", "pressure that the motion adds to still water"),
-    Variable("pressure", "Pa", "pressure above that of the air", "sea_water_pressure_due_to_sea_water"),
+    Variable("z", "m", "height of the probe above still-water level", "height_above_mean_sea_level"),
+    Variable("velocity_x", "m s-1", "water velocity, x-component", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "water velocity, y-component", "sea_water_y_velocity"),
+    Variable("velocity_z", "m s-1", "upward water velocity", "upward_sea_water_velocity"),
+    Variable("acceleration_x", "m s-2", "material acceleration, x-component"),
+    Variable("acceleration_y", "m s-2", "material acceleration, y-component"),
+    Variable("acceleration_z", "m s-2", "upward material acceleration"),
+    Variable("dynamic_pressure", "Pa", "dynamic pressure (deviation from hydrostatic)"),
+    Variable("pressure", "Pa", "pressure relative to atmospheric pressure", "sea_water_pressure_due_to_sea_water"),
 )
 LEVELS = {"z": "m", "below": "m", "sigma": "1"}
-"""How the level of a probe is given, with its unit."""
+"""Vertical coordinates of probes, with their units."""
 
 
 class ProbeGroup:
-    """Probes with names, as stations of a file.
+    """Named probes, as stations of an output file.
 
     Parameters
     ----------
     setup : Setup
     flow : callable
-        Gives the flow of the present surface.
+        Function that returns the flow below the present surface.
     probes : mapping of str to mapping
-        Of each name: x, y (0 without it), m, and one of z, below and sigma, as of `eagre.PotentialWaves.kinematics`,
-        each a number or several: a column, a row or a plane has a station ``"NAME x=12 z=-0.2"`` at each of its points.
+        Probes by name: x, y (default 0), m, and one of z, below and sigma of `eagre.PotentialWaves.kinematics`, each a
+        number or a list. Lists define a row, column or plane with a station ``"NAME x=12 z=-0.2"`` at each point.
 
     Attributes
     ----------
     names : list of str
-        Of all stations.
+        Names of all stations.
     coordinates : dict
-        Values, (n,), and attributes of x, y, level and kind of level of the stations.
+        Values, (n,), and attributes of the station coordinates x, y, level and level_kind.
 
     Raises
     ------
     InputError
-        For points beside the grid, or levels below the bed.
+        If a point is outside the grid or a level is below the bed.
     """
 
     variables = MEASURED
@@ -78,11 +78,11 @@ class ProbeGroup:
                 self.names.append(" ".join([name, *(f"{key}={of_point[key]:g}" for key in named)]))
         for name, times in Counter(self.names).items():
             if times > 1:
-                raise InputError(f"two probes {name!r}", allowed="a name of its own for each point")
+                raise InputError(f"two probes {name!r}", allowed="a unique name for each point")
         self.coordinates = _coordinates(rows)
 
     def sample(self) -> dict[str, np.ndarray]:
-        """`MEASURED` at the present time, (n,) each; not a number where there is no water or the flow is not found."""
+        """Return `MEASURED` at the present time, (n,) each; NaN above the surface or if the flow solver fails."""
         try:
             flow = self._flow()
         except ConvergenceError:
@@ -92,20 +92,26 @@ class ProbeGroup:
 
 
 def _row(found: Kinematics) -> list[np.ndarray]:
-    """Values in the order of `MEASURED`."""
+    """Return the values in the order of `MEASURED`."""
     return [found.z, *found.velocity, *found.acceleration, found.dynamic_pressure, found.pressure]
 
 
 def _coordinates(rows: list[tuple[float, float, float, str]]) -> dict[str, tuple[np.ndarray, dict[str, Any]]]:
-    """Coordinates of stations by (x, y, level, kind of level)."""
+    """Return the station coordinates from rows of (x, y, level, kind of level)."""
     x, y, level, kind = zip(*rows, strict=True)
     place = {"units": "m"}
-    units = {LEVELS[one] for one in kind}  # of levels of several kinds there is none
-    about = {"long_name": "level of the probe as given; level_kind says of what"}
-    kinds = "z: above still water, m; below: under the surface, m; sigma: share of the depth of the time"
+    units = {LEVELS[one] for one in kind}  # no common unit for levels of several kinds
+    about = {"long_name": "vertical coordinate of the probe; level_kind defines its type"}
+    kinds = "z: height above still water, m; below: depth below the surface, m; sigma: relative height above the bed"
     return {
-        "x": (np.array(x), {"standard_name": "projection_x_coordinate", "long_name": "x of the probe", **place}),
-        "y": (np.array(y), {"standard_name": "projection_y_coordinate", "long_name": "y of the probe", **place}),
+        "x": (
+            np.array(x),
+            {"standard_name": "projection_x_coordinate", "long_name": "x coordinate of the probe", **place},
+        ),
+        "y": (
+            np.array(y),
+            {"standard_name": "projection_y_coordinate", "long_name": "y coordinate of the probe", **place},
+        ),
         "level": (np.array(level), about | ({"units": units.pop()} if len(units) == 1 else {})),
         "level_kind": (np.array(kind, dtype=object), {"long_name": kinds}),
     }

@@ -1,4 +1,4 @@
-"""The section [probes] of a case file: points under the surface at which the flow is written over time."""
+"""The section [probes] of a case file: time series of the flow at points below the surface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _several(value: Any) -> Any:
-    """One level as a list."""
+    """Return a single value as a list."""
     return value if isinstance(value, list) else [value]
 
 
@@ -30,28 +30,34 @@ Shares = Annotated[list[float], BeforeValidator(_several), Field(min_length=1)]
 
 
 class ProbeSection(Section):
-    """Probes at a place, or on a row or a plane of places; one of z, below and sigma says at which levels."""
+    """Probes at a point, or on a row or plane of points, at levels given by one of z, below and sigma."""
 
-    name: str = Field(description="its name in the file; unlike the others", min_length=1, examples=["pile"])
-    x: Lengths = Field(description="place or places, metres; between points the flow is interpolated", examples=[12.0])
+    name: str = Field(description="name of the probe in the file; unique", min_length=1, examples=["pile"])
+    x: Lengths = Field(
+        description="x coordinate or coordinates, metres; the flow is interpolated between grid points", examples=[12.0]
+    )
     y: Lengths = Field(
-        default=[0.0], description="place or places, metres: probes stand at every x and y", examples=[0.0]
+        default=[0.0],
+        description="y coordinate or coordinates, metres; probes at every combination of x and y",
+        examples=[0.0],
     )
     z: Lengths | None = Field(
-        default=None, description="fixed level or levels, metres above still water", examples=[[-0.3, -0.2, 0.0]]
+        default=None, description="fixed height or heights, metres above still water", examples=[[-0.3, -0.2, 0.0]]
     )
     below: Lengths | None = Field(
-        default=None, description="in place of z: metres under the surface, wherever that is", examples=[0.1]
+        default=None, description="instead of z: depth or depths below the moving surface, metres", examples=[0.1]
     )
     sigma: Shares | None = Field(
-        default=None, description="in place of z: share of the depth, 0 at the bed, 1 at the surface", examples=[0.5]
+        default=None, description="instead of z: relative height, 0 at the bed, 1 at the surface", examples=[0.5]
     )
 
     @model_validator(mode="after")
     def _one_level(self) -> ProbeSection:
         given = [name for name in LEVELS if getattr(self, name) is not None]
         if len(given) != 1:
-            raise InputError(" and ".join(given) or "no level", allowed="one of z, below and sigma", fix="z = -0.1")
+            raise InputError(
+                " and ".join(given) or "no level", allowed="exactly one of z, below and sigma", fix="z = -0.1"
+            )
         return self
 
 
@@ -59,26 +65,26 @@ Points = Annotated[list[ProbeSection], named(ProbeSection, {"x": 12.0, "z": [-0.
 
 
 class ProbesSection(MeasuredSection):
-    """Velocity, acceleration and pressure under the surface over time, in a NetCDF or CSV file."""
+    """Time series of velocity, acceleration and pressure below the surface, in a NetCDF or CSV file."""
 
     culprit: ClassVar[Key] = ("points",)
 
     file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["probes.nc"]
+        description="file name ending in .nc or .csv, relative to the case file", examples=["probes.nc"]
     )
-    interval: PositiveSeconds = Field(description="the time between records", examples=["0.1 s"])
+    interval: PositiveSeconds = Field(description="time between records", examples=["0.1 s"])
     points: Points = Field(
-        description="tables by name, or the sections [[probes.points]]", min_length=1,
+        description="probes as tables by name, or the sections [[probes.points]]", min_length=1,
         examples=[[{"name": "pile", "x": 12.0, "z": [-0.2, -0.1]}]],
     )  # fmt: skip
 
     @property
     def note(self) -> str:
-        """What the file holds."""
+        """Quantities in the file, for the run summary."""
         return "velocity, acceleration and pressure"
 
     def open(self, path: Path, model: PotentialWaves, **options: Any) -> ProbeWriter:
-        """The writer of a model's probes."""
+        """Return the writer of the probes of a model."""
         from eagre.io import ProbeWriter
 
         group = model.probe_group({one.name: one.model_dump(exclude={"name"}) for one in self.points})

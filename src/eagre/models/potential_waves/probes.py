@@ -1,7 +1,7 @@
-"""Points under the surface, between those of the grid: columns of water, and derivatives of a potential there.
+"""Interpolation to arbitrary points below the surface: geometry of the column and derivatives of a potential.
 
-Along x, y and sigma a polynomial through order + 2 points around each place is differentiated, so that second
-derivatives are of the order of the model. Walls mirror, as they do for the model.
+Along x, y and sigma a polynomial through the order + 2 points around each position is differentiated, so that second
+derivatives have the order of the model. Walls are treated by mirroring, as in the model.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Array = np.ndarray
 Pick = Callable[[Array, Array], Array]
 PLANE = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))  # derivatives by x and y: 1, x, y, xx, yy, xy
 VOLUME = ((0, 0), (1, 0), (2, 0), (0, 1), (3, 0), (4, 0), (0, 2), (5, 0), (1, 1), (2, 1))
-"""Which of `PLANE`, and how often by sigma: 1, x, y, s, xx, yy, ss, xy, xs, ys."""
+"""Indices into `PLANE`, and numbers of derivatives by sigma: 1, x, y, s, xx, yy, ss, xy, xs, ys."""
 
-MOST_PLACES = 2048  # columns of points that are fetched at once
+MOST_PLACES = 2048  # columns fetched from the device per call
 
 
 class Column(NamedTuple):
-    """Water at n points: levels, m; depth and derivatives of sigma; which are in the water."""
+    """Geometry at n points: heights, depths, derivatives of sigma, and a mask of points in the water."""
 
     z: Array
     sigma: Array
@@ -41,28 +41,29 @@ class Column(NamedTuple):
 
 
 class Probes:
-    """Points at which the flow is wanted.
+    """Points at which the flow is evaluated.
 
     Parameters
     ----------
     h : (ny, nx)
-        Depth of still water, m.
+        Still-water depth, m.
     points : (x, y)
-        Places of the grid, m, as of `LaplaceProblem.points`.
+        Coordinates of the grid points, m; see `LaplaceProblem.points`.
     vertical : Vertical
     periodic : (y, x)
     x, y : (n,) or one value, m
+        Horizontal positions.
     z : (n,) or one value, m, optional
-        Fixed levels, upward, 0 at the still water level.
+        Fixed heights above the still-water level.
     below : (n,) or one value, m, optional
-        In its place: how far under the surface, wherever that is, >= 0.
+        Instead of z: depths below the moving surface, >= 0.
     sigma : (n,) or one value, optional
-        In their place: share of the depth of the moment, 0 at the bed, 1 at the surface.
+        Instead of z: relative height in the instantaneous depth, 0 at the bed, 1 at the surface.
 
     Raises
     ------
     InputError
-        For points beside the grid or below the bed, and unless exactly one of `z`, `below` and `sigma` is given.
+        If a point is outside the grid or below the bed, or not exactly one of `z`, `below` and `sigma` is given.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class Probes:
     ) -> None:  # fmt: skip
         given = {name: v for name, v in {"z": z, "below": below, "sigma": sigma}.items() if v is not None}
         if len(given) != 1:
-            raise InputError(" and ".join(given) or "no level of probes", allowed="one of z, below and sigma")
+            raise InputError(
+                " and ".join(given) or "probes without a level", allowed="exactly one of z, below and sigma"
+            )
         self._kind, level = next(iter(given.items()))
         self.x, self.y, self._level = (
             np.array(v, np.float64) for v in np.broadcast_arrays(*map(np.atleast_1d, (x, y, level)))
@@ -100,11 +103,11 @@ class Probes:
             raise InputError(place, allowed=allowed.format(bound), fix=f"{self._kind} = {_inside(self._kind, bound):g}")
 
     def _on_places(self, pick: Pick) -> Array:
-        """Derivatives `PLANE` of a field of the surface, (6, places)."""
+        """Return the derivatives `PLANE` of a surface field, (6, positions)."""
         return self._plane(lambda j, i: pick(j, i)[None])[:, 0]
 
     def _plane(self, pick: Pick) -> Array:
-        """Derivatives `PLANE` of layers, (6, layers, places)."""
+        """Return the derivatives `PLANE` of all layers, (6, layers, positions)."""
         parts = []
         for start in range(0, len(self._i), MOST_PLACES):
             at = slice(start, start + MOST_PLACES)
@@ -114,7 +117,7 @@ class Probes:
         return np.concatenate([np.array(part) for part in parts], axis=-1)
 
     def column(self, eta: Pick, linear: bool) -> Column:
-        """The water at the points under a surface, m; at rest for the flow of `linear` waves."""
+        """Return the geometry below a surface elevation, m; for `linear` waves below still water."""
         surface = self._on_places(eta)[:, self._of]
         h = self._bed
         d = h if linear else h + surface
@@ -134,7 +137,7 @@ class Probes:
         return Column(z, sigma, d[0], d[1], d[2], s_x, s_y, s_xx, s_yy, s_xy, surface[0], water)
 
     def derivatives(self, column: Column, psi: Pick, surface: Pick) -> Array:
-        """Derivatives `VOLUME` of Phi = psi + its values on the surface, (10, n)."""
+        """Return the derivatives `VOLUME` of Phi, the sum of psi and its surface values, (10, n)."""
         layers = self._plane(psi)  # (6, nz + 1, places)
         on_surface = self._on_places(surface)[:, self._of]
         first, weights = self._levels(column.sigma)
@@ -145,7 +148,7 @@ class Probes:
         return np.stack([found[a, m] for a, m in VOLUME])
 
     def _levels(self, sigma: Array) -> tuple[Array, Array]:
-        """First layer of the window around each sigma, and weights of the derivatives along sigma."""
+        """Return the first layer of the stencil around each sigma, and the weights of the derivatives by sigma."""
         layers, many = self._vertical.sigma, self._order + 2
         above = np.searchsorted(-layers, -sigma, side="left") - 1  # the layer above or at the point
         first = np.clip(above - many // 2 + 1, 0, layers.size - many)
@@ -157,7 +160,7 @@ def _inside(kind: str, bound: float) -> float:
 
 
 def _stencil(at: Array, points: Array, order: int, periodic: bool, name: str) -> tuple[Array, Array]:
-    """Points of the grid around places, (n, order + 2), and weights of derivatives 0 to 2, (n, order + 2, 3)."""
+    """Return the grid points around positions, (n, order + 2), and weights of derivatives 0 to 2, (n, order + 2, 3)."""
     n = points.size
     if n == 1:
         return np.zeros((at.size, 1), np.intp), np.broadcast_to([1.0, 0.0, 0.0], (at.size, 1, 3)).copy()

@@ -1,6 +1,6 @@
-"""Potential-flow waves as one plain cell a stage: what faster kernels must equal, and what runs without them.
+"""Reference kernels of the potential-flow waves, one per stage; the optimised kernels must give equal results.
 
-With Psi = Phi - phi~, which single precision resolves and which vanishes at the surface, the source's problem reads::
+The problem is solved for Psi = Phi - phi~, which vanishes at the surface and is resolved by single precision::
 
     Lap Psi + (Lap sigma) Psi_s + 2 grad sigma . grad Psi_s + (|grad sigma|^2 + 1 / d^2) Psi_ss = -Lap phi~
     (1 + |grad h|^2) / d Psi_s + grad h . grad Psi = -grad h . grad phi~                        at the bottom
@@ -10,16 +10,16 @@ With Psi = Phi - phi~, which single precision resolves and which vanishes at the
 
 | stage | cell |
 |---|---|
-| derivatives of bed and surface | `set_bed`, `set_surface` |
-| of the potential on the surface: the right sides | `set_sources` |
-| the layer below the bottom | `set_ghosts` |
+| geometry of bed and surface | `set_bed`, `set_surface` |
+| right-hand sides from the surface potential | `set_sources` |
+| ghost layer below the bed | `set_ghosts` |
 | Psi_s | `set_slopes` |
 | residual | `residual` |
-| preconditioner: modes, `eagre.solvers.multigrid`, layers | `to_modes`, `correct` |
+| preconditioner: transform to modes, `eagre.solvers.multigrid`, transform back | `to_modes`, `correct` |
 | w~ | `vertical_velocity` |
-| the surface: its rates, and the state of the next Runge-Kutta stage | `set_rates`, `next_stage` |
+| rates of the surface, state of the next Runge-Kutta stage | `set_rates`, `next_stage` |
 
-Arrays are (layers, ny, nx), layer 0 the surface, nz - 1 the bottom, nz one below.
+Arrays are (layers, ny, nx), layer 0 the surface, nz - 1 the bed, nz the ghost layer.
 
 Source: A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009),
 doi:10.1016/j.jcp.2008.11.028, equations 6 to 9; the form of Lap sigma is equal to its equation 9 and shorter.
@@ -32,14 +32,14 @@ from eagre.kernels.places import place
 
 FIELDS = 7
 H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(FIELDS)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
-NONLINEAR = switch("NONLINEAR", True)  # else waves of small height: eta is 0 where it multiplies
-POINTS = switch("POINTS", 0)  # of a difference, where loops over them are to be written out; 0: as weights are given
+NONLINEAR = switch("NONLINEAR", True)  # otherwise linear waves: eta is 0 in products
+POINTS = switch("POINTS", 0)  # points of a difference, for unrolled loops; 0: number of weights
 SOURCES = 2
 LAP_PHI, BOTTOM = range(SOURCES)  # rows of the sources: Lap phi~, s^-1; grad h . grad phi~, m s^-1
 
 
 class Lines(NamedTuple):
-    """Weights of centred differences, (order + 1,), 0 along an axis of one point; 1 where an axis is periodic."""
+    """Weights of centred differences, (order + 1,), 0 along an axis of one point; flags of periodic axes, 0 or 1."""
 
     x: Any
     xx: Any
@@ -50,7 +50,7 @@ class Lines(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The vertical grid: sigma (nz + 1,) and weights of d/dsigma and d2/dsigma2, (nz + 1, nz + 1)."""
+    """Vertical grid: sigma (nz + 1,) and weights of d/dsigma and d2/dsigma2, (nz + 1, nz + 1)."""
 
     sigma: Any
     first: Any
@@ -62,7 +62,7 @@ class Columns(NamedTuple):
 
 @cell
 def along_x(a, k, j, i, w, periodic):
-    """The derivative along x at point (j, i), from differences to it, which lose no digits; the weights sum to 0."""
+    """Return the x derivative at (j, i) from differences to its value, which avoids cancellation; weights sum to 0."""
     points = POINTS or w.shape[0]
     total, half, here = real(0.0), points // 2, a[k, j, i]
     for m in range(points):
@@ -72,7 +72,7 @@ def along_x(a, k, j, i, w, periodic):
 
 @cell
 def along_y(a, k, j, i, w, periodic):
-    """As `along_x`, along y."""
+    """Return the y derivative at (j, i); see `along_x`."""
     points = POINTS or w.shape[0]
     total, half, here = real(0.0), points // 2, a[k, j, i]
     for m in range(points):
@@ -82,7 +82,7 @@ def along_y(a, k, j, i, w, periodic):
 
 @cell
 def down(a, k, j, i, w):
-    """The derivative along sigma at layer k: the sum of the layers with row k of the weights w."""
+    """Return the sigma derivative at layer k, with row k of the weights w."""
     total = real(0.0)
     for m in range(w.shape[1]):
         total += w[k, m] * a[m, j, i]
@@ -91,7 +91,7 @@ def down(a, k, j, i, w):
 
 @cell
 def laplacian(a, k, j, i, lines):
-    """a_xx + a_yy."""
+    """Return a_xx + a_yy."""
     return along_x(a, k, j, i, lines.xx, lines.periodic_x) + along_y(a, k, j, i, lines.yy, lines.periodic_y)
 
 
@@ -100,7 +100,7 @@ def laplacian(a, k, j, i, lines):
 
 @cell
 def set_bed(j, i, h, geometry, lines):
-    """Derivatives of the depth of still water h, (1, ny, nx)."""
+    """Set the derivatives of the still-water depth h, (1, ny, nx)."""
     geometry[H_X, j, i] = along_x(h, 0, j, i, lines.x, lines.periodic_x)
     geometry[H_Y, j, i] = along_y(h, 0, j, i, lines.y, lines.periodic_y)
     geometry[LAP_H, j, i] = laplacian(h, 0, j, i, lines)
@@ -108,7 +108,7 @@ def set_bed(j, i, h, geometry, lines):
 
 @cell
 def set_surface(j, i, eta, h, geometry, q, lines):
-    """The depth d = h + eta, its derivatives, and the screening 1 / d^2 of the preconditioner."""
+    """Set the depth d = h + eta, its derivatives, and the coefficient 1 / d^2 of the preconditioner."""
     d, d_x, d_y, lap_d = h[0, j, i], geometry[H_X, j, i], geometry[H_Y, j, i], geometry[LAP_H, j, i]
     if NONLINEAR:
         d += eta[0, j, i]
@@ -124,7 +124,7 @@ def set_surface(j, i, eta, h, geometry, q, lines):
 
 @cell
 def set_sources(j, i, phi, geometry, sources, lines):
-    """What the potential on the surface, phi~, puts on the right sides."""
+    """Set the right-hand sides that depend on the surface potential phi~."""
     slope_x = geometry[H_X, j, i] * along_x(phi, 0, j, i, lines.x, lines.periodic_x)
     slope_y = geometry[H_Y, j, i] * along_y(phi, 0, j, i, lines.y, lines.periodic_y)
     sources[LAP_PHI, j, i] = laplacian(phi, 0, j, i, lines)
@@ -136,7 +136,7 @@ def set_sources(j, i, phi, geometry, sources, lines):
 
 @cell
 def below_bottom(j, i, psi, geometry, sources, columns, lines):
-    """What Psi below the bottom has to add to Psi_s there, by the condition of the bottom."""
+    """Return the part of Psi_s at the bed that the ghost layer must contribute to satisfy the bed condition."""
     bottom = psi.shape[0] - 2
     h_x, h_y = geometry[H_X, j, i], geometry[H_Y, j, i]
     slope = h_x * along_x(psi, bottom, j, i, lines.x, lines.periodic_x) + sources[BOTTOM, j, i]
@@ -150,7 +150,7 @@ def below_bottom(j, i, psi, geometry, sources, columns, lines):
 
 @cell
 def set_ghosts(j, i, psi, geometry, sources, columns, lines):
-    """Psi of the layer below the bottom, by the condition of the bottom."""
+    """Set Psi of the ghost layer from the bed condition."""
     ghost = psi.shape[0] - 1
     wanted = below_bottom(j, i, psi, geometry, sources, columns, lines)
     psi[ghost, j, i] = wanted / columns.first[ghost - 1, ghost]
@@ -158,7 +158,7 @@ def set_ghosts(j, i, psi, geometry, sources, columns, lines):
 
 @cell
 def set_missing(j, i, psi, missing, geometry, sources, columns, lines):
-    """What is missing in Psi_s at the bottom, Psi below it being an unknown as any other."""
+    """Set the residual of the bed condition, with Psi of the ghost layer as an unknown."""
     ghost = psi.shape[0] - 1
     wanted = below_bottom(j, i, psi, geometry, sources, columns, lines)
     missing[0, j, i] = wanted - columns.first[ghost - 1, ghost] * psi[ghost, j, i]
@@ -166,27 +166,27 @@ def set_missing(j, i, psi, missing, geometry, sources, columns, lines):
 
 @cell
 def add_missing(j, i, missing, geometry, r, lowest):
-    """What that is in the equation of the bottom, its lowest spacing so wide: 2 / (lowest d^2) times as much."""
+    """Add the residual of the bed condition, times 2 / (lowest d^2), to the equation of the bed layer."""
     d = geometry[D, j, i]
     r[r.shape[0] - 1, j, i] += real(2.0) / (lowest * d * d) * missing[0, j, i]
 
 
 @cell
 def correct_ghost(j, i, change, missing, psi, relaxation, lowest):
-    """Psi below the bottom gets the correction two layers higher less what makes up for what is missing."""
+    """Correct Psi of the ghost layer: mirror the correction above the bed, remove the residual of the bed condition."""
     above = change[psi.shape[0] - 4, j, i]
     psi[psi.shape[0] - 1, j, i] += above - relaxation * real(2.0) * lowest * missing[0, j, i]
 
 
 @cell
 def set_slopes(k, j, i, psi, slopes, columns):
-    """Psi_s of layers 0 to nz - 1."""
+    """Set Psi_s of layers 0 to nz - 1."""
     slopes[k, j, i] = down(psi, k, j, i, columns.first)
 
 
 @cell
 def residual(k, j, i, psi, slopes, out, geometry, sources, columns, lines):
-    """What is missing in the equation of layer k + 1; out has the layers 1 to nz - 1."""
+    """Set the residual of layer k + 1; `out` has the layers 1 to nz - 1."""
     n = k + 1
     sigma, over_d = columns.sigma[n], real(1.0) / geometry[D, j, i]
     d_x, d_y = geometry[D_X, j, i], geometry[D_Y, j, i]
@@ -202,7 +202,7 @@ def residual(k, j, i, psi, slopes, out, geometry, sources, columns, lines):
 
 @cell
 def to_modes(k, j, i, r, f, transform):
-    """Mode k of the residuals of a column."""
+    """Set mode k of the residuals of a column."""
     total = real(0.0)
     for m in range(transform.shape[1]):
         total += transform[k, m] * r[m, j, i]
@@ -211,7 +211,7 @@ def to_modes(k, j, i, r, f, transform):
 
 @cell
 def correct(k, j, i, u, psi, change, transform, relaxation):
-    """Add the correction of layer k + 1 that the modes u make, and keep it."""
+    """Add the correction of layer k + 1 from the modes u, and store it in `change`."""
     total = real(0.0)
     for m in range(transform.shape[1]):
         total += transform[k, m] * u[m, j, i]
@@ -221,16 +221,16 @@ def correct(k, j, i, u, psi, change, transform, relaxation):
 
 @cell
 def vertical_velocity(j, i, psi, geometry, columns, w):
-    """w~ = Psi_s / d at the surface."""
+    """Set w~ = Psi_s / d at the surface."""
     w[0, j, i] = down(psi, 0, j, i, columns.first) / geometry[D, j, i]
 
 
-# -- the motion of the surface --------------------------------------------------------------------
+# -- rates of the surface -------------------------------------------------------------------------
 
 
 @cell
 def set_rates(j, i, eta, phi, w, rates, gravity, lines):
-    """d eta / dt, m/s, and d phi~ / dt, m2/s2, at the surface; the source's equations 1 and 2."""
+    """Set d eta / dt, m/s, and d phi~ / dt, m2/s2; equations 1 and 2 of the source."""
     if NONLINEAR:
         e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
         u, v = along_x(phi, 0, j, i, lines.x, lines.periodic_x), along_y(phi, 0, j, i, lines.y, lines.periodic_y)
@@ -244,9 +244,10 @@ def set_rates(j, i, eta, phi, w, rates, gravity, lines):
 
 @cell
 def next_stage(k, j, i, fields, start, total, rates, stages, stage):
-    """Add weight times the rates to the total, and go on to start + share times the rates; to start + total at the end.
+    """Add weight times the rates to the total; set the fields to start + fraction times the rates, or start + total.
 
-    stages : (4, 2), weight and share of each stage, s; a share of 0 is the end. Field 0 is eta, field 1 phi~.
+    stages : (4, 2), weight and fraction of each stage, s; a fraction of 0 marks the last stage. Field 0 is eta, field 1
+    phi~.
     """
     weight, share = stages[stage, 0], stages[stage, 1]
     before = real(0.0) if stage == 0 else total[k, j, i]
@@ -259,5 +260,5 @@ def next_stage(k, j, i, fields, start, total, rates, stages, stage):
 
 @cell
 def keep(k, j, i, a, kept):
-    """Kept = a."""
+    """Copy a to kept."""
     kept[k, j, i] = a[k, j, i]

@@ -1,4 +1,4 @@
-"""The reflection coefficient of a run, by its gauges: told where they stand in a line, long enough, and else not."""
+"""Reflection coefficient of a run from its gauges, for the run summary, if positions and records permit."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from eagre.models.potential_waves.zones import across_x, from_side
 from eagre.waves import group_velocity, separate_reflection, wave_number
 
 FEWEST_GAUGES = 3
-FEWEST_PERIODS, MOST_PERIODS = 5, 20  # of regular waves
-FEWEST_OF_A_SEA = 30  # peak periods
+FEWEST_PERIODS, MOST_PERIODS = 5, 20  # wave periods in a record of regular waves
+FEWEST_OF_A_SEA = 30  # peak periods in a record of a sea
 SAMPLES_A_PERIOD = 8.0
-LEVEL = 0.01  # relative change of the depth along the gauges
-BAND, BAND_OF_A_SEA = (0.75, 1.25), (0.6, 1.6)  # over the frequency, or that of the peak
-MIN_VARIANCE_FRACTION = 0.9  # of the band, at frequencies at which the gauges separate the waves
-TAPER = 0.5  # of a sea: a Hann window
-TRUE, SHARE = 0.005, 0.2  # what a coefficient may be wrong by, and of itself, for the height of the waves
-SLOWER = 1.1  # over the frequency of regular waves: what is behind their front
-NEARLY = 1e-6  # of the interval
+LEVEL = 0.01  # relative variation of the depth along the gauges up to which the bed counts as level
+BAND, BAND_OF_A_SEA = (0.75, 1.25), (0.6, 1.6)  # relative to the frequency, or the peak frequency
+MIN_VARIANCE_FRACTION = (
+    0.9  # fraction of the variance of the band at frequencies at which the gauges separate the waves
+)
+TAPER = 0.5  # for a sea: a Hann window
+TRUE, SHARE = 0.005, 0.2  # permitted error of the coefficient due to finite wave height: absolute, and relative
+SLOWER = 1.1  # relative frequency of the slowest waves behind the front of regular waves
+NEARLY = 1e-6  # tolerance of the interval, relative
 
 STRAIGHT = 0.9998  # cosine of the angle, 1 degree
 
@@ -31,17 +33,18 @@ Records = Callable[[], tuple[np.ndarray, np.ndarray]]
 
 
 class Made(NamedTuple):
-    """Waves along an axis from the only zone that makes some.
+    """Waves along an axis from the only wave-generation zone.
 
     Parameters
     ----------
     side : str
-        Of that zone.
+        Side of the zone.
     period : float
-        Or peak period, s.
+        Period or peak period, s.
     regular : bool
+        Whether the waves are regular.
     ramp : float
-        s.
+        Duration of the ramp, s.
     """
 
     side: str
@@ -58,12 +61,12 @@ class Line(NamedTuple):
     axis : str
         "x" or "y".
     which : list of int
-        Of the gauges.
+        Indices of the gauges.
     positions : (m,) array, m
-        From the zone's side on.
+        Distances from the side of the zone.
     depth : float, m
     returns : float, s
-        When the waves have come back from the far side: in a sea those of the highest frequency of the band.
+        Time at which waves have returned from the far side; for a sea at the highest frequency of the band.
     """
 
     axis: str
@@ -76,16 +79,16 @@ class Line(NamedTuple):
 def reflection_of(
     setup: Setup, made: Made, points: Sequence[tuple[float, float]], records: Records
 ) -> list[tuple[str, str]]:
-    """A row of the summary, or none.
+    """Return a row of the run summary, or an empty list.
 
     Parameters
     ----------
     setup : Setup
     made : Made
     points : sequence of (x, y)
-        Of the gauges, m.
+        Positions of the gauges, m.
     records : callable
-        Gives times, (n,), s, and surface elevations, (n, gauges), m.
+        Function that returns times, (n,), s, and surface elevations, (n, gauges), m.
     """
     line = line_of(setup, made, points)
     if line is None:
@@ -109,15 +112,15 @@ def reflection_of(
     places = sorted(points[k]["xy".index(line.axis)] for k in line.which)
     text = (
         f"{found.coefficient:.2g} from {low:.3g} to {high:.3g} Hz, by {len(places)} gauges at {line.axis} = "
-        f"{places[0]:.4g} to {places[-1]:.4g} m and linear theory, the last {periods} periods of {made.period:.4g} s"
+        f"{places[0]:.4g} to {places[-1]:.4g} m, linear theory, last {periods} periods of {made.period:.4g} s"
     )
     return [("reflection", text)]
 
 
 def _of_height(setup: Setup, made: Made, line: Line, height: float) -> float:
-    """The coefficient that linear theory finds where nothing is reflected, as high waves are longer than it has them.
+    """Return the spurious reflection coefficient of linear theory due to the amplitude dispersion of high waves.
 
-    By the second approximation of Stokes, omega^2 = g k tanh(kh) (1 + S (ka)^2): R. L. Wiegel, Oceanographical
+    By the second-order Stokes approximation, omega^2 = g k tanh(kh) (1 + S (ka)^2): R. L. Wiegel, Oceanographical
     Engineering (1964), section 2.6; S = 1 in deep water.
     """
     h, omega = line.depth, 2.0 * np.pi / made.period
@@ -135,10 +138,10 @@ def _band(made: Made) -> tuple[float, float]:
 
 
 def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> Line | None:
-    """The gauges in a line along the waves, outside of zones and sponges and over a level bed; None if too few."""
+    """Return gauges in a line along the waves, outside zones and sponges, over a level bed; None if too few."""
     grid, along_x = setup.grid, across_x(made.side)
     along = grid.x if along_x else grid.y
-    rows: dict[int, dict[int, int]] = {}  # of the row: which gauge is at which point of it
+    rows: dict[int, dict[int, int]] = {}  # by row: gauge index by point
     for number, place in enumerate(points):
         j, i = grid.cell_of(*place)
         row, at = (j, i) if along_x else (i, j)
@@ -162,17 +165,17 @@ def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> 
 
 
 def _inside_a_strip(setup: Setup, along_x: bool, at: int) -> bool:
-    """Whether a zone or sponge across the way reaches to a point of it."""
+    """Return whether a point of the line is inside a zone or sponge, or one lies along the line."""
     for strip in (*setup.relaxation_zones, *setup.sponges):
         if across_x(strip.side) != along_x:
-            return True  # beside the way: waves do not keep their height along it
+            return True  # a strip along the line changes the wave height
         if from_side(strip.side, setup.grid.x, setup.grid.y)[at] < strip.width:
             return True
     return False
 
 
 def goes_straight(side: str, wave: Any) -> bool:
-    """Whether all of the waves of a zone's section go away from its side at a right angle."""
+    """Return whether the waves of a zone section travel normal to its side."""
     ahead = {"west": 0.0, "south": 0.5 * math.pi, "east": math.pi, "north": 1.5 * math.pi}[side]
     if wave is None or getattr(wave, "spreading", None) is not None:
         return False
@@ -180,12 +183,12 @@ def goes_straight(side: str, wave: Any) -> bool:
 
 
 def _last(made: Made, line: Line, times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float, int] | None:
-    """Surfaces, (gauges, n), m, their interval, s, and the periods in them, of the end of the run; None if too few."""
+    """Return the final records, (gauges, n), m, their interval, s, and number of periods; None if too short."""
     if times.size < 3:
         return None
     interval = float(times[1] - times[0])
     if abs(times[-1] - times[-2] - interval) > NEARLY * interval:
-        times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
+        times, values = times[:-1], values[:-1]  # the run does not end at a multiple of the interval
     most = int((times[-1] - line.returns) / made.period)
     fewest = FEWEST_PERIODS if made.regular else FEWEST_OF_A_SEA
     if most < fewest or made.period < SAMPLES_A_PERIOD * interval:

@@ -1,14 +1,15 @@
-"""Generalized conjugate residuals: the shares of corrections that leave the smallest residual, for steep beds.
+"""Generalized conjugate residual method, which minimises the residual over corrections; for steep beds.
 
-    u = M^-1 r,   q = A u        both less their parts along the last KEPT q_i
+    u = M^-1 r,   q = A u        both orthogonalised against the last KEPT q_i
     alpha = <r, q> / <q, q>,     Psi += alpha u,     r -= alpha q
 
-In the modes of the residual, which A maps to themselves; A u is a difference of residuals, the carried one and that of
-Psi + u itself: what rounding puts into one is taken out by the next, so single precision does. Source: S. C. Eisenstat,
-H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983), doi:10.1137/0720023: Orthomin(KEPT).
+The method works on the modes of the residual, which A maps to modes. A u is the difference of the updated residual and
+the residual of Psi + u. The next iteration corrects rounding errors, so single precision is sufficient. Source:
+S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983), doi:10.1137/0720023:
+Orthomin(KEPT).
 
-Every iteration is the same launches, one graph on a GPU: which u and q are the newest, and all shares, are numbers on
-the device. q_i and r lie in one array, (SLOTS + 1) times the layers, u_i in another.
+All iterations have the same launches, one graph on a GPU: the indices of the newest u and q and all coefficients are
+stored on the device. q_i and r are in one array, (SLOTS + 1) times the layers, u_i in another.
 """
 
 from __future__ import annotations
@@ -24,18 +25,22 @@ from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.stepping.until import NORM, THREADS, Iterated, Lead, Until, add_up
 
-PART = 32  # points of a row that one thread multiplies
-KEPT = 8  # directions: with 4 a bed of slope 1.5 takes twice the iterations
-SLOTS = KEPT + 1  # the newest too
+PART = 32  # points of a row per thread in products
+KEPT = 8  # directions kept; 4 would double the iterations over a bed of slope 1.5
+SLOTS = KEPT + 1  # including the newest
 
-COUNT, SLOT, NEWEST, ALPHA, FIRST, SQUARES = range(6)  # of the numbers: how many u and q, where the next ones go, ...
+COUNT, SLOT, NEWEST, ALPHA, FIRST, SQUARES = range(
+    6
+)  # indices of the numbers: count of u and q, slot of the next ones, ...
 SHARES = SQUARES + SLOTS
 NUMBERS = SHARES + SLOTS
-SIDE_BY_SIDE = switch("SIDE_BY_SIDE", False)  # threads have points side by side, on a GPU; else a thread has a row
+SIDE_BY_SIDE = switch(
+    "SIDE_BY_SIDE", False
+)  # GPU: neighbouring threads process neighbouring points; otherwise a thread processes a row
 
 
 class Problem(Protocol):
-    """What an iteration takes of a `LaplaceProblem`."""
+    """Interface of a `LaplaceProblem` for iterations."""
 
     preconditioner: str
     device: Device
@@ -47,33 +52,33 @@ class Problem(Protocol):
     test: Any
 
     def zeros(self, layers: int) -> Any:
-        """An array of so many layers."""
+        """Return a zero array of a number of layers."""
         ...
 
     def defect(self) -> list[Any]:
-        """Launches that find the modes of the residual."""
+        """Return launches that compute the modes of the residual."""
         ...
 
     def correction(self, weight: float = 1.0) -> list[Any]:
-        """Launches that add the correction that the modes make."""
+        """Return launches that add the correction from the modes."""
         ...
 
     def iteration(self, weight: float) -> list[Any]:
-        """One defect correction."""
+        """Return the launches of one defect correction."""
         ...
 
     def on_each(self, program: Any, *arguments: Any) -> Any:
-        """A program of one block that every device runs."""
+        """Return the launch of a one-block program on every device."""
         ...
 
     def rows_of_all(self, count: int) -> tuple[Any, Any, list[Any]]:
-        """Numbers of rows, those of all devices, and launches that make these of those."""
+        """Return arrays of row values, own and of all devices, and launches that complete the latter."""
         ...
 
 
 @cell
 def set_image(k, j, i, f, images, numbers, layers):
-    """The image of the newest direction: the carried residual less that of Psi + u."""
+    """Set the image of the newest direction: the updated residual minus the residual of Psi + u."""
     here, r = np.int64(numbers[SLOT]) * layers + k, SLOTS * layers + k
     for m in range(np.int64(i), i + 1 if SIDE_BY_SIDE else f.shape[2]):
         images[here, j, m] = images[r, j, m] - f[k, j, m]
@@ -81,13 +86,13 @@ def set_image(k, j, i, f, images, numbers, layers):
 
 @cell
 def is_kept(n, numbers):
-    """Whether q_n is one of those before the newest."""
+    """Return whether q_n is a stored direction other than the newest."""
     return n < np.int64(numbers[COUNT]) and n != np.int64(numbers[SLOT])
 
 
 @cell
 def set_products(k, j, i, images, sums, numbers, layers, own):
-    """Products of the newest q, in double precision: with those before, or with itself and r where `own` is set.
+    """Compute products of the newest q in double precision: with the stored ones, or with itself and r if `own`.
 
     On a GPU sums over every so many points of a row, (.., parts), else over a row, (.., 1).
     """
@@ -104,7 +109,7 @@ def set_products(k, j, i, images, sums, numbers, layers, own):
 
 @cell
 def set_row_sums(k, j, i, parts, sums):
-    """Sum of the parts of a row."""
+    """Set the sum of the parts of a row."""
     total = 0.0
     for p in range(parts.shape[2]):
         total += parts[k, j, p]
@@ -113,7 +118,7 @@ def set_row_sums(k, j, i, parts, sums):
 
 @cell
 def combine(k, j, i, u, directions, images, numbers, layers):
-    """The newest u and q of a row, less their parts along those before."""
+    """Orthogonalise the newest u and q of a row against the stored directions."""
     here = np.int64(numbers[SLOT]) * layers + k
     for m in range(u.shape[2]):
         directions[here, j, m] = u[k, j, m]
@@ -126,7 +131,7 @@ def combine(k, j, i, u, directions, images, numbers, layers):
 
 @combine.variant("cuda")
 def combine_point(k, j, i, u, directions, images, numbers, layers):
-    """As `combine`, of a point."""
+    """See `combine`; for one point."""
     here = np.int64(numbers[SLOT]) * layers + k
     a, b = u[k, j, i], images[here, j, i]
     for n in range(np.int64(numbers[COUNT])):
@@ -139,7 +144,7 @@ def combine_point(k, j, i, u, directions, images, numbers, layers):
 
 @cell
 def advance(k, j, i, u, f, directions, images, numbers, layers):
-    """Take alpha of the newest direction: r, which f becomes too, and u, the modes of the correction."""
+    """Apply alpha times the newest direction: update r and f, and set u, the modes of the correction."""
     here, r = np.int64(numbers[NEWEST]) * layers + k, SLOTS * layers + k
     alpha = real(numbers[ALPHA])
     for m in range(np.int64(i), i + 1 if SIDE_BY_SIDE else f.shape[2]):
@@ -151,7 +156,7 @@ def advance(k, j, i, u, f, directions, images, numbers, layers):
 
 @cell
 def product_of(sums, n, layers, first, step):
-    """Sum of the rows of array n, of every so many of them."""
+    """Return the sum of the rows of array n, with stride `step`."""
     total, ny = 0.0, sums.shape[1]
     for row in range(first, layers * ny, step):
         total += sums[n * layers + row // ny, row % ny, 0]
@@ -160,14 +165,14 @@ def product_of(sums, n, layers, first, step):
 
 @cell
 def set_share(numbers, n, product):
-    """Minus the share of q_n in the newest q; 0 of those that are none."""
+    """Set minus the coefficient of q_n in the newest q; 0 for unused slots."""
     square = numbers[SQUARES + n]
     numbers[SHARES + n] = -product / square if is_kept(n, numbers) else 0.0
 
 
 @cell
 def set_step(numbers, square, along):
-    """Alpha, and where the next direction goes."""
+    """Set alpha and the slot of the next direction."""
     slot = np.int64(numbers[SLOT])
     square = square if square > 0.0 else 1.0
     numbers[SQUARES + slot] = square
@@ -179,14 +184,14 @@ def set_step(numbers, square, along):
 
 @serial_entry
 def forget_cpu(numbers):
-    """No directions yet."""
+    """Discard all directions."""
     for n in range(NUMBERS):
         numbers[n] = 1.0 if SQUARES <= n < SHARES else 0.0
 
 
 @entry
 def forget_cuda(numbers):
-    """As `forget_cpu`; one block."""
+    """See `forget_cpu`; one block."""
     n = cuda.threadIdx.x
     if n < NUMBERS:
         numbers[n] = 1.0 if SQUARES <= n < SHARES else 0.0
@@ -194,7 +199,7 @@ def forget_cuda(numbers):
 
 @serial_entry
 def set_shares_cpu(sums, numbers, control, layers):
-    """All shares; the norm of the first correction is noted."""
+    """Set all coefficients, and store the norm of the first correction."""
     if numbers[COUNT] == 1.0:
         numbers[FIRST] = control[NORM]
     for n in range(SLOTS):
@@ -203,7 +208,7 @@ def set_shares_cpu(sums, numbers, control, layers):
 
 @entry
 def set_shares_cuda(sums, numbers, control, layers):
-    """As `set_shares_cpu`; one block, a tree over its threads: the same bits every time."""
+    """See `set_shares_cpu`; one block, with a reproducible tree reduction over its threads."""
     tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
     for n in range(SLOTS):
         add_up(tree, t, THREADS, product_of(sums, n, layers, t, THREADS))
@@ -216,13 +221,13 @@ def set_shares_cuda(sums, numbers, control, layers):
 
 @serial_entry
 def set_step_cpu(sums, numbers, layers):
-    """Alpha of the sums of all rows: <q, q>, <r, q>."""
+    """Set alpha from the sums of all rows, <q, q> and <r, q>."""
     set_step(numbers, product_of(sums, 0, layers, 0, 1), product_of(sums, 1, layers, 0, 1))
 
 
 @entry
 def set_step_cuda(sums, numbers, layers):
-    """As `set_step_cpu`; one block."""
+    """See `set_step_cpu`; one block."""
     tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
     add_up(tree, t, THREADS, product_of(sums, 0, layers, t, THREADS))
     square = tree[0]
@@ -239,7 +244,7 @@ ENTRIES = {
 
 
 class ConjugateResiduals:
-    """Solutions of a `LaplaceProblem`; holds 2 SLOTS + 2 times its unknowns.
+    """Conjugate-residual solver of a `LaplaceProblem`; stores 2 SLOTS + 2 values per unknown.
 
     Parameters
     ----------
@@ -248,7 +253,7 @@ class ConjugateResiduals:
 
     def __init__(self, laplace: Problem) -> None:
         self._laplace, self._device, multigrid = laplace, laplace.device, laplace.multigrid
-        multigrid.separate()  # what is carried from one iteration to the next needs all its digits
+        multigrid.separate()  # data kept between iterations need full precision
         self._layers, device, test = laplace.vertical.nz - 1, laplace.device, laplace.test
         self._directions, self._images = (self._several(count, multigrid.real) for count in (SLOTS, SLOTS + 1))
         self._r = self._images[SLOTS * self._layers :]
@@ -262,7 +267,7 @@ class ConjugateResiduals:
         self._until = Until(device, test, self._iteration(), look_every=1)
 
     def _several(self, count: int, real: Any) -> Any:
-        """So many arrays of all modes."""
+        """Return a number of arrays of all modes."""
         return self._device.field_zeros((count * self._layers, *self._laplace.shape), real)
 
     def _iteration(self) -> list[Any]:
@@ -285,7 +290,7 @@ class ConjugateResiduals:
         ]
 
     def _products(self, arrays: int, then: str, *more: Any) -> list[Any]:
-        """Products of the newest q, with all kept or with 2, itself and r, and what makes numbers of them."""
+        """Return launches for products of the newest q, with all stored ones or with itself and r, and their use."""
         device, (ny, nx), count = self._device, self._laplace.shape, arrays * self._layers
         sums, all_sums, spread = self._laplace.rows_of_all(count)
         found, parts = sums, 1
@@ -299,7 +304,7 @@ class ConjugateResiduals:
         return [*launches, *spread, self._on_each(then, all_sums, self._numbers, *more, self._layers)]
 
     def _over(self, name: str, *arguments: Any) -> Any:
-        """A cell of the modes, which has a point on a GPU and a row elsewhere."""
+        """Return the launch of a kernel over the modes, by points on a GPU and by rows on a CPU."""
         ny, nx = self._laplace.shape
         region = (self._layers, ny, nx if self._device.kind == "cuda" else 1)
         return self._device.over(self._loops[name], region, (*arguments, self._numbers, self._layers))
@@ -309,12 +314,12 @@ class ConjugateResiduals:
         return self._laplace.on_each(program, *(arguments or (self._numbers,)))
 
     def run(self, small: float, most: int, lead: Lead) -> tuple[Iterated, float]:
-        """Iterate until the 2-norm of a correction of Psi is at most `small`; returns the mean rate as well.
+        """Iterate until the 2-norm of a correction of Psi is at most `small`; return the result and the mean rate.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations are not enough.
+            If `most` iterations are not sufficient.
         """
         launches = [*lead.launches, *self._begin]
         found = self._until.run(small, most, Lead(("residuals", lead.name), launches, lead.meanwhile))

@@ -1,4 +1,4 @@
-"""What fixes a run of the potential-flow waves."""
+"""Setup of a run of the potential-flow waves."""
 
 from __future__ import annotations
 
@@ -19,44 +19,42 @@ from eagre.stepping.averages import Asked
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Everything that fixes a run, checked by the model."""
+    """Complete setup of a run, checked by the model."""
 
-    grid: Grid  # its centres are the points
-    depth: np.ndarray  # (ny, nx), of still water, m
-    periodic: tuple[bool, bool]  # (y, x); else walls on the first and the last points
+    grid: Grid  # its cell centres are the points
+    depth: np.ndarray  # (ny, nx), still-water depth, m
+    periodic: tuple[bool, bool]  # (y, x); otherwise walls at the first and last points
     vertical: Vertical
     linear: bool
     time_step: float  # s
     tolerance: float
-    smallest: float  # m2/s: Psi at the bottom is taken to be at least as large where solutions are called good
+    smallest: float  # m2/s: lower bound of the Psi scale in the convergence test
     gravity: float  # m s-2
     relaxation_zones: tuple[RelaxationZone, ...]
-    breaking: tuple[float, float, float] | None = (
-        None  # max_crest_speed_ratio, max_front_slope and strength of `Breaking`
-    )
+    breaking: tuple[float, float, float] | None = None  # ratio, slope and strength of `Breaking`
     correction: str = "double"  # precision of corrections
     preconditioner: str = "modes"  # of `LaplaceProblem`
     wavemakers: tuple[Wavemaker, ...] = ()
     sponges: tuple[SpongeLayer, ...] = ()
-    multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`
-    surface_filter: int = 0  # steps from one application of the filter to the next; 0: none
-    initial_wave_number: float = 0.0  # of the waves at the start, 1/m; 0 at rest
-    time_statistics: Asked | None = None  # what is gathered
+    multigrid: Mapping[str, Any] = field(default_factory=dict)  # options of `Multigrid`
+    surface_filter: int = 0  # steps between applications of the filter; 0: none
+    initial_wave_number: float = 0.0  # of the initial waves, 1/m; 0 at rest
+    time_statistics: Asked | None = None  # requested averages
     statistics: Asked | None = None
 
     @property
     def closed(self) -> bool:
-        """Whether no water comes or goes."""
+        """Whether the basin is closed: no relaxation zones and no wavemakers."""
         return not self.relaxation_zones and not self.wavemakers
 
     @property
     def stood_on(self) -> dict[str, Basis]:
-        """What the values of a state stand on."""
+        """Reference data that the values of a state depend on."""
         return {"still_depth": Basis("depth of still water", self.depth, "m", "the bed of the run that wrote it")}
 
     @property
     def series(self) -> list[Series]:
-        """What has to cover a run."""
+        """Time series that must cover the run."""
         return [series for wavemaker in self.wavemakers for series in wavemaker.series]
 
     @property
@@ -66,7 +64,7 @@ class Setup:
 
     @property
     def areas(self) -> np.ndarray:
-        """What each point stands for, (ny, nx), m2: half on a wall, a quarter in a corner."""
+        """Area represented by each point, (ny, nx), m2; halved on walls and quartered in corners."""
         along = []
         for count, step, wraps in zip(self.grid.shape, self.spacing, self.periodic, strict=True):
             lengths = np.full(count, step)

@@ -1,4 +1,4 @@
-"""What stands along a side beside relaxation zones: paddles that push water, and sponges that take waves away."""
+"""Boundary forcing along sides: wavemakers (pistons, flux inlets, active absorption) and sponge layers."""
 
 from __future__ import annotations
 
@@ -17,49 +17,50 @@ from eagre.series import Series
 
 
 class Water(Protocol):
-    """What a side takes of a `Setup`."""
+    """Properties of a `Setup` that the boundary forcing needs."""
 
     @property
     def depth(self) -> np.ndarray:
-        """Of still water, m, (ny, nx)."""
+        """Still-water depth, (ny, nx), m."""
         ...
 
     @property
     def gravity(self) -> float:
-        """m/s2."""
+        """Acceleration of gravity, m/s2."""
         ...
 
     @property
     def linear(self) -> bool:
-        """Waves of small height."""
+        """Whether the equations are linearised."""
         ...
 
 
-FEWEST_ROWS = 4  # of a series that a cubic spline runs through
+FEWEST_ROWS = 4  # of a series for a cubic spline
 
 
 @dataclass(frozen=True)
 class Wavemaker:
-    """Wavemaker along a side: a piston wavemaker or a flux inlet.
+    """Piston wavemaker or flux inlet along a side, with optional active absorption.
 
     Parameters
     ----------
     side : {"west", "east", "south", "north"}
     velocity : Series or float, m/s
-        Velocity of the paddle or of the water, positive into the water; interpolated by a cubic spline. A series whose
-        integral stays within one depth is a piston, whose displacement is taken into account to second order. A number,
-        or a series that adds up to more, is a flow through the side.
+        Velocity of the paddle or of the inflow, positive into the basin; interpolated by a cubic spline. A series whose
+        integral stays within one depth defines a piston, whose displacement enters to second order. A number, or a
+        series with a larger integral, defines a flux through the side.
     position : Series, m
-        Instead of velocity: position of the paddle, positive into the water, at most one depth from its first value.
+        Instead of velocity: position of the paddle, positive into the basin, at most one depth from its first value.
     active_absorption : bool
-        Whether waves that come to the side are let out (long ones are).
+        Whether the side absorbs incident waves; effective for long waves.
     target : Series or float, m
-        Elevation at the side beside which waves are let out.
+        Target surface elevation of the active absorption.
 
     Raises
     ------
     InputError
-        For another side, both or none of velocity and position, or a series of fewer than four rows.
+        If the side is unknown, both or neither of velocity and position are given, or a series has fewer than four
+        rows.
     """
 
     side: str
@@ -73,45 +74,47 @@ class Wavemaker:
             raise InputError(f"a wavemaker along the {self.side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
         if (self.velocity is None) == (self.position is None):
             got = "neither velocity nor position" if self.position is None else "both velocity and position"
-            raise InputError(f"{got} of a wavemaker", allowed="one of them", fix='velocity = {file = "paddle.csv"}')
+            raise InputError(
+                f"{got} of a wavemaker", allowed="either velocity or position", fix='velocity = {file = "paddle.csv"}'
+            )
         for series in self.series:
             if not series.is_constant and series.times.size < FEWEST_ROWS:
                 raise InputError(f"{series.name} of {series.times.size} rows", allowed=f"{FEWEST_ROWS} rows or more")
 
     @property
     def series(self) -> list[Series]:
-        """What has to cover a run."""
+        """Time series that must cover the run."""
         moves = self.velocity if self.position is None else self.position
         assert moves is not None
         return [Series.of(moves), Series.of(self.target)]
 
     @property
     def speed(self) -> float:
-        """Root mean square of its velocity at the rows of its series, m/s."""
+        """Root mean square of the velocity at the rows of the series, m/s."""
         moves = self.series[0]
         speed = smooth(moves, 0 if self.position is None else 1)
         return float(np.sqrt(np.mean([speed(float(time)) ** 2 for time in moves.times])))
 
     def excursion(self) -> tuple[float, float]:
-        """Return the ends of the paddle's path, m, relative to its place at the first row; (0, 0) at constant speed."""
+        """Return the extreme positions of the paddle, m, relative to the first row; (0, 0) at constant speed."""
         displacement = self._displacement()
         path = [0.0] if displacement is None else [displacement(float(time)) for time in self.series[0].times]
         return min(path), max(path)
 
     def mean_frequency(self) -> float:
-        """Return the mean angular frequency of the movement, rad/s, by mean squares; 0 at constant speed."""
+        """Return the mean angular frequency of the motion, rad/s, by mean squares; 0 at constant speed."""
         displacement, speed = self._displacement(), self.speed
         if displacement is None or speed == 0.0:
             return 0.0
         return speed / float(np.std([displacement(float(time)) for time in self.series[0].times]))
 
     def is_piston(self, depth: float) -> bool:
-        """Return whether the side moves; a velocity that adds up to more than the depth, m, is an inlet."""
+        """Return whether the side is a piston; a velocity whose integral exceeds the depth, m, is an inlet."""
         low, high = self.excursion()
         return self.position is not None or 0.0 < max(-low, high) <= depth
 
     def _displacement(self) -> Callable[[float], float] | None:
-        """Return the distance from the place at the first row, m, of a time in s; None for a constant velocity."""
+        """Return the displacement since the first row, m, as a function of time, s; None for a constant velocity."""
         moves = self.series[0]
         if moves.is_constant:
             return None
@@ -120,7 +123,7 @@ class Wavemaker:
         return lambda time: position(time) - start
 
     def inlet(self, laplace: Laplace, setup: Water) -> Inlet:
-        """What adds to the rates of the surface."""
+        """Return the forcing of the surface equations by this wavemaker."""
         moves, target = self.series
         order = 0 if self.position is None else 1
         options: dict[str, Any] = {}
@@ -140,31 +143,32 @@ class Wavemaker:
         low, high = self.excursion()
         if self.position is not None and max(-low, high) > depth:
             raise InputError(
-                f"{low:.4g} to {high:.4g} m from its place at the first row",
-                problem=f"The paddle along the {self.side} side moves by more than the depth.",
+                f"displacements of {low:.4g} to {high:.4g} m relative to the first row",
+                problem=f"The wavemaker along the {self.side} side moves by more than the depth.",
                 allowed=f"up to the depth, {depth:.4g} m",
-                fix="a relaxation zone, or the velocity of the water as velocity",
+                fix="a relaxation zone, or the velocity of the inflow as velocity",
             )
 
 
 @dataclass(frozen=True)
 class SpongeLayer:
-    """A strip along a side in which pressure on the surface takes the energy of waves.
+    """Sponge layer along a side, in which surface pressure damps the waves.
 
     Parameters
     ----------
     side : {"west", "east", "south", "north"}
     width : float
-        m, one to two wave lengths.
+        Width, m; one to two wave lengths.
     period : float
-        Of the waves that come, s.
+        Period of the incident waves, s.
     strength : float
-        What is left of a wave there and back is exp(-strength), to first order.
+        Damping strength: a wave reflected at the end of the sponge returns with a fraction of about exp(-strength) of
+        its height, to first order.
 
     Raises
     ------
     InputError
-        For another side, and numbers that are not above 0.
+        If the side is unknown or a number is not positive.
     """
 
     side: str
@@ -176,12 +180,12 @@ class SpongeLayer:
         check_sponge(self.side, width=self.width, period=self.period, strength=self.strength)
 
     def sponge(self, laplace: Laplace, setup: Water) -> Sponge:
-        """What adds to the rates of the surface."""
+        """Return the forcing of the surface equations by this sponge layer."""
         depth = depth_along(self.side, setup.depth)
         return Sponge(laplace, self.side, self.width, self.period, depth, setup.gravity, self.strength)
 
     def damping(self, depth: np.ndarray, gravity: float) -> float:
-        """`largest_damping` in a basin, m/s."""
+        """Return `largest_damping` of this sponge layer in a basin, m/s."""
         return largest_damping(self.width, self.period, depth_along(self.side, depth), gravity, self.strength)
 
 

@@ -1,8 +1,8 @@
-"""A sponge: pressure on the surface that takes energy from every wave along a side.
+"""Sponge layer: surface pressure that damps waves near a side.
 
     phi~_t -= mu(x) eta_t
 
-The pressure rho mu eta_t works against the surface, -rho mu eta_t^2 by area, so that energy only falls. Sources:
+The pressure rho mu eta_t does the work -rho mu eta_t^2 per area on the surface, so the energy decreases. Sources:
 Y. Cao, R. F. Beck, W. W. Schultz, An absorbing beach for numerical simulations of nonlinear waves in a wave tank,
 8th Int. Workshop on Water Waves and Floating Bodies (1993); as used by G. Ducrozet, F. Bonnefoy, D. Le Touze,
 P. Ferrant, Eur. J. Mech. B 34, 19-34 (2012), doi:10.1016/j.euromechflu.2012.01.017.
@@ -26,33 +26,33 @@ STRENGTH = 6.0
 
 @cell
 def press(j, i, rates, mu):
-    """Take mu times the rate of eta from that of phi~."""
+    """Subtract mu times the rate of eta from the rate of phi~."""
     rates[1, j, i] -= mu[0, j, i] * rates[0, j, i]
 
 
 class Sponge:
-    """A `Forcing` along a side; the last of those that are given, for it takes the whole of eta_t.
+    """`Forcing` along a side. It must be the last one of a model, because it uses the complete eta_t.
 
     Parameters
     ----------
     laplace : Laplace
     side : {"west", "east", "south", "north"}
     width : float
-        m; one to two wave lengths.
+        Width, m; one to two wave lengths.
     period : float
-        Of the waves that come, s.
+        Period of the incident waves, s.
     depth : float
-        Along the side, m.
+        Still-water depth along the side, m.
     gravity : float
-        m/s2.
+        Acceleration of gravity, m/s2.
     strength : float
-        What is left of a wave of that period that goes in and comes back from the wall is exp(-strength), to first
-        order; longer waves come back with more, shorter ones with less.
+        Damping strength: a wave of this period, reflected at the wall, leaves the sponge with a fraction of
+        exp(-strength) of its amplitude, to first order. Longer waves are damped less, shorter waves more.
 
     Raises
     ------
     InputError
-        For another side, and numbers that are not above 0.
+        If the side is unknown or a number is not positive.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Sponge:
         self._loop = laplace.device.loop(press, "double")
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
-        """As `Forcing.add`."""
+        """See `Forcing.add`."""
         device = self._laplace.device
         device.run([device.over(self._loop, self._laplace.shape, (rates, self._mu))])
 
 
 def check_sponge(side: str, **numbers: float) -> None:
-    """Refuse another side, and numbers that are not above 0."""
+    """Reject unknown sides and numbers that are not positive."""
     if side not in SIDES:
         raise InputError(f"a sponge along the {side!r} side", allowed=", ".join(SIDES), fix='side = "east"')
     for name, value in numbers.items():
@@ -82,7 +82,7 @@ def check_sponge(side: str, **numbers: float) -> None:
 
 
 def largest_damping(width: float, period: float, depth: float, gravity: float, strength: float) -> float:
-    """mu at the wall, m/s: amplitudes fall by mu k tanh(k h) / 2 a second, and the mean of mu is half of it."""
+    """Return mu at the wall, m/s. Amplitudes decay at the rate mu k tanh(k h) / 2; the mean of mu is half of it."""
     k = float(wave_number(2.0 * math.pi / period, depth, gravity))
     omega = float(angular_frequency(k, depth, gravity))
     return 2.0 * strength * gravity * float(group_velocity(k, depth, gravity)) / (omega**2 * width)

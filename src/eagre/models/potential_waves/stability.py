@@ -1,4 +1,4 @@
-"""Time steps: the longest that Runge-Kutta's method bears, and one that is good."""
+"""Time steps: stability limit of the Runge-Kutta method, and time step for a Courant number."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from eagre.grid import Grid
 from eagre.models.potential_waves.sides import SpongeLayer
 from eagre.models.potential_waves.stencils import LARGEST, Vertical
 
-LIMIT = 2.0 * math.sqrt(2.0)  # omega dt of the classical Runge-Kutta method where nothing is damped
-RATES, HALVINGS = 64, 50  # of waves that are looked at; of a bracket of time steps
-SPARE = 0.9  # of the longest step that sponges bear
-POINTS_A_WAVE = 20  # of the wave whose celerity the Courant number has
+LIMIT = 2.0 * math.sqrt(2.0)  # stability limit omega dt of the classical Runge-Kutta method without damping
+RATES, HALVINGS = 64, 50  # number of wave numbers checked; bisections of the time step
+SPARE = 0.9  # fraction of the stability limit with sponges
+POINTS_A_WAVE = 20  # wave length of the wave that defines the Courant number
 
 
 def highest_frequency(depth: np.ndarray, grid: Grid, vertical: Vertical, gravity: float) -> float:
-    """Of small waves on the grid, rad/s: omega^2 = g min(w_0 / d, k_N, k_N^2 d).
+    """Return the highest frequency of linear waves on the grid, rad/s: omega^2 = g min(w_0 / d, k_N, k_N^2 d).
 
-    w_0 is the weight of the surface in d/dsigma there, k_N the root of the largest second difference. The last holds
-    where points are farther apart than the water is deep.
+    w_0 is the weight of the surface value in d/dsigma at the surface, k_N the square root of the largest eigenvalue of
+    the second difference. The last bound applies if the spacing exceeds the depth.
     """
     ratio = LARGEST[vertical.order]
     along = sum(1.0 / step**2 for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
@@ -34,10 +34,10 @@ def highest_frequency(depth: np.ndarray, grid: Grid, vertical: Vertical, gravity
 def longest_step(
     depth: np.ndarray, grid: Grid, vertical: Vertical, gravity: float, sponges: Sequence[SpongeLayer] = ()
 ) -> float:
-    """The longest time step, s, that Runge-Kutta's method bears.
+    """Return the longest stable time step of the Runge-Kutta method, s.
 
-    Beside a wall where a sponge presses with mu eta_t, a wave of frequency sqrt(g q) has the rates
-    -mu q / 2 +- sqrt(mu^2 q^2 / 4 - g q), 1/s: short ones do not swing but fade, the faster the finer the grid.
+    Where a sponge applies the pressure mu eta_t, a wave of frequency sqrt(g q) has the growth rates
+    -mu q / 2 +- sqrt(mu^2 q^2 / 4 - g q), 1/s. Short waves are overdamped; their decay is faster on finer grids.
     """
     frequency = highest_frequency(depth, grid, vertical, gravity)
     longest, mu = LIMIT / frequency, sum(layer.damping(depth, gravity) for layer in sponges)
@@ -59,18 +59,18 @@ def longest_step(
 
 
 def courant_step(courant: float, depth: np.ndarray, grid: Grid, gravity: float) -> float:
-    """The time step, s, in which a wave of 20 points in the deepest water runs `courant` spacings."""
+    """Return the time step, s, in which a wave of 20 points in the deepest water travels `courant` spacings."""
     step = min(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
     k = 2.0 * math.pi / (POINTS_A_WAVE * step)
     return courant * step / math.sqrt(gravity / k * math.tanh(k * float(depth.max())))
 
 
 def check_time_step(time_step: float, longest: float, sponges: Sequence[SpongeLayer] = ()) -> None:
-    """Refuse a time step, s, above the longest one of `longest_step`."""
+    """Reject a time step, s, above the stability limit of `longest_step`."""
     if not time_step <= longest:
         raise InputError(
             f"time_step = {time_step:.6g} s",
-            allowed=f"up to {longest:.4g} s, for the highest frequency of these points and layers"
-            + (" and for these sponges" if sponges else ""),
+            allowed=f"up to {longest:.4g} s, the stability limit for the highest frequency on this grid"
+            + (" and these sponges" if sponges else ""),
             fix=f"time_step = {0.25 * longest:.2g}",
         )

@@ -1,4 +1,4 @@
-"""Weights of finite differences of any order, the vertical grid, and what diagonalises the vertical operator."""
+"""Finite-difference weights of any order, vertical grid, and modes of the vertical operator."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from eagre.errors import InputError
 
 ORDERS = (2, 4, 6, 8)
 LARGEST = {2: 1.0, 4: 4.0 / 3.0, 6: 68.0 / 45.0, 8: 512.0 / 315.0}
-"""Ratio of a second difference to that of order 2, of the shortest wave; of long ones 1."""
+"""Ratio of the second difference to that of order 2 for the shortest wave; 1 for long waves."""
 
 FACTORS = {2: (1.0,), 4: (1.15, 0.79, 0.9, 1.0), 6: (1.23, 0.79, 0.9, 1.0), 8: (1.31, 0.79, 0.9, 1.0)}
-"""Of differences in the preconditioner: on the finest grid sweeps work on short waves, which are stiffer at higher
-orders, and once an axis is halved its differences make too little of the waves that are short there (decision 0066)."""
+"""Factors of the differences in the preconditioner. Sweeps on the finest grid act on short waves, which are stiffer at
+higher orders; on coarser grids the differences underestimate waves that are short there (decision 0066)."""
 
 RELAXATION = {2: 1.0, 4: 0.93, 6: 0.93, 8: 0.93}
-"""Of corrections, with these factors."""
+"""Relaxation factors of the corrections, for these factors of differences."""
 
 
 def weights(at: float, nodes: np.ndarray, derivative: int) -> np.ndarray:
-    """Weights of a derivative at a place from values at nodes, exact for polynomials of one degree less than nodes."""
+    """Return the weights of a derivative at a point from values at n nodes, exact for polynomials of degree n - 1."""
     return all_weights(np.asarray(at), nodes, derivative)[..., derivative]
 
 
 def all_weights(at: np.ndarray, nodes: np.ndarray, most: int) -> np.ndarray:
-    """Weights of the derivatives 0 to `most`, (..., n, most + 1), at places, (...), from values at nodes, (..., n).
+    """Return weights of the derivatives 0 to `most`, (..., n, most + 1), at points, (...), from nodes, (..., n).
 
     Source: B. Fornberg, Math. Comput. 51, 699-706 (1988), doi:10.1090/S0025-5718-1988-0935077-0.
     """
@@ -50,41 +50,42 @@ def all_weights(at: np.ndarray, nodes: np.ndarray, most: int) -> np.ndarray:
 
 
 def centred(order: int, spacing: float, derivative: int) -> np.ndarray:
-    """Weights of a derivative from order + 1 points of a line, (order + 1,)."""
+    """Return the weights of a centred derivative from order + 1 points, (order + 1,)."""
     return weights(0.0, np.arange(-(order // 2), order // 2 + 1.0), derivative) / spacing**derivative
 
 
 class Modes(NamedTuple):
-    """The second derivative along sigma, its bottom flat, as -to_layers diag(decay) to_modes on layers 1 to nz - 1."""
+    """Factorised second sigma derivative over a flat bed, -to_layers diag(decay) to_modes, of layers 1 to nz - 1."""
 
-    decay: np.ndarray  # (nz - 1,), above 0
+    decay: np.ndarray  # (nz - 1,), positive
     to_modes: np.ndarray  # (nz - 1, nz - 1)
     to_layers: np.ndarray
 
 
 @dataclass(frozen=True)
 class Vertical:
-    """Layers of a column, layer 0 the surface, sigma = 1, layer nz - 1 the bottom, sigma = 0, layer nz one below it.
+    """Vertical grid: layer 0 is the surface, sigma = 1, layer nz - 1 the bed, sigma = 0, layer nz a ghost layer.
 
     Parameters
     ----------
     nz : int
-        Points of a column, more than `order`.
+        Number of points of a column, larger than `order`.
     order : {2, 4, 6, 8}
-        Points of a difference less one.
+        Order of the differences, which have order + 1 points.
     clustered : bool
-        sigma = sin(pi i / (2 (nz - 1))), i from the bottom: dense at the surface. Else evenly spaced.
+        sigma = sin(pi i / (2 (nz - 1))), i from the bed, which clusters points at the surface; otherwise equidistant.
 
     Attributes
     ----------
     sigma : (nz + 1,)
+        Coordinates of the layers.
     first, second : (nz + 1, nz + 1)
-        Derivatives along sigma at a layer (row) from the layers (column): centred where that fits.
+        First and second sigma derivatives at a layer (row) from all layers (column); centred where possible.
 
     Raises
     ------
     InputError
-        For another order, or fewer layers.
+        If the order is unknown, or nz too small for it.
     """
 
     nz: int
@@ -96,7 +97,7 @@ class Vertical:
             raise InputError(f"order = {self.order}", allowed="2, 4, 6, 8", fix="order = 6")
         if self.nz <= self.order:
             allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(f"nz = {self.nz}", allowed=allowed, fix=f"nz = {self.order + 3}")
+            raise InputError(f"vertical_points = {self.nz}", allowed=allowed, fix=f"vertical_points = {self.order + 3}")
 
     @property
     def sigma(self) -> np.ndarray:
@@ -104,7 +105,7 @@ class Vertical:
         up = np.sin(0.5 * np.pi * up) if self.clustered else up
         return np.concatenate([up[::-1], [-up[1]]])
 
-    @cached_property  # the text of kernels asks for single weights, thousands of times
+    @cached_property  # kernel code generation reads single weights thousands of times
     def first(self) -> np.ndarray:
         return self._derivative(1)
 
@@ -121,20 +122,20 @@ class Vertical:
         return found
 
     def modes(self) -> Modes:
-        """What makes the vertical operator of the preconditioner a number for each mode.
+        """Return the modes that diagonalise the vertical operator of the preconditioner.
 
-        Where evenly spaced layers of order 6 and 8 give complex pairs, their real part is taken: it is the
-        preconditioner that differs, not the answer.
+        Equidistant layers of order 6 and 8 have complex pairs, of which the real part is used. This changes the
+        preconditioner only, not the solution.
         """
         nz, first = self.nz, self.first[self.nz - 1]
         extended = np.vstack([np.eye(nz), -first[:nz] / first[nz]])
         return _modes_of((self.second @ extended)[1:nz, 1:nz])
 
     def line_modes(self) -> Modes:
-        """As `modes`, of differences between neighbouring layers, the layer below the bottom a mirror image.
+        """Return the modes of second-order differences, with a mirrored layer below the bed.
 
-        With one matrix for all columns, a solution of columns along sigma is one of each mode at a point: red-black
-        sweeps of these modes are zebra sweeps of lines.
+        All columns share one matrix, so solving columns along sigma is equivalent to solving each mode at a point:
+        red-black sweeps of these modes are zebra sweeps of lines.
         """
         nz, sigma = self.nz, self.sigma
         operator = np.zeros((nz + 1, nz + 1))

@@ -1,11 +1,11 @@
-"""A step of the potential-flow waves: the classical Runge-Kutta method of order 4, a Laplace problem a stage.
+"""Time step of the potential-flow waves: classical Runge-Kutta method of order 4, one Laplace solve per stage.
 
     Lap Phi = 0 under (eta, phi~)  ->  w~
     eta_t  = -grad eta . grad phi~ + w~ (1 + |grad eta|^2)
     phi~_t = -g eta - (|grad phi~|^2 - w~^2 (1 + |grad eta|^2)) / 2
     x_1 = x_n + dt/2 k_1,   x_2 = x_n + dt/2 k_2,   x_3 = x_n + dt k_3
     x_{n+1} = x_n + dt (k_1 + 2 k_2 + 2 k_3 + k_4) / 6
-    relaxation zones draw x_1, x_2, x_3 and x_{n+1} to their targets
+    relaxation zones relax x_1, x_2, x_3 and x_{n+1} towards their targets
 
 Source: A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009),
 doi:10.1016/j.jcp.2008.11.028, section 2.
@@ -26,50 +26,55 @@ from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.stepping.until import Lead
 
-STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
-BEGINS = (0.0, 0.5, 0.5, 1.0)  # times of the stages, in steps
-FURTHER = (1, 3)  # stages that begin half a step after the one before
+STAGES = (
+    (1.0 / 6.0, 0.5),
+    (1.0 / 3.0, 0.5),
+    (1.0 / 3.0, 1.0),
+    (1.0 / 6.0, 0.0),
+)  # weight in the sum; fraction of dt to the next stage
+BEGINS = (0.0, 0.5, 0.5, 1.0)  # start times of the stages, in steps
+FURTHER = (1, 3)  # stages that begin half a step after the previous one
 
 
 @cell
 def guess_further(k, j, i, psi, before):
-    """Psi goes on in time as it came from `before`, which becomes what it was."""
+    """Extrapolate Psi linearly in time from `before`, and store the previous Psi in `before`."""
     here = psi[k, j, i]
     psi[k, j, i] = here + (here - before[k, j, i])
     before[k, j, i] = here
 
 
 class Steps:
-    """Steps of a surface in time.
+    """Time integration of the surface.
 
-    What a stage does between two Laplace problems waits until somebody needs it, and is then one graph on a GPU,
-    together with the first iterations of the next problem.
+    Launches between two Laplace solves are queued. On a GPU they form one graph together with the first iterations of
+    the next solve.
 
     Parameters
     ----------
     laplace : Laplace
-        Its `fields` are the state.
+        Laplace solver; its `fields` are the state.
     gravity : float
-        m/s2.
+        Acceleration of gravity, m/s2.
     small : float
-        As in `Laplace.solve`, m2/s; may be changed between steps.
+        Absolute tolerance of `Laplace.solve`, m2/s; may be changed between steps.
     zones : sequence of RelaxationZone
-        Applied one after the other.
+        Relaxation zones, applied in this order.
     forcing : sequence of Forcing
-        What adds to the rates in every stage.
+        Terms added to the rates in every stage.
 
     Attributes
     ----------
     time : float
-        s; may be changed between steps.
+        Model time, s; may be changed between steps.
     ahead : int or None
-        Iterations of the next step's first Laplace problem, if `look` has solved it already.
+        Iterations of the first Laplace solve of the next step, if `look` has already done it.
     before : array on the device, (nz + 1, ny, nx)
-        Psi of the middle of the last step: solutions half a step later begin on the line through both.
+        Psi in the middle of the last step, for linear extrapolation of the initial guess half a step later.
     last : float
-        Length of the last step, s; 0 if there was none.
+        Length of the last step, s; 0 before the first step.
     taken : callable
-        Told the time, s, of each state that a step begins from, when its vertical velocity is there.
+        Called with the time, s, at the start of each step, when the vertical velocity is known.
     """
 
     def __init__(
@@ -98,22 +103,22 @@ class Steps:
         device.prepare([*laplace.launches(), *(one for part in self._parts.values() for one in part)])
         self._waiting: list[Any] = []
         self._graphs: dict[tuple[Any, ...], Any] = {}
-        self._kept_for = 0.0  # the time step of what the zones keep, s
+        self._kept_for = 0.0  # time step for which the weights of the zones are set, s
         self._strips = [self._strip(zone) for zone in zones]
         self._parts |= {("zone", n): strip.launches for n, (*_, strip) in enumerate(self._strips)}
-        self._made: list[np.ndarray] = []  # what zones make, at the time for which they did, and for which it is there
+        self._made: list[np.ndarray] = []  # targets of the zones, their time, and the time of those on the device
         self._made_for = self._given_for = math.nan
 
     def look(self, time: float | None = None) -> None:
-        """Find the vertical velocity of the present surface, which the next step begins with.
+        """Compute the vertical velocity at the present surface, which the next step reuses.
 
-        time : of the next stage, s, for which zones may make what they make meanwhile.
+        time : time of the next stage, s; the targets of zones at this time are computed during the solve.
         """
         if self.ahead is None:
             self.ahead = self.laplace.solve(self.small, meanwhile=self._making(time)).iterations
 
     def step(self, dt: float) -> int:
-        """Make a step of dt seconds; returns the iterations of its four Laplace problems."""
+        """Advance by dt seconds; return the total iterations of the four Laplace solves."""
         device = self.laplace.device
         self.look(self.time + STAGES[0][1] * dt)
         iterations, self.ahead = self.ahead or 0, None
@@ -123,7 +128,7 @@ class Steps:
             device.fill(self._stages, dt * np.array(STAGES))
             self._filled_for = dt
         for stage, (_, share) in enumerate(STAGES):
-            if stage in FURTHER:  # on a straight line if `before` is of half a step before
+            if stage in FURTHER:  # linear extrapolation if `before` is half a step earlier
                 self._waiting.append("guess further" if stage > 1 or dt == self.last else "guess")
             if stage > 0:
                 iterations += self._solve(self.time + (share or 1.0) * dt)
@@ -139,7 +144,7 @@ class Steps:
         return iterations
 
     def _solve(self, time: float) -> int:
-        """A Laplace problem after all that waits; its end waits then. The next stage is one of `time`, s."""
+        """Run the queue and a Laplace solve, whose last launches are queued; `time` is that of the next stage, s."""
         self._waiting.append("start")
         lead = Lead(tuple(self._waiting), self._launches(), self._making(time))
         found = self.laplace.iterate(self.small, lead)
@@ -147,7 +152,7 @@ class Steps:
         return found.iterations
 
     def _catch_up(self) -> None:
-        """Run all that waits."""
+        """Run the queued launches."""
         name = tuple(self._waiting)
         if name and name not in self._graphs:
             self._graphs[name] = self.laplace.device.repeated(self._launches(), 1)
@@ -163,7 +168,7 @@ class Steps:
         return self.laplace.volume("next_stage", 2, *arrays, self._stages, stage)
 
     def _strip(self, zone: RelaxationZone) -> tuple[Any, ...]:
-        """Rows and columns of a zone, what makes its target there, and the strip of the fields."""
+        """Return rows and columns of a zone, the function that computes its target, and its relaxation launches."""
         x, y = self.laplace.points
         rows, columns = zone.strip(x, y)
         return rows, columns, zone.maker(x[columns], y[rows]), self.laplace.strip(rows, columns)
@@ -172,7 +177,7 @@ class Steps:
         return None if time is None or not self._zones else lambda: self._make(time)
 
     def _make(self, time: float) -> None:
-        """What zones draw to at a time."""
+        """Compute the targets of the zones at a time, s."""
         if time != self._made_for:
             self._made = [made(time) for *_, made, _ in self._strips]
             self._made_for = time

@@ -1,4 +1,4 @@
-"""The surface on the CPU, a piece of a row at a time: `set_surface`, `set_sources` and `set_rates` of `reference`.
+"""CPU kernels of the surface, by segments of a row: `set_surface`, `set_sources` and `set_rates` of `reference`.
 
 In double precision; `columns_cpu` says how a piece lies in the scratch.
 """
@@ -29,7 +29,7 @@ ROWS = 2 * FIELD
 
 @cell
 def set_differences(fields, m, j, x0, n, along, second, a):
-    """First differences of field m of a piece of a row, and the Laplacian if it is asked for."""
+    """Compute first differences of field m of a row segment, and optionally the Laplacian."""
     at, z = np.uint32((FIELD * m) * STRIDE), np.uint32((FIELD * m) * STRIDE)
     load_row(fields, m, j, x0, n, along.periodic_x, a, at)
     x, xx = four(along.x), four(along.xx)
@@ -46,7 +46,7 @@ def set_differences(fields, m, j, x0, n, along, second, a):
 
 @cell
 def set_depth(h, geometry, q, j, x0, n, a):
-    """Rows of the depth, its derivatives, and the screening of the preconditioner."""
+    """Set rows of the depth, its derivatives, and the screening of the preconditioner."""
     z = np.uint32(0)
     for i in range(n):
         d = h[0, j, x0 + i]
@@ -67,7 +67,7 @@ def set_depth(h, geometry, q, j, x0, n, a):
 
 @entry
 def surface_cpu(fields, h, geometry, sources, q, along, scratch, width):
-    """Depth and right sides of a surface; fields : (2, ny, nx), eta and phi~; the others as in `reference`."""
+    """Set depth and right-hand sides of a surface; fields : (2, ny, nx), eta and phi~; the others as in `reference`."""
     ny, nx = fields.shape[1], fields.shape[2]
     tiles, pieces = (nx + width - 1) // width, scratch.shape[0]
     for piece in prange(pieces):
@@ -89,7 +89,7 @@ def surface_cpu(fields, h, geometry, sources, q, along, scratch, width):
 
 @entry
 def rates_cpu(fields, w, rates, gravity, along, scratch, width):
-    """Rates of eta and phi~; see `reference.set_rates`."""
+    """Set the rates of eta and phi~; see `reference.set_rates`."""
     ny, nx = fields.shape[1], fields.shape[2]
     tiles, pieces = (nx + width - 1) // width, scratch.shape[0]
     for piece in prange(pieces):

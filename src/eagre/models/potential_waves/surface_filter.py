@@ -51,8 +51,8 @@ def checked_interval(steps: int) -> int:
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise InputError(
             f"surface_filter = {steps!r}",
-            problem="surface_filter is a number of steps between two applications of the filter.",
-            allowed="0 (no filter), or a whole number of 1 or more",
+            problem="surface_filter is the number of steps between two applications of the filter.",
+            allowed="0 (no filter) or a positive integer",
             fix="surface_filter = 10",
         )
     return steps
