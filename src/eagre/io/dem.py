@@ -1,4 +1,4 @@
-"""Bed elevation from the raster formats that people have: GeoTIFF, ESRI ASCII and NetCDF."""
+"""Bed elevation from rasters: GeoTIFF, ESRI ASCII and NetCDF."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ def read_raster(
     record: int | None = None,
     around: Around | None = None,
 ) -> Dem:
-    """Read a raster of anything (Manning's n, an initial field) as it is.
+    """Read a raster of any quantity (Manning's n, an initial field) without conversion.
 
     Parameters
     ----------
     path : path-like
-        ``.tif``/``.tiff``, ``.asc`` (or any file that starts like an ESRI ASCII grid), ``.nc``.
+        ``.tif``/``.tiff``, ``.asc`` (or any file that begins like an ESRI ASCII grid), ``.nc``.
     band : int, optional
-        Band of a GeoTIFF that holds several, from 1.
+        Band of a GeoTIFF with several bands, from 1.
     variable : str, optional
-        Variable of a NetCDF file that holds several.
+        Variable of a NetCDF file with several variables.
     names : sequence of str
-        Names that say what is meant, if one variable of several has one of them.
+        Preferred names: a variable with one of these names is selected if the file has several variables.
     record : int, optional
-        Of a NetCDF variable with a time: which one, from 1; -1 is the last.
+        Record of a NetCDF variable with a time dimension, from 1; -1 is the last.
     around : Around, optional
-        A raster in another coordinate system than that is read as it is, for `eagre.io.warp.onto`.
+        Target coordinate system and extent. A raster in another coordinate system is read without conversion, for
+        `eagre.io.warp.onto`.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def read_dem(
     around: Around | None = None,
     coordinates: str = "file",
 ) -> Dem:
-    """Read a bed as elevation, metres, positive up.
+    """Read bed elevation, metres, positive up.
 
     elevation = +value + vertical_offset  (``positive="up"``)
     elevation = -value + vertical_offset  (``positive="down"``: the file holds depths)
@@ -109,18 +110,18 @@ def read_dem(
         ``"up"`` for elevations, ``"down"`` for depths. The default is "up". It must be given for a
         NetCDF variable of a name such as ``depth`` that has positive values only and no attribute ``positive``.
     band : int, optional
-        Band of a GeoTIFF that holds several, from 1.
+        Band of a GeoTIFF with several bands, from 1.
     vertical_offset : float
-        Added to the elevation after the sign, m: the height of the file's datum above the model's.
+        Offset added to the elevation after the sign change, m: height of the file's datum above the model's datum.
     variable : str, optional
-        Variable of a NetCDF file that holds several.
+        Variable of a NetCDF file with several variables.
     record : int, optional
-        Of a NetCDF variable with a time, such as a bed that moved: which one, from 1; -1 is the last.
+        Record of a NetCDF variable with a time dimension, such as a moving bed, from 1; -1 is the last.
     around : Around, optional
-        As of `read_raster`.
+        See `read_raster`.
     coordinates : {"file", "metres"}
-        "metres" declares that the coordinates of a file without a coordinate system are metres, as of a flume of a few
-        metres near the origin. "file" rejects such coordinates if they look like degrees.
+        "metres" declares that the coordinates of a file without a coordinate system are metres, for example for a flume
+        near the origin. "file" rejects such coordinates if they look like degrees.
 
     Returns
     -------
@@ -130,8 +131,8 @@ def read_dem(
     Raises
     ------
     InputError
-        For a missing file, degrees, feet, rotated rasters, nodata numbers that the file does not declare,
-        a `positive` that contradicts the file, and depths or elevations that the file does not tell apart.
+        If the file is missing, in degrees or feet, or rotated, has nodata values that it does not declare, contradicts
+        `positive`, or does not state whether its values are depths or elevations.
     """
     if positive not in (None, "up", "down"):
         raise InputError(
@@ -167,7 +168,7 @@ def read_dem(
 
 
 def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
-    """Refuse values that are no elevation on Earth: nodata numbers that the file does not declare."""
+    """Raise `InputError` for values that are impossible as elevations: nodata values that the file does not declare."""
     values = raw.elevation[np.isfinite(raw.elevation)]
     if values.size == 0:
         raise InputError(
@@ -205,7 +206,7 @@ def _refuse_likely_depths(raw: Dem) -> None:
 
 
 def _undeclared(raw: Dem, value: float, allowed: str) -> InputError:
-    """The error for a nodata number that a file does not declare, with the command that declares it."""
+    """Return the error for a nodata value that a file does not declare, with the command that declares it."""
     count = int(is_fill(raw.elevation, value).sum())
     marked = f"{quote(Path(raw.name).stem)}_marked"
     fix = f"gdal_translate -a_nodata {value:g} {quote(raw.name)} {marked}.tif"
@@ -219,10 +220,10 @@ def _undeclared(raw: Dem, value: float, allowed: str) -> InputError:
 
 
 def _refuse_likely_degrees(raw: Dem) -> None:
-    """Refuse a raster without a coordinate system whose numbers only make sense as degrees.
+    """Raise `InputError` for a raster without a coordinate system whose coordinates can only be degrees.
 
-    The signs, all together: cells under 0.1, coordinates within a longitude and latitude, and relief of more
-    than ten times the longer side.
+    All of these conditions must hold: cell sizes below 0.1, coordinates in the range of longitude and latitude, and a
+    relief of more than ten times the longer side.
     """
     if raw.crs is not None or max(raw.dx, raw.dy) >= 0.1:
         return

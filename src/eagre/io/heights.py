@@ -1,4 +1,4 @@
-"""Values at heights, from text tables."""
+"""Values at heights from text tables."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def read_heights(
     value: str | None = None,
     scale: Callable[[str], float] = lambda unit: 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Heights, m, and values, both (n,), of a text table with a header.
+    """Read heights, m, and values, both (n,), from a text table with a header.
 
     Parameters
     ----------
     path : path-like
     height, value : str, optional
-        Columns; without them the first and the second. A unit of heights in brackets, ``z (km)``, is applied.
+        Columns. Default: the first and the second. A unit of the heights in brackets, ``z (km)``, is applied.
     scale : callable
-        Factor on the values from their unit, as it stands in brackets.
+        Function that returns the factor on the values for their unit in brackets.
 
     Raises
     ------
     InputError
-        If the file or a column is missing, or a cell is no number.
+        If the file or a column is missing, or a cell is not a number.
     """
     full = input_file(path, "table of heights")
     table = read_table(full, "a level", ("z,value", "0,0.0"))

@@ -1,4 +1,4 @@
-"""Tracks of particles: NetCDF (CF trajectories) or CSV."""
+"""Particle tracks: NetCDF (CF trajectories) or CSV."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _TIMES_A_CHUNK = 64
 
 
 class ParticleWriter(Writer):
-    """Write the positions of a model's particles, one time record a call.
+    """Write the positions of the particles of a model, one time record per call.
 
     Parameters
     ----------
     path : path-like
         ``.nc``: x and y with dimensions (time, particle), m, CF feature type ``trajectory``. ``.csv``: the columns
-        ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order in which the model has them.
+        ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order of the model.
     model : Model
         Read: `particle_positions` (n, 2), `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If the model has no particles, or the file cannot be used.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ParticleWriter(Writer):
 
     @staticmethod
     def _declare(file: RecordFile, model: Model, count: int) -> None:
-        """Declare the tracks as CF trajectories (section H.4) whose times are the same."""
+        """Declare the tracks as CF trajectories (section H.4) with common times."""
         file.attribute("featureType", "trajectory")
         file.dimension("particle", count)
         identity = {"long_name": "number of the particle", "cf_role": "trajectory_id"}
@@ -89,7 +89,7 @@ class ParticleWriter(Writer):
         file.ready()
 
     def write(self, model: Model) -> None:
-        """Append the positions at `model.time`; nothing happens if that time is the last record's."""
+        """Append the positions at `model.time`; do nothing if the last record has this time."""
         if self._file.last_time != model.time:
             x, y = model.particle_positions.T
             self._file.append(float(model.time), {"x": x, "y": y})
