@@ -151,7 +151,7 @@ def test_run_without_outputs(eagre, fake_case):
     path.write_text(path.read_text().split("[output]")[0])
     done = eagre("run", path)
     assert done.code == 0, done.err
-    assert "nothing is written" in done.out
+    assert "no output: the case has no [output]" in done.out
     assert [item.name for item in path.parent.iterdir()] == ["case.toml"]
 
 
@@ -248,7 +248,7 @@ def test_problems_before_anything_is_computed(eagre, fake_case, tmp_path):
     path = fake_case()
     path.write_text(path.read_text().replace('"out.nc"', '"restart.nc"'))
     done = eagre("run", path)
-    assert (done.code, "two outputs" in done.err) == (exits.BAD_INPUT, True)
+    assert (done.code, "Two outputs have the same file" in done.err) == (exits.BAD_INPUT, True)
     path.write_text(
         path.read_text().replace('"gauges.csv"', '"case.toml/gauges.csv"').replace('"restart.nc"', '"o.nc"', 1)
     )

@@ -127,4 +127,4 @@ def test_what_is_refused(eagre, gauges, fake_case, tmp_path):
         done = eagre("waves", gauges / "gauges.csv", *words)
         assert done.code == exits.BAD_INPUT and said in done.err
     assert eagre("run", fake_case(), "--overwrite").code == 0
-    assert "no series" in eagre("waves", tmp_path / "out.nc").err
+    assert "holds no gauge series" in eagre("waves", tmp_path / "out.nc").err

@@ -184,9 +184,9 @@ def test_maps(tmp_path):
     assert ours.max_depth.attrs["cell_methods"] == "time: maximum" and ours.volume.values.tolist() == [7.0, 7.0]
     model = FakeModel()
     model.time = 2.0
-    with pytest.raises(InputError, match="other variables or places"):
+    with pytest.raises(InputError, match="other variables or positions"):
         MeasuredWriter(tmp_path / "a.zarr", model, Largest(Grid(6, 3, 10.0, 20.0)), append=True)
     renamed = Largest(model.grid)
     renamed.variables = [Variable("arrival_time_rise_100mm", "s", "time")]
-    with pytest.raises(InputError, match="other variables or places; missing: arrival_time_rise_100mm"):
+    with pytest.raises(InputError, match="other variables or positions; missing: arrival_time_rise_100mm"):
         MeasuredWriter(tmp_path / "a.zarr", model, renamed, append=True)

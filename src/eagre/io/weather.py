@@ -92,8 +92,8 @@ def read_weather(
     ----------
     path : path-like, or a sequence of them
         Files with a time (of any name), and x and y or longitude (-180 to 180 or 0 to 360) and latitude in either
-        order. Values may be packed (scale_factor, add_offset). Several files hold different quantities, such as amounts and
-        instantaneous values, or consecutive times of one quantity, such as months, in any order.
+        order. Values may be packed (scale_factor, add_offset). Several files hold different quantities, such as
+        amounts and instantaneous values, or consecutive times of one quantity, such as months, in any order.
     grid : Grid
         Grid of the model. Its `crs` is required if the file is in longitude and latitude or another coordinate system.
     variables : dict, optional
