@@ -303,7 +303,8 @@ def test_threads_that_suit_a_small_grid_are_not_for_others_of_its_class():
 
 def test_cards_that_nobody_measured_have_values_for_all_sizes():
     other = Gpu(replace(H100, name="NVIDIA A100-SXM4-40GB", compute_capability=(8, 0), multiprocessors=108))
-    assert told(other, 2048)[1].startswith("values by rules (eagre tune measures this device") and told(other, 2048)[0][0] == 64
+    values, words = told(other, 2048)
+    assert words.startswith("values by rules (eagre tune measures this device") and values[0] == 64
 
 
 def test_what_was_tuned_here_lies_over_what_is_shipped_for_the_class():
