@@ -121,7 +121,14 @@ def test_info_about_the_machine(eagre, monkeypatch, tmp_path):
     monkeypatch.setenv("EAGRE_TUNING", str(tmp_path))
     done = eagre("info")
     assert done.code == 0, done.err
-    for words in ("eagre", "python", "numpy", "memory", "cpu (", "shipped values (eagre tune --all measures this device)"):
+    for words in (
+        "eagre",
+        "python",
+        "numpy",
+        "memory",
+        "cpu (",
+        "shipped values (eagre tune --all measures this device)",
+    ):
         assert words in done.out
     file_of(select("cpu")).write_text("{")
     done = eagre("info")

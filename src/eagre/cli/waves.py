@@ -24,7 +24,9 @@ def waves(
     variable: Annotated[
         str | None, typer.Option("--variable", "-v", help="Variable. Default: the surface elevation.")
     ] = None,
-    start: Annotated[str | None, typer.Option("--from", help='Start of the analysis window, e.g. "2 min" or 120 (s).')] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help='Start of the analysis window, e.g. "2 min" or 120 (s).')
+    ] = None,
     end: Annotated[str | None, typer.Option("--to", help="End of the analysis window.")] = None,
     depth: Annotated[
         float | None,
