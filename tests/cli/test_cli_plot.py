@@ -433,7 +433,7 @@ def test_what_profiles_do_not_hold_is_refused(eagre, tmp_path, options, words):
 
 def test_profiles_are_no_series_for_waves(eagre, tmp_path):
     found = eagre("waves", make_profiles(tmp_path / "profiles.nc"))
-    assert found.code == exits.BAD_INPUT and "holds no series" in found.err
+    assert found.code == exits.BAD_INPUT and "holds no gauge series" in found.err
 
 
 def test_northings_are_written_out(tmp_path):
@@ -488,7 +488,7 @@ def test_numbers_of_no_place_have_a_panel_each(eagre, tmp_path, monkeypatch, end
         found = eagre("plot", path, *options)
         assert found.code == exits.BAD_INPUT and all(word in found.err for word in words), found.err
     found = eagre("waves", path)
-    assert found.code == exits.BAD_INPUT and "holds no series" in found.err
+    assert found.code == exits.BAD_INPUT and "holds no gauge series" in found.err
 
 
 def make_spectra(path):

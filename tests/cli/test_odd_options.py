@@ -53,7 +53,7 @@ def test_an_output_that_is_a_folder(eagre, nothing_measured, tmp_path, monkeypat
     fields(tmp_path / "out.nc")
     done = eagre(*command, option, place)
     assert done.code == exits.BAD_INPUT, done.err
-    assert "The output is a folder, and a file is written." in done.err
+    assert "The output path is a folder, and a file is required." in done.err
     assert f"NAME{ending}" in done.err.split("write:")[1]
 
 

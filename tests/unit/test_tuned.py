@@ -66,7 +66,7 @@ def rows_of(found):
 def test_nothing_is_tuned_at_first():
     found = choose()
     assert found.device is select("cpu") and rows_of(found) == 64
-    assert found.words == "shipped values; never tuned for single precision, size small, rk2 (eagre tune)"
+    assert found.words == "shipped values (eagre tune measures this device for single precision, size small, rk2)"
 
 
 def test_a_run_with_the_key_uses_the_values_and_says_why():
@@ -96,7 +96,7 @@ def test_values_for_all_schemes_are_used_by_each():
 def test_another_use_has_none():
     keep(entry())
     for other in (choose(scheme="euler"), choose(cells=600 * 600), choose(precision="double")):
-        assert rows_of(other) == 64 and "never tuned" in other.words
+        assert rows_of(other) == 64 and "eagre tune measures this device" in other.words
 
 
 def test_off_and_same_bits_leave_values_out():
@@ -236,7 +236,7 @@ def test_a_card_has_values_for_a_class_of_sizes(card, name, general):
             assert words.startswith(
                 f"values shipped for single precision, size memory, {scheme}: shallow-water.march: "
             )
-            assert "march: registers 80, and 16 rows for 64 +" in words and "never tuned for" in words
+            assert "march: registers 80, and 16 rows for 64 +" in words and "eagre tune measures this device" in words
     others = [told(Gpu(card), size) for size in (512, 1024, 8192)]
     others += [told(Gpu(card), 2048, "double"), told(Gpu(card), 2048, scheme="ds1")]
     others += [told(Gpu(card), 2048, kind="shallow-water-adi", scheme="")]
@@ -303,7 +303,8 @@ def test_threads_that_suit_a_small_grid_are_not_for_others_of_its_class():
 
 def test_cards_that_nobody_measured_have_values_for_all_sizes():
     other = Gpu(replace(H100, name="NVIDIA A100-SXM4-40GB", compute_capability=(8, 0), multiprocessors=108))
-    assert told(other, 2048)[1].startswith("values by rules;") and told(other, 2048)[0][0] == 64
+    values, words = told(other, 2048)
+    assert words.startswith("values by rules (eagre tune measures this device") and values[0] == 64
 
 
 def test_what_was_tuned_here_lies_over_what_is_shipped_for_the_class():
@@ -481,7 +482,7 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 0.5}, CELLS).scheme == "euler"
     assert case.build().setup.scheme == "euler"
     assert tuned.scheme_for("cpu,cpu", KIND, 2 * 512**2, "single", "rk2")[0] == "euler"  # of the size of a share
-    assert case.tuned.startswith("scheme euler: of whole runs (rk2 1 s, euler 0.5 s); shipped values; never tuned")
+    assert case.tuned.startswith("scheme euler: of whole runs (rk2 1 s, euler 0.5 s); shipped values (eagre tune")
     for mode in ("off", "same-bits"):
         still = case_of(tmp_path, run=f'tuning = "{mode}"', numerics='scheme = "auto"')
         assert still.build().setup.scheme == "rk2" and still.tuned.startswith(f'scheme rk2: tuning = "{mode}"; ')
@@ -498,7 +499,7 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
 def test_what_the_store_has_for_a_device_is_told():
     """Searches that count as things are, and those that do not."""
     cpu = select("cpu")
-    assert tuned.kept_for(cpu) == "never tuned (eagre tune --all)"
+    assert tuned.kept_for(cpu) == "shipped values (eagre tune --all measures this device)"
     path = keep(entry(), entry(values={}, driver="other"))
     others = "1 of another driver, version or source do not count"
     assert tuned.kept_for(cpu) == f"1 of 1 searches found something faster; {others} ({path})"

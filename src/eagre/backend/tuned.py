@@ -152,7 +152,7 @@ def kept_for(device: Device) -> str:
     entries = store.read(path).entries
     own = [entry for entry in entries if entry.origin == origin_of(device, entry.use.model)]
     if not entries:
-        return "never tuned (eagre tune --all)"
+        return "shipped values (eagre tune --all measures this device)"
     faster = sum(bool(entry.values) for entry in own)
     told = f"{faster} of {len(own)} searches found something faster" if own else "nothing that counts here"
     others = len(entries) - len(own)
@@ -167,7 +167,7 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
         return Chosen(device, f'{shipped}; tuning = "off"')
     alike = [entry for entry in store.read(path).entries if entry.serves(use)]
     if not alike:
-        return Chosen(device, f"{shipped}; never tuned for {_size(use)} (eagre tune)")
+        return Chosen(device, f"{shipped} (eagre tune measures this device for {_size(use)})")
     origin = origin_of(device, kind)
     own = [entry for entry in alike if entry.origin == origin]
     if not own:

@@ -127,7 +127,10 @@ def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str
     for name in given or {}:
         if name in _RESERVED:
             raise InputError(
-                f"attribute {name!r}", allowed=f"any name but {', '.join(_RESERVED)}", fix='comment = "..."'
+                f"attribute {name!r}",
+                allowed=f"any name but {', '.join(_RESERVED)}",
+                fix='comment = "..."',
+                problem=f"Eagre sets the attribute {name} itself.",
             )
     attributes: dict[str, Any] = {
         "Conventions": CONVENTIONS,
@@ -159,7 +162,12 @@ def time_attributes(start_date: str | date | None) -> dict[str, str]:
         return attributes | {"units": "s"}
     parsed = parse_date(start_date if isinstance(start_date, str) else start_date.isoformat())
     if parsed is None:
-        raise InputError(f"start_date = {start_date!r}", allowed="an ISO date", fix="start_date = 2026-01-31T12:00:00")
+        raise InputError(
+            f"start_date = {start_date!r}",
+            allowed="an ISO date",
+            fix="start_date = 2026-01-31T12:00:00",
+            problem="The start date is not an ISO date.",
+        )
     calendar = "standard" if parsed >= GREGORIAN else "proleptic_gregorian"
     attributes |= {"calendar": calendar, "units_metadata": "leap_seconds: none"}
     return attributes | {"units": f"seconds since {parsed.isoformat(sep=' ')}"}

@@ -70,7 +70,11 @@ class Frame:
         """
         steps = [float(axis[-1] - axis[0]) / (axis.size - 1) if axis.size > 1 else 0.0 for axis in (x, y)]
         if not any(steps):
-            raise InputError("a map of one cell", allowed="two cells or more, to know their size")
+            raise InputError(
+                "a map of one cell",
+                allowed="two or more cells",
+                problem="The cell size is unknown, because the map has only one cell.",
+            )
         dx, dy = steps[0] or steps[1], steps[1] or steps[0]
         return cls(float(x[0]) - 0.5 * dx, float(y[0]) - 0.5 * dy, dx, dy, crs)
 

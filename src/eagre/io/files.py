@@ -122,7 +122,12 @@ def choose(name: str, names: Iterable[str], what: str, write: str = "{}") -> Non
         return
     near = nearest(name, names)
     fix = write.format(near) if near else ""
-    raise InputError(f"{what} {name!r}", allowed=listing(names, 30) or "none: there are none", fix=fix)
+    raise InputError(
+        f"{what} {name!r}",
+        allowed=listing(names, 30) or "no name: the list is empty",
+        fix=fix,
+        problem=f"Unknown name {name!r}.",
+    )
 
 
 def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
@@ -143,18 +148,32 @@ def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
     full = Path(path).expanduser().absolute()
     if full.is_file():
         if not os.access(full, os.R_OK):
-            raise InputError(f"{what} {full}: no permission to read it", fix=f"chmod u+r {full}")
+            raise InputError(
+                f"{what} {full}: no permission to read it",
+                fix=f"chmod u+r {full}",
+                problem=f"The file {full} is not readable.",
+            )
         return full
     if full.is_dir():
-        raise InputError(f"{what} {full}: a folder", allowed="a file", fix=f'file = "{path}/NAME"')
+        raise InputError(
+            f"{what} {full}: a folder",
+            allowed="a file",
+            fix=f'file = "{path}/NAME"',
+            problem=f"The path {full} is a folder.",
+        )
     if not full.parent.is_dir():
-        raise InputError(f"{what} {full}: the folder {first_missing(full.parent)} does not exist", allowed="a file")
+        raise InputError(
+            f"{what} {full}: the folder {first_missing(full.parent)} does not exist",
+            allowed="a file",
+            problem=f"The folder {first_missing(full.parent)} does not exist.",
+        )
     names = sorted(entry.name for entry in full.parent.iterdir() if entry.is_file())
     near = nearest_file(full.name, names)
     raise InputError(
         f"{what} {full}: no such file",
         allowed=f"a file in {full.parent}: {listing(names)}" if names else f"a file ({full.parent} has none)",
         fix=f'file = "{Path(path).with_name(near)}"' if near else "",
+        problem=f"The file {full} does not exist.",
     )
 
 
@@ -194,32 +213,52 @@ def output_file(
     if full.is_dir() and not (full.suffix.lower() == ".zarr" and is_store(full)):
         inside = Path(path) / f"NAME{suffixes[0]}"
         fix = f"{what} {inside}" if what.startswith("-") else f'"{inside}"'
-        problem = "The output is a folder, and a file is written."
+        problem = "The output path is a folder, and a file is required."
         allowed = f"a file name that ends in {' or '.join(suffixes)}"
         raise InputError(f"{what} {full}: a folder", allowed=allowed, fix=fix, problem=problem)
     if full.suffix.lower() not in suffixes:
         name = full.name and Path(path).with_suffix(suffixes[0])
         fix = f"{what} {name}" if what.startswith("-") else f'"{name}"'
-        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=fix)
+        allowed = f"a name that ends in {' or '.join(suffixes)}"
+        problem = f"The ending of the file name {full.name} is not supported."
+        raise InputError(f"{what} {full}", allowed=allowed, fix=fix, problem=problem)
     for source in inputs:
         if is_same_file(full, source):
             problem = f"The {what} would overwrite the input {source}."
             raise InputError(f"{what} {full}", allowed="another file than the inputs", problem=problem)
+    _check_folder(full, what)
+    if full.exists() and not overwrite:
+        raise InputError(
+            f"{what} {full}",
+            allowed="a new file name, or permission to replace the file",
+            fix=f"{replace}, or another file name",
+            problem=f"The file {full} exists already.",
+        )
+    return full
+
+
+def _check_folder(full: Path, what: str) -> None:
+    """Raise `InputError` if the folder of an output does not exist or is not writable."""
     folder = full.parent
     if not folder.is_dir():
         missing = first_missing(folder)
         if missing.exists():
-            raise InputError(f"{what} {full}: {missing} is a file", allowed="a folder")
-        raise InputError(f"{what} {full}: the folder {missing} does not exist", fix=f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{what} {full}: no permission to write in {folder}", allowed="a folder that you may write in")
-    if full.exists() and not overwrite:
+            raise InputError(
+                f"{what} {full}: {missing} is a file",
+                allowed="a folder",
+                problem=f"The path {missing} is a file, not a folder.",
+            )
         raise InputError(
-            f"{what} {full}: this file exists already",
-            allowed="a new name; an existing file is replaced only when asked",
-            fix=f"{replace}, or another file name",
+            f"{what} {full}: the folder {missing} does not exist",
+            fix=f"mkdir -p {folder}",
+            problem=f"The folder {missing} does not exist.",
         )
-    return full
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(
+            f"{what} {full}: no permission to write in {folder}",
+            allowed="a writable folder",
+            problem=f"The folder {folder} is not writable.",
+        )
 
 
 def is_same_file(one: Path, other: Path) -> bool:

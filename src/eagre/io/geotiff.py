@@ -102,12 +102,18 @@ def _band(source: Any, path: Path, band: int | None) -> int:
             return found[0]
         words = [source.descriptions[n - 1] or source.colorinterp[n - 1].name for n in found]
         raise InputError(
-            f"{path}: {len(found)} bands ({', '.join(words[:5])}{', ...' * (len(words) > 5)}), and none is named",
+            f"{path}: {len(found)} bands ({', '.join(words[:5])}{', ...' * (len(words) > 5)}) and no band",
             allowed=f"1 to {source.count}",
             fix="band = 1",
+            problem=f"The raster {path} has several bands, and no band is selected.",
         )
     if not (isinstance(band, int) and 1 <= band <= source.count):
-        raise InputError(f"{path}: band = {band!r}", allowed=f"1 to {source.count}", fix="band = 1")
+        raise InputError(
+            f"{path}: band = {band!r}",
+            allowed=f"1 to {source.count}",
+            fix="band = 1",
+            problem=f"The raster {path} has no band {band!r}.",
+        )
     return band
 
 
@@ -120,12 +126,14 @@ def _check(source: Any, path: Path) -> None:
             allowed="a GeoTIFF with an origin and a cell size in metres",
             fix="gdal_translate -a_srs EPSG:CODE -a_ullr WEST NORTH EAST SOUTH "
             f"{quote(str(path))} {quote(path.stem)}_placed.tif",
+            problem=f"The raster {path} is not georeferenced.",
         )
     if max(abs(transform.b), abs(transform.d)) > 1e-9 * max(abs(transform.a), abs(transform.e)):
         raise InputError(
             f"{path}: a rotated raster (transform {tuple(transform)[:6]})",
             allowed="rows along x and columns along y",
             fix=f"gdalwarp -r bilinear {quote(str(path))} {quote(path.stem)}_north.tif",
+            problem=f"The raster {path} is rotated.",
         )
 
 

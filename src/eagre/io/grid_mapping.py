@@ -57,9 +57,10 @@ def crs_of(dataset: Any, array: Any, path: Path) -> Any:
     found = parse_crs(_projection(kind, attributes))
     if found is None:
         raise InputError(
-            f"{path}: {array.name} in {kind or f'the system of {name}'}, which is not understood",
+            f"{path}: {array.name} in {kind or f'the coordinate system of {name}'}",
             allowed=f"crs_wkt in {name}, or one of {', '.join(PROJECTIONS)}, rotated_latitude_longitude",
             fix=f"gdalwarp -t_srs EPSG:4326 NETCDF:{path}:{array.name} warped.nc",
+            problem=f"The coordinate system of {array.name} in {path} is not supported.",
         )
     return found
 
@@ -115,8 +116,9 @@ def true_degrees(longitude: Any, path: Path) -> str:
     """The system of coordinates in degrees that name none; refused for those of a turned grid."""
     if str(longitude.attrs.get("standard_name", "")).startswith("grid_"):
         raise InputError(
-            f"{path}: degrees of a turned grid ({longitude.name}) without the place of its pole",
+            f"{path}: rotated coordinates ({longitude.name}) without a grid mapping",
             allowed="a grid mapping rotated_latitude_longitude, or crs",
+            problem=f"The coordinates of {path} are rotated, and the position of the rotated pole is unknown.",
         )
     return "OGC:CRS84"
 
@@ -126,5 +128,10 @@ def metres_of(coordinate: Any, path: Path) -> np.ndarray:
     unit = str(coordinate.attrs.get("units", "m")).strip() or "m"
     if unit not in LENGTHS:
         got = f"{path}: coordinate {coordinate.name} in {unit!r}"
-        raise InputError(got, allowed=", ".join(LENGTHS), fix=f'{coordinate.name}:units = "m"')
+        raise InputError(
+            got,
+            allowed=", ".join(LENGTHS),
+            fix=f'{coordinate.name}:units = "m"',
+            problem=f"The units of the coordinate {coordinate.name} in {path} are not supported.",
+        )
     return np.asarray(coordinate.values, np.float64) * LENGTHS[unit]

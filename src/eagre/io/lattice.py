@@ -56,7 +56,11 @@ class Lattice:
         for name, values in (("x", x), ("y", y)):
             steps = np.diff(values)
             if values.size < 2 or not ((steps > 0).all() or (steps < 0).all()):
-                raise InputError(f"{what}: {name} of {values.size} values", allowed="two or more, that run one way")
+                raise InputError(
+                    f"{what}: {name} of {values.size} values",
+                    allowed="two or more values that increase or decrease",
+                    problem=f"The coordinate {name} of {what} is not monotonic or has fewer than two values.",
+                )
         flips = bool(y[1] < y[0]), bool(x[1] < x[0])
         x, y = x[:: -1 if flips[1] else 1], y[:: -1 if flips[0] else 1]
         closed = degrees and abs(x[-1] - x[0] + (x[1] - x[0]) - 360.0) < 1e-3
@@ -113,8 +117,9 @@ def _transform(grid: Grid, crs: Any, what: str) -> Any:
         return lambda x, y: (np.asarray(x, float), np.asarray(y, float))
     if own is None:
         raise InputError(
-            f"{what} in {str(crs)[:60]}, for a grid whose coordinate system is not known",
+            f"{what} in {str(crs)[:60]} and a grid without a coordinate system",
             allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}',
+            problem=f"The coordinate system of the grid is unknown, so {what} cannot be interpolated to it.",
         )  # fmt: skip
     return lambda x, y: moved(own, target, x, y)
 
@@ -154,6 +159,7 @@ def _check_cover(
                 f"{what} from {name} = {points[0]:g} to {points[-1]:g} {unit} for a domain from {places.min():g} to "
                 f"{places.max():g} {unit}",
                 allowed="a file that covers the domain",
+                problem=f"{what} does not cover the domain along {name}.",
             )
 
 

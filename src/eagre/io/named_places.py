@@ -76,7 +76,11 @@ class Places:
         for name, one in found.items():
             if not np.isfinite(one).all():
                 got = f"{self.path}: {name} at {list(self.named[name])!r}"
-                raise InputError(got, allowed=f"places that have coordinates in {(grid.crs or '')[:60]}")
+                raise InputError(
+                    got,
+                    allowed=f"positions that have coordinates in {(grid.crs or '')[:60]}",
+                    problem=f"The position of {name} cannot be transformed to the coordinate system of the grid.",
+                )
         return found
 
 
@@ -104,7 +108,11 @@ def read_points(path: Path, layer: str | None = None, crs: str | None = None) ->
     named: dict[str, list[Point]] = {}
     for name, points in rows:
         if name in named:
-            raise InputError(f"{path}: {name!r} stands twice", allowed="a name of its own for each")
+            raise InputError(
+                f"{path}: {name!r} occurs twice",
+                allowed="a unique name for each",
+                problem=f"The name {name!r} occurs twice in {path}.",
+            )
         named[name] = points
     return Places(named, path, crs or system, may_guess)
 
@@ -118,7 +126,11 @@ def read_lines(path: Path, layer: str | None = None, crs: str | None = None) -> 
     named: dict[str, list[Point]] = {}
     for name, points in rows:
         if name in named and not _is_table(path):
-            raise InputError(f"{path}: {name!r} stands twice", allowed="a name of its own for each")
+            raise InputError(
+                f"{path}: {name!r} occurs twice",
+                allowed="a unique name for each",
+                problem=f"The name {name!r} occurs twice in {path}.",
+            )
         named.setdefault(name, []).extend(points)
     return Places(named, path, crs or system, may_guess)
 
@@ -131,10 +143,16 @@ def _rows(path: Path, kind: str, layer: str | None) -> tuple[list[tuple[str, lis
     """Names and points, the coordinate system if the file tells one, and whether it may be guessed."""
     if _is_table(path):
         if layer is not None:
-            raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
+            raise InputError(
+                f'layer = "{layer}" with {path}',
+                allowed="layer for files that can hold several layers",
+                problem="The key layer applies only to files that can hold several layers.",
+            )
         rows, crs = _table(path)
         if not rows:
-            raise InputError(f"{path} without a place", allowed="one or more")
+            raise InputError(
+                f"{path} without a point", allowed="one or more points", problem=f"The file {path} has no points."
+            )
         return rows, crs, False
     held = layer_of(path, (kind,), layer)
     found = []
@@ -151,7 +169,12 @@ def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         fix = f"iconv -f latin1 -t utf-8 {quote(str(path))} -o {quote(path.stem)}_utf8.csv"
-        raise InputError(f"{path}: byte {error.start} is no UTF-8", allowed="text in UTF-8", fix=fix) from None
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8",
+            allowed="text in UTF-8",
+            fix=fix,
+            problem=f"The file {path} is not encoded in UTF-8.",
+        ) from None
     delimiter = next((one for one in ";\t" if one in text.partition("\n")[0]), ",")
     with reading_rows(path):
         reader = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True, delimiter=delimiter)
@@ -161,13 +184,22 @@ def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
     pair = next((pair for pair in COLUMNS if {"name", *pair} <= set(heads)), None)
     if pair is None:
         allowed = "name, x, y, or name, lon, lat"
-        raise InputError(f"{path} with the columns {', '.join(heads)}", allowed=allowed, fix="name,x,y")
+        raise InputError(
+            f"{path} with the columns {', '.join(heads)}",
+            allowed=allowed,
+            fix="name,x,y",
+            problem=f"The table {path} has no columns of names and positions.",
+        )
     point_for = "," if delimiter != "," else "."  # a decimal comma, where no comma parts the columns
     rows = []
     for number, row in held:
         line, name = f"line {number}", str(row["name"] or "").strip()
         if not name:
-            raise InputError(f"{path}: {line} without a name", allowed="a name of its own for each")
+            raise InputError(
+                f"{path}: {line} without a name",
+                allowed="a unique name for each",
+                problem=f"A point in {path} has no name.",
+            )
         rows.append((name, [_point(path, line, [(row[key] or "").replace(point_for, ".") for key in pair])]))
     return rows, COLUMNS[pair]
 
@@ -179,5 +211,9 @@ def _point(path: Path, name: str, values: Any) -> Point:
     except (TypeError, ValueError):
         x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise InputError(f"{path}: {name} at {values!r}", allowed="two finite numbers, x and y")
+        raise InputError(
+            f"{path}: {name} at {values!r}",
+            allowed="two finite numbers, x and y",
+            problem=f"The position of {name} in {path} is not finite.",
+        )
     return x, y

@@ -131,14 +131,25 @@ def undated(path: Path, units: str, calendar: str | None) -> InputError:
     """Why times are no dates: a calendar (None: the usual one), a date to count from, or what they count."""
     if calendar not in (None, *USUAL):
         return InputError(
-            f"{path}: times of the calendar {calendar}", allowed=f"dates of the calendar {USUAL[0]} or {USUAL[-1]}",
+            f"{path}: times in the calendar {calendar}",
+            allowed=f"dates of the calendar {USUAL[0]} or {USUAL[-1]}",
             fix=f'xarray.open_dataset("{path.name}").convert_calendar("standard", align_on="year").to_netcdf("new.nc")',
+            problem=f"The calendar of the times in {path} is not supported.",
         )  # fmt: skip
     since = re.match(r"(?:day|d|hour|hr|h|min|sec|s)\w* since (\d{1,4})-", units)
     if since is None or int(since[1]) > OLD_YEARS:
-        return InputError(f"{path}: times in {units!r}", allowed="seconds to days since a date")
-    got = f"{path}: times in {units!r}, which take the package cftime"
-    return InputError(got, allowed=f"times since a date after {OLD_YEARS}, or with cftime", fix="pip install cftime")
+        return InputError(
+            f"{path}: times in {units!r}",
+            allowed="seconds to days since a date",
+            problem=f"The time units of {path} are not supported.",
+        )
+    got = f"{path}: times in {units!r} without the package cftime"
+    return InputError(
+        got,
+        allowed=f"times since a date after {OLD_YEARS}, or with cftime",
+        fix="pip install cftime",
+        problem=f"The times of {path} require the package cftime.",
+    )
 
 
 def _is_classic(path: Path) -> bool:
@@ -222,10 +233,19 @@ def _at_record(array: Any, record: int, path: Path) -> Any:
     other = [str(name) for name in array.dims if not any(_is_axis_name(array, name, axis) for axis in "xy")]
     if len(other) != 1:
         dims = ", ".join(map(str, array.dims))
-        raise InputError(f"record = {record} of {array.name} on {dims} in {path}", allowed="a variable with one time")
+        raise InputError(
+            f"record = {record} of {array.name} on {dims} in {path}",
+            allowed="a variable with one dimension besides x and y",
+            problem=f"The variable {array.name} in {path} does not have exactly one dimension besides x and y.",
+        )
     count = array.sizes[other[0]]
     if record == 0 or not -count <= record <= count:
-        raise InputError(f"record = {record}", allowed=f"1 to {count} in {path}, or -1 for the last", fix="record = -1")
+        raise InputError(
+            f"record = {record}",
+            allowed=f"1 to {count} in {path}, or -1 for the last",
+            fix="record = -1",
+            problem=f"The file {path} has no record {record}.",
+        )
     return array.isel({other[0]: record - 1 if record > 0 else record})
 
 
@@ -247,7 +267,12 @@ def _choose_variable(
         name = wanted if wanted in over_time else None if wanted or fitting else over_time[0]
         if name is not None and name not in fitting:
             got = f"{path}: {name} on {', '.join(map(str, dataset[name].dims))}"
-            raise InputError(got, allowed="two dimensions, or one record of three", fix="record = -1")
+            raise InputError(
+                got,
+                allowed="a variable with two dimensions, or one record of a variable with three",
+                fix="record = -1",
+                problem=f"The variable {name} in {path} has three dimensions.",
+            )
     if wanted is not None:
         choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
         return wanted
@@ -257,8 +282,9 @@ def _choose_variable(
             return only[0]
     raise InputError(
         f"{path}: {len(fitting)} variables on two dimensions" + (f" ({listing(fitting)})" if fitting else ""),
-        allowed="one, or a word which of them is meant",
+        allowed="one variable, or the name of the variable to read",
         fix=f'variable = "{fitting[0]}"' if fitting else "",
+        problem=f"The file {path} has {'several' if fitting else 'no'} two-dimensional variables.",
     )
 
 
@@ -278,7 +304,8 @@ def _axes(array: Any, path: Path) -> tuple[str, str]:
         if name not in array.coords or array.coords[name].ndim != 1:
             raise InputError(
                 f"{path}: {array.name} without a one-dimensional coordinate {name}",
-                allowed="one-dimensional x and y (a curvilinear grid has to be resampled first)",
+                allowed="a one-dimensional x and y (resample a curvilinear grid first)",
+                problem=f"The variable {array.name} in {path} has no one-dimensional coordinate {name}.",
             )
     transposed = is_axis(array.coords[first], "x") or is_axis(array.coords[second], "y")
     return (second, first) if transposed else (first, second)
@@ -329,5 +356,6 @@ def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> t
             f"{path}: {name} is not evenly spaced ({points[worst]:.10g} to {points[worst + 1]:.10g}, "
             f"on average {step:g})",
             allowed="evenly spaced coordinates",
+            problem=f"The coordinate {name} of {path} is not evenly spaced.",
         )
     return float(min(points[0], points[-1]) - 0.5 * abs(step)), float(abs(step)), bool(step < 0)

@@ -54,10 +54,19 @@ class SeaStateGrid:
         for name in ("x_half_width", "y_half_width", "z_depth"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
-                raise InputError(f"{name} = {value:g} m of a wave grid", allowed="above 0 m", fix=f"{name} = 10.0")
+                raise InputError(
+                    f"{name} = {value:g} m of a wave grid",
+                    allowed="above 0 m",
+                    fix=f"{name} = 10.0",
+                    problem=f"The length {name} of the wave grid is not positive.",
+                )
         for name in ("nx", "ny", "nz"):
             if getattr(self, name) < 2:
-                raise InputError(f"{name} = {getattr(self, name)} of a wave grid", allowed="2 or more")
+                raise InputError(
+                    f"{name} = {getattr(self, name)} of a wave grid",
+                    allowed="2 or more",
+                    problem=f"The wave grid has too few points: {name} is less than 2.",
+                )
 
     @property
     def x(self) -> np.ndarray:
@@ -115,7 +124,12 @@ class SeaStateFiles:
 
     def __init__(self, root: str | Path, grid: SeaStateGrid, interval: float) -> None:
         if not (np.isfinite(interval) and interval > 0.0):
-            raise InputError(f"interval = {interval:g} s of wave kinematics", allowed="above 0 s", fix="interval = 0.1")
+            raise InputError(
+                f"interval = {interval:g} s of wave kinematics",
+                allowed="above 0 s",
+                fix="interval = 0.1",
+                problem="The interval is not positive.",
+            )
         self._root, self._grid, self.interval, self.times = Path(root), grid, float(interval), 0
         self._streams: dict[str, TextIO] = {}
 
@@ -153,7 +167,11 @@ class SeaStateFiles:
         shapes = np.shape(velocity), np.shape(acceleration), np.shape(dynamic_pressure), np.shape(elevation)
         if shapes[:3] != ((3, n), (3, n), (n,)) or shapes[3] not in ((ny * nx,), (n,)):
             got = "velocity {}, acceleration {}, dynamic_pressure {}, elevation {}".format(*shapes)
-            raise InputError(got, allowed=f"(3, {n}) twice, ({n},), and ({ny * nx},)")
+            raise InputError(
+                got,
+                allowed=f"(3, {n}) twice, ({n},), and ({ny * nx},)",
+                problem="The shapes of the arrays do not fit the wave grid.",
+            )
         fields = (*velocity, *acceleration, dynamic_pressure, np.asarray(elevation)[: ny * nx])
         for stream, field in zip(self._streams.values(), fields, strict=True):
             rows = np.nan_to_num(np.asarray(field, np.float64)).reshape(-1, nx)
@@ -173,10 +191,19 @@ def write_elevation(root: str | Path, times: Sequence[float] | np.ndarray, eleva
     """
     t, eta = np.asarray(times, np.float64), np.asarray(elevation, np.float64)
     if t.ndim != 1 or t.shape != eta.shape or t.size < 2 or not (np.isfinite(t).all() and np.isfinite(eta).all()):
-        raise InputError(f"times {t.shape} and elevations {eta.shape}", allowed="two numbers or more of each")
+        raise InputError(
+            f"times {t.shape} and elevations {eta.shape}",
+            allowed="two or more numbers of each",
+            problem="The times and elevations are not finite sequences of equal length.",
+        )
     even = np.arange(t.size) * (t[-1] / (t.size - 1))
     if not t[-1] > 0.0 or np.abs(t - even).max() > _MOST_ROUNDING * t[1]:
-        raise InputError(f"times from {t[0]:g} s", allowed="even steps from 0 s", fix="times = times - times[0]")
+        raise InputError(
+            f"times from {t[0]:g} s",
+            allowed="even steps from 0 s",
+            fix="times = times - times[0]",
+            problem="The times are not evenly spaced from 0 s.",
+        )
     path = Path(f"{root}{ELEVATION}")
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = ["! Wave elevation for SeaState, WaveMod 5", "! Time (s)  Elevation (m)"]

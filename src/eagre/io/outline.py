@@ -52,8 +52,9 @@ def outline(inside: np.ndarray, frame: Frame, properties: Mapping[str, Any]) -> 
     if frame.crs is None:
         raise InputError(
             "a map without a coordinate system",
-            allowed="one that is known: GeoJSON holds longitude and latitude",
+            allowed="a map with a coordinate system, because GeoJSON holds longitude and latitude",
             fix='--crs EPSG:CODE, or crs = "EPSG:CODE" in the [grid] of the case',
+            problem="The coordinate system of the map is unknown.",
         )
     cells = np.ascontiguousarray(inside[::-1], np.uint8)
     found = shapes(cells, mask=cells.astype(bool), connectivity=4, transform=frame.transform(cells.shape[0]))

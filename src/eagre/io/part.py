@@ -43,15 +43,22 @@ class Part:
             inside = [f"{edge:.10g}" for edge in domain]
             if max(over[:2]) > slack_x or max(over[2:]) > slack_y:
                 fix = f"extent = [{', '.join(inside)}]"
-                raise InputError(f"extent = {list(extent)}", allowed="a part of the domain", fix=fix)
+                raise InputError(
+                    f"extent = {list(extent)}",
+                    allowed="an extent inside the domain",
+                    fix=fix,
+                    problem="The extent is not inside the domain.",
+                )
             i0, i1 = (int(n) for n in np.searchsorted(grid.x, [west - slack_x, east + slack_x]))
             j0, j1 = (int(n) for n in np.searchsorted(grid.y, [south - slack_y, north + slack_y]))
             if i0 == i1 or j0 == j1:
-                allowed = f"an extent with the centres of some cells of {grid.dx:g} m x {grid.dy:g} m"
-                raise InputError(f"extent = {list(extent)}", allowed=allowed)
+                allowed = f"an extent that contains centres of the cells of {grid.dx:g} m x {grid.dy:g} m"
+                raise InputError(
+                    f"extent = {list(extent)}", allowed=allowed, problem="The extent contains no cell centre."
+                )
         most = max(j1 - j0, i1 - i0)
         if not 1 <= stride <= most:
-            raise InputError(f"stride = {stride!r}", allowed=f"a whole number from 1 to {most}", fix="stride = 2")
+            raise InputError(f"stride = {stride!r}", allowed=f"an integer from 1 to {most}", fix="stride = 2")
         return cls(j0, j1, i0, i1, stride)
 
     def _index(self, low: int, high: int, staggered: bool) -> slice:

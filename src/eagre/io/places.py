@@ -66,9 +66,10 @@ def _take(file: Path, path: Path) -> int:
                 return handle
             os.close(handle)
             raise InputError(
-                f"{path}, which another run is writing now",
-                allowed="one run at a time for each output",
+                f"{path}, which is open in another run",
+                allowed="one run at a time per output file",
                 fix="another file name, or wait for the other run to end",
+                problem=f"Another run is writing to {path}.",
             ) from None
         os.close(handle)
 

@@ -55,7 +55,11 @@ def joined(parts: Sequence[Part], kind: Kind) -> TimeVaryingField:
     """
     for part in parts:
         if not part.times.size:
-            raise InputError(f"{part.path}: {part.variable} of 0 times", allowed="one record or more")
+            raise InputError(
+                f"{part.path}: {part.variable} without records",
+                allowed="one or more records",
+                problem=f"The variable {part.variable} in {part.path} has no records.",
+            )
     parts = sorted(parts, key=lambda part: (part.times[0], part.times[-1]))
     for before, after in itertools.pairwise(parts):
         _check_alike(before, after, kind)
@@ -97,10 +101,11 @@ def _check_follow(before: Part, after: Part, kind: Kind, step: float) -> None:
         end, begin = float(before.times[-1]), float(after.times[0])
         overlap, gap = begin <= end, begin - end > MOST_STEPS * step
     if overlap or gap:
-        got = f"{kind.what} in {before.path} and in {after.path}: until t = {end:g} s, and from t = {begin:g} s on"
+        got = f"{kind.what} in {before.path} and in {after.path}: to t = {end:g} s and from t = {begin:g} s"
         raise InputError(
-            got + (", which overlap" if overlap else f", a gap longer than a step of {step:g} s"),
-            allowed="files that follow one another in time, or a quantity in one file and the name of its variable",
+            got + (", which overlap" if overlap else f", a gap longer than the interval of {step:g} s"),
+            allowed="consecutive files, or one file and the name of its variable",
+            problem=f"The files of {kind.what} {'overlap in time' if overlap else 'have a gap in time'}.",
         )
 
 
@@ -109,13 +114,19 @@ def _check_alike(before: Part, after: Part, kind: Kind) -> None:
     sorts = [_sort(one) for one in (before, after)]
     if sorts[0] != sorts[1]:
         got = f"{kind.what} as {sorts[0]} in {before.path} and as {sorts[1]} in {after.path}"
-        raise InputError(got, allowed="files of one sort")
+        raise InputError(
+            got,
+            allowed="files with records of one kind",
+            problem=f"The records of the files of {kind.what} differ in kind (instantaneous values, amounts or means).",
+        )
     if before.nodes != after.nodes:
         got = f"{kind.what} on grids of different spacings in {before.path} and in {after.path}"
-        raise InputError(got, allowed="files of the same grid")
+        raise InputError(
+            got, allowed="files with the same grid", problem=f"The files of {kind.what} have different grids."
+        )
 
 
 def _sort(part: Part) -> str:
     """Over which time the values of a file count."""
-    words = "amounts" if part.amounts else "means" if part.means else "instants"
+    words = "amounts" if part.amounts else "means" if part.means else "instantaneous values"
     return words if part.bounds is None else f"{words} with bounds"

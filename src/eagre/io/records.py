@@ -95,7 +95,11 @@ class RecordFile:
         try:
             file = cls(path, there=True)
         except (OSError, ValueError, RuntimeError) as error:
-            raise InputError(f"{path}: cannot be opened to append ({error})", allowed="a file of eagre") from error
+            raise InputError(
+                f"{path}: cannot be opened to append ({error})",
+                allowed="an output file of Eagre",
+                problem=f"Cannot append to {path}: the file cannot be opened.",
+            ) from error
         try:
             with reading(path, _EXISTING):
                 file._check(model, time)
@@ -112,11 +116,18 @@ class RecordFile:
         kind = self._store.attributes.get("kind")
         if kind != model.kind or "time" not in self.variables:
             raise InputError(
-                f"{self.path} of kind {kind!r}", allowed=f"output of {model.kind}", fix="another file name"
+                f"{self.path} of kind {kind!r}",
+                allowed=f"output of {model.kind}",
+                fix="another file name",
+                problem=f"Cannot append to {self.path}: it is not output of the same model.",
             )
         units = self.variables["time"].attrs.get("units")
         if units != time["units"]:
-            raise InputError(f"time in {time['units']!r} for {self.path}, which counts {units!r}", allowed=f"{units!r}")
+            raise InputError(
+                f"time in {time['units']!r} for {self.path} with time in {units!r}",
+                allowed=f"{units!r}",
+                problem=f"Cannot append to {self.path}: its time units differ from the time units of this run.",
+            )
 
     def _count(self, now: float, until: float) -> None:
         """Find the last record that stays."""
@@ -127,8 +138,9 @@ class RecordFile:
             raise InputError(
                 f"{self.path} with {times.size - self.count} records later than the restart at t = {now:.10g} s "
                 f"(up to t = {times[-1]:.10g} s)",
-                allowed="a file whose records this run makes again",
-                fix=f"an end_time from {times[-1]:.10g} s on, another file name, or overwrite = true to drop them",
+                allowed="a file that ends before the end time of this run",
+                fix=f"an end_time of at least {times[-1]:.10g} s, another file name, or overwrite = true to drop them",
+                problem=f"Cannot append to {self.path}: it has records after the end time of this run.",
             )
         self.last_time = float(times[self.count - 1]) if self.count else None
 
@@ -193,9 +205,10 @@ class RecordFile:
         self.close()
         lacks = f"; missing: {', '.join(missing)}" if missing else ""
         raise InputError(
-            f"{self.path}: it holds other {what}{lacks}",
-            allowed="those of the run that goes on",
+            f"{self.path} with other {what}{lacks}",
+            allowed=f"the {what} of this run",
             fix="another file name",
+            problem=f"Cannot append to {self.path}: its {what} differ from the {what} of this run.",
         )
 
     def ready(self) -> None:
@@ -241,6 +254,7 @@ class RecordFile:
             raise InputError(
                 f"a record at t = {times[0]:.10g} s for {self.path}",
                 allowed=f"times after t = {self.last_time:.10g} s",
+                problem=f"A new record for {self.path} is not later than the last record.",
             )
         needed = 8 * len(times) + sum(value.nbytes for value in values.values())
         try:

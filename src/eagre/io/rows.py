@@ -29,7 +29,11 @@ def header_line(names: Sequence[str]) -> str:
         If a name holds a line break.
     """
     if any("\n" in name or "\r" in name for name in names):
-        raise InputError(f"names {list(names)!r}", allowed="names without line breaks")
+        raise InputError(
+            f"names {list(names)!r}",
+            allowed="names without line breaks",
+            problem="A column name contains a line break.",
+        )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(names)
     return text.getvalue()
@@ -81,9 +85,10 @@ class RowFile:
         lines = self.path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
         if not lines or lines[0] != header:
             raise InputError(
-                f"{self.path}: it holds other gauges or variables",
+                f"{self.path} with other columns",
                 allowed=f"the header {header.strip()[:80]!r}",
                 fix="another file name",
+                problem=f"Cannot append to {self.path}: its columns differ from the columns of this run.",
             )
         if not lines[-1].endswith("\n"):
             del lines[-1]
@@ -94,8 +99,9 @@ class RowFile:
             raise InputError(
                 f"{self.path} with {len(times) - len(kept)} rows later than the restart at t = {now:.10g} s "
                 f"(up to t = {times[-1]:.10g} s)",
-                allowed="a file whose rows this run makes again",
-                fix=f"an end_time from {times[-1]:.10g} s on, another file name, or overwrite = true to drop them",
+                allowed="a file that ends before the end time of this run",
+                fix=f"an end_time of at least {times[-1]:.10g} s, another file name, or overwrite = true to drop them",
+                problem=f"Cannot append to {self.path}: it has rows after the end time of this run.",
             )
         self._kept = sum(len(line.encode("utf-8")) for line in lines[: 1 + len(kept)])
         self.count = len(kept)
@@ -124,7 +130,9 @@ class RowFile:
         """
         if self.last_time is not None and times[0] <= self.last_time:
             raise InputError(
-                f"a row at t = {times[0]:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
+                f"a row at t = {times[0]:.10g} s for {self.path}",
+                allowed=f"times after t = {self.last_time:.10g} s",
+                problem=f"A new row for {self.path} is not later than the last row.",
             )
         lines = []
         for time, *arrays in zip(times, *values.values(), strict=True):

@@ -31,8 +31,8 @@ def need_zarr(path: Path) -> None:
     """
     if importlib.util.find_spec("zarr") is None:
         raise InputError(
-            f"{path}, a Zarr store, without the library zarr", allowed="an installed zarr, or a name that ends in .nc",
-            fix="pip install 'eagre[zarr]'",
+            f"{path} (Zarr store)", allowed="an installed zarr, or a name that ends in .nc",
+            fix="pip install 'eagre[zarr]'", problem="The library zarr is not installed.",
         )  # fmt: skip
 
 

@@ -66,7 +66,10 @@ class Table:
             data = None
         if data is None or not np.isfinite(data).all():
             self._refuse_bad_cell(columns)
-            raise InputError(f"{self.path}: the rows are not {len(self.names)} numbers each")
+            raise InputError(
+                f"{self.path}: the rows are not {len(self.names)} numbers each",
+                problem=f"The rows of {self.path} do not all have {len(self.names)} numbers.",
+            )
         return data
 
     def dates(self, column: int) -> np.ndarray:
@@ -81,6 +84,7 @@ class Table:
                     f"{self.path}, line {self.lines[row]}: {got[:40]!r} as a date",
                     allowed="ISO dates in every row",
                     fix="2026-01-31T12:00:00",
+                    problem=f"Line {self.lines[row]} of {self.path} has no valid date.",
                 )
             seconds[row] = (date - datetime(1970, 1, 1)).total_seconds()
         return seconds
@@ -98,6 +102,7 @@ class Table:
                         if text
                         else f"{self.path}, line {line}: nothing in column {self.names[column]!r}",
                         allowed="a finite number in every row (remove rows without a value)",
+                        problem=f"Line {line} of {self.path} has no finite number in column {self.names[column]!r}.",
                     )
 
 
@@ -131,8 +136,9 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
     names = _names(kept[first - 1], delimiter, count, path) if first else [str(k + 1) for k in range(count)]
     if names is None:
         raise InputError(
-            f"{path}: the header in line {kept[first - 1][0]} does not have {count} names, as the rows have columns",
-            allowed="one name a column, separated as the rows are",
+            f"{path}: the header in line {kept[first - 1][0]} does not have {count} names",
+            allowed="one name per column, separated in the same way as the rows",
+            problem=f"The header of {path} does not name every column.",
         )
     return Table(path, names, rows, table.lines, delimiter)
 
@@ -168,11 +174,15 @@ def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[
     if re.match(r"\d+[./:-]\d", word):
         return InputError(
             f"{path}: {word[:40]!r} as a number or a date",
-            allowed="numbers, or dates as ISO 8601 writes them: year-month-day, hours to 24",
+            allowed="numbers, or dates as in ISO 8601: year-month-day, hours to 24",
             fix="2026-01-31T18:30:00",
+            problem=f"A date in {path} is not in ISO 8601 format.",
         )
     return InputError(
-        f"{path}: no row of numbers", allowed=f"a header line, then one row {a_row}", fix="\n".join(example)
+        f"{path}: no row of numbers",
+        allowed=f"a header line, then one row {a_row}",
+        fix="\n".join(example),
+        problem=f"The table {path} has no row of numbers.",
     )
 
 
@@ -198,6 +208,7 @@ def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:
         f"{what} = {wanted!r} for {path}",
         allowed=f"one of its columns: {listing(names, 20)}",
         fix=f'{what} = "{near}"' if near else "",
+        problem=f"The file {path} has no column {wanted!r}.",
     )
 
 

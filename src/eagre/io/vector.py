@@ -74,9 +74,17 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
         problem = "The file nests lists or objects too deeply."
         raise InputError(f"{path}: no GeoJSON", allowed="a FeatureCollection", problem=problem) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8", allowed="a FeatureCollection in UTF-8") from None
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8",
+            allowed="a FeatureCollection in UTF-8",
+            problem=f"The file {path} is not encoded in UTF-8.",
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
+        raise InputError(
+            f"{path}: not GeoJSON ({error!r})",
+            allowed="a FeatureCollection",
+            problem=f"The file {path} is not a GeoJSON FeatureCollection.",
+        ) from None
     return found, None if crs is None else str(crs)
 
 
@@ -112,17 +120,32 @@ def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Laye
 
     geojson = path.suffix.lower() in GEOJSON
     if geojson and layer is not None:
-        raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
+        raise InputError(
+            f'layer = "{layer}" with {path}',
+            allowed="layer for files that can hold several layers",
+            problem="The key layer applies only to files that can hold several layers.",
+        )
     features, crs = geojson_features(path) if geojson else _read_with_library(path, layer)
     for one in features:
         if one.geometry["type"].removeprefix("Multi") not in kinds:
             got = f"{path}: {one.name} of the type {one.geometry['type']}"
-            raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
+            raise InputError(
+                got,
+                allowed=listing(kinds),
+                fix="a separate file for each type",
+                problem=f"The geometry type of {one.name} in {path} is not supported here.",
+            )
         if not (is_valid_geom(one.geometry) and _has_numbers(one.geometry)):
             got = f"{path}: {one.name}, a {one.geometry['type']} of {reprlib.repr(one.geometry['coordinates'])[:60]}"
-            raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
+            raise InputError(
+                got,
+                allowed="coordinates as in GeoJSON: [x, y] for points, lists of [x, y] for other types",
+                problem=f"The coordinates of {one.name} in {path} are not valid.",
+            )
     if not features:
-        raise InputError(f"{path} without a feature", allowed="one or more")
+        raise InputError(
+            f"{path} without features", allowed="one or more features", problem=f"The file {path} has no features."
+        )
     return Layer(path, features, crs, crs is None and geojson)
 
 
@@ -177,8 +200,8 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
     missing = [name for name in ("pyogrio", "shapely") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
-            f"{path}, without the library {missing[0]}", allowed="an installed one, or a .geojson file",
-            fix="pip install 'eagre[vector]'",
+            f"{path}, without the library {missing[0]}", allowed="an installed library, or a .geojson file",
+            fix="pip install 'eagre[vector]'", problem=f"The library {missing[0]} is not installed.",
         )  # fmt: skip
     shapely, pyogrio = importlib.import_module("shapely"), importlib.import_module("pyogrio")
 
@@ -187,7 +210,12 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
         if layer is not None:
             choose(layer, layers, "layer", 'layer = "{}"')
         elif len(layers) > 1:
-            raise InputError(f"{path} with the layers {listing(layers)}", allowed="one", fix=f'layer = "{layers[0]}"')
+            raise InputError(
+                f"{path} with the layers {listing(layers)}",
+                allowed="one",
+                fix=f'layer = "{layers[0]}"',
+                problem=f"The file {path} has several layers, and no layer is selected.",
+            )
         about, ids, shapes, columns = pyogrio.raw.read(path, layer=layer, force_2d=True, return_fids=True)
         parsed = shapely.from_wkb(shapes)
     names = [str(name) for name in about["fields"]]
@@ -227,9 +255,18 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
         return None
     theirs = parse_crs(crs)
     if theirs is None:
-        raise InputError(f"{path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
+        raise InputError(
+            f"{path} in {crs[:60]}",
+            allowed="a coordinate system that GDAL supports",
+            problem=f"The coordinate system of {path} is not supported.",
+        )
     if ours is None and theirs.is_geographic:
-        raise InputError(f"{path} in degrees", allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}')
+        raise InputError(
+            f"{path} in degrees",
+            allowed="a grid with crs",
+            fix=f'crs = "EPSG:32633" {WHERE}',
+            problem=f"The coordinates of {path} are in degrees, and the coordinate system of the grid is unknown.",
+        )
     if ours is None or theirs == ours:
         return None
     check_degrees(theirs, points, str(path))
@@ -246,7 +283,11 @@ def check_degrees(crs: Any, points: np.ndarray, name: str) -> None:
     if crs.is_geographic and not may_be_degrees(points):
         x, y = points[int(np.argmax(~(np.abs(points) <= (360.0, 90.0)).all(1)))]
         got = f"{name}: longitude {x:.10g}, latitude {y:.10g}"
-        raise InputError(got, allowed="longitude, then latitude, in degrees; latitudes from -90 to 90")
+        raise InputError(
+            got,
+            allowed="longitude, then latitude, in degrees; latitudes from -90 to 90",
+            problem=f"The coordinates of {name} are not longitude and latitude.",
+        )
 
 
 def points_of(coordinates: Any) -> np.ndarray:

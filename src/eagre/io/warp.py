@@ -98,8 +98,8 @@ def _target(grid: Grid):
     crs = parse_crs(grid.crs)
     if crs is not None and (not crs.is_projected or abs(crs.linear_units_factor[1] - 1.0) > 1e-9):
         raise InputError(
-            f'crs = "{grid.crs}"', allowed="projected coordinates in metres, to warp rasters onto",
-            fix='crs = "EPSG:32633"',
+            f'crs = "{grid.crs}"', allowed="projected coordinates in metres, for reprojection of rasters",
+            fix='crs = "EPSG:32633"', problem="The coordinate system of the grid is not projected in metres.",
         )  # fmt: skip
     return crs
 
@@ -108,7 +108,12 @@ def _system(dem: Dem, target):
     """The coordinate system of a raster: one that is not known is the grid's."""
     crs = parse_crs(dem.crs)
     if crs is not None and target is None:
-        raise InputError(f"rasters in {dem.crs}", allowed="a grid with a crs", fix=f'crs = "{dem.crs}" {WHERE}')
+        raise InputError(
+            f"rasters in {dem.crs}",
+            allowed="a grid with a crs",
+            fix=f'crs = "{dem.crs}" {WHERE}',
+            problem="The coordinate system of the grid is unknown, so rasters cannot be reprojected onto it.",
+        )
     return crs if crs is not None else target
 
 

@@ -68,19 +68,25 @@ def rounding_rows(found: Mapping[str, float]) -> list[tuple[str, str]]:
 def water_rows(
     found: Mapping[str, float], inflow: Mapping[str, float], asked: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """Rows of a run's summary: the volume's change, and where water came from or went to, if it could.
+    """Return summary rows: the change of the volume, and the inflow through each open side.
 
-    `found` are a water model's diagnostics, `inflow` the volume that came in, m3, by open side, `asked` what of it was
-    prescribed.
+    Parameters
+    ----------
+    found : mapping
+        Diagnostics of a water model.
+    inflow : mapping of str to float
+        Volume that entered through each open side, m3.
+    asked : mapping of str to float
+        Prescribed volume of each side with a prescribed discharge, m3.
     """
     change, rain = found["volume_change"], found["volume_rain"]
     if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
         return []
-    wanted = {name: f" of {volume:+.4g} m3 asked" for name, volume in asked.items()}
+    prescribed = {}
     for name, volume in asked.items():
-        if volume < 0.0 and inflow[name] > (1.0 - SHORT) * volume:
-            wanted[name] += ", as no more was there,"
-    parts = [f"{value:+.4g} m3{wanted.get(name, '')} through {name}" for name, value in inflow.items()]
+        is_short = volume < 0.0 and inflow[name] > (1.0 - SHORT) * volume
+        prescribed[name] = f" (prescribed: {volume:+.4g} m3{'; limited by the available water' * is_short})"
+    parts = [f"{value:+.4g} m3 through {name}{prescribed.get(name, '')}" for name, value in inflow.items()]
     parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
     gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
     return [("volume", f"{found['volume']:.4g} m3, {gained}")] + [("", part) for part in parts]

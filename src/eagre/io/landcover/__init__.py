@@ -47,7 +47,12 @@ def read_class_table(table: str | Path) -> dict[int, float]:
     comma = "," if delimiter != "," else "."  # of decimals, where no comma parts the columns
     if not {"class", "n"} <= set(heads):
         got = listing(heads or ["nothing"])
-        raise InputError(f"{name} with the columns {got}", allowed="class, n and, if wanted, name", fix="class,n,name")
+        raise InputError(
+            f"{name} with the columns {got}",
+            allowed="class, n and, optionally, name",
+            fix="class,n,name",
+            problem=f"The columns of the table {name} are not valid.",
+        )
     found: dict[int, float] = {}
     for row, (number, line) in zip(held, lines[1:], strict=False):
         try:
@@ -55,8 +60,13 @@ def read_class_table(table: str | Path) -> dict[int, float]:
         except (TypeError, ValueError):
             code, value = 0, math.nan
         if not 0.0 < value < math.inf or code in found:
-            wrong = f"class {code} a second time" if code in found and value > 0 else f"{line[:60]!r}"
-            raise InputError(f"{name}, line {number}: {wrong}", allowed="a class once, and n > 0", fix="10,0.1,trees")
+            wrong = f"a second line of class {code}" if code in found and value > 0 else f"{line[:60]!r}"
+            raise InputError(
+                f"{name}, line {number}: {wrong}",
+                allowed="one line per class, with n > 0",
+                fix="10,0.1,trees",
+                problem=f"Line {number} of the table {name} is not valid.",
+            )
         found[code] = value
     return found
 
@@ -75,9 +85,10 @@ def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem
         code, count = max(missing, key=lambda one: one[1])
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
-            f"{raster.name}: class {code:g} in {count} cells{others}, which {name} does not hold",
+            f"{raster.name}: class {code:g} in {count} cells{others}, not in {name}",
             allowed=listing((f"{one}" for one in table), 30),
-            fix=f"{code:g},0.03,NAME in a table of your own",
+            fix=f"{code:g},0.03,NAME as a line of a separate table",
+            problem=f"The table {name} has no class {code:g}.",
         )
     values = np.array([table.get(code, np.nan) if code == code else np.nan for code in codes.tolist()])
     return replace(raster, elevation=values[place.reshape(raster.elevation.shape)], units="s m-1/3")
