@@ -117,12 +117,13 @@ class Mpdata:
         self.boundaries = _checked_sides(boundaries, self.shape)
         gauge = one_of("variant", variant, VARIANTS) == "gauge"
         if not isinstance(passes, Integral) or passes < 1:
-            raise InputError(f"passes = {passes!r}", allowed="a whole number from 1 on", fix="passes = 2")
+            raise InputError(f"passes = {passes!r}", allowed="a whole number, 1 or more", fix="passes = 2")
         if gauge and passes > 2:
             raise InputError(
                 f'passes = {passes} with variant = "gauge"',
-                allowed="1 or 2: the corrections of this variant are fluxes, which a further pass could not correct",
+                allowed="1 or 2",
                 fix='variant = "sign-preserving"',
+                problem="The gauge variant supports one or two passes: its corrections are fluxes, not velocities.",
             )
         self.options = Options(int(passes), gauge, bool(third_order), bool(nonoscillatory))
         self.solenoidal = bool(solenoidal)
@@ -187,7 +188,7 @@ class Mpdata:
         """
         device, precision = self._device(x)
         if not isinstance(steps, Integral) or steps < 0:
-            raise InputError(f"steps = {steps!r}", allowed="a whole number from 0 on", fix="steps = 1")
+            raise InputError(f"steps = {steps!r}", allowed="a whole number, 0 or more", fix="steps = 1")
         faces = check_arrays(self.shape, x, v, h, self.order)
         if out is not None:
             check_out(out, x)
@@ -281,6 +282,7 @@ class Mpdata:
                 f"x, which is {getattr(x, 'dtype', type(x).__name__)}",
                 allowed="an array of float32 or float64",
                 fix="x = numpy.asarray(x, dtype=numpy.float64)",
+                problem="The field x is not an array of float32 or float64.",
             )
         return device_of(x), PRECISIONS[np.dtype(x.dtype)]
 
@@ -345,7 +347,13 @@ def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:
 def _checked_shape(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in sizes):
-        raise InputError(f"shape {shape!r}", allowed="one to three whole numbers from 1 on", fix="Mpdata((64, 128))")
+        problem = "The shape is not one to three positive integers."
+        raise InputError(
+            f"shape {shape!r}",
+            allowed="one to three whole numbers, 1 or more",
+            fix="Mpdata((64, 128))",
+            problem=problem,
+        )
     return tuple(map(int, sizes))
 
 
@@ -357,9 +365,11 @@ def _checked_sides(boundaries: Any, shape: tuple[int, ...]) -> tuple[str | Open,
             f"boundaries {boundaries!r}",
             allowed=f'"periodic", "duplicated", "wall", "open" or Open(low, high), for all {ndim} axes or one for each',
             fix='boundaries = "periodic"',
+            problem="The boundaries do not match the axes.",
         )
     for axis, (side, n) in enumerate(zip(sides, shape, strict=True)):
         check_open(side)
         if side == DUPLICATED and n < 2:
-            raise InputError(f"a duplicated axis {axis} of {n} point", allowed="two points or more")
+            problem = "A duplicated axis needs at least two points."
+            raise InputError(f"a duplicated axis {axis} of {n} point", allowed="two points or more", problem=problem)
     return sides

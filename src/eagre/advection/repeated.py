@@ -34,7 +34,10 @@ def without_repeated_points(a: Any, axes: Iterable[int], name: str = "the array"
     """
     for axis in axes:
         if a.shape[axis] < 2:
-            raise InputError(f"{name} of shape {tuple(a.shape)}", allowed=f"two points or more along axis {axis}")
+            raise InputError(
+                f"{name} of shape {tuple(a.shape)}", allowed=f"two points or more along axis {axis}",
+                problem="A duplicated axis needs at least two points.",
+            )  # fmt: skip
         _check(a, axis, name)
         a = a[_all_but_last(a, axis)]
     return a
@@ -69,7 +72,9 @@ def _check(a: Any, axis: int, name: str) -> None:
     if difference.size and not float(difference.max()) <= room:
         worst = tuple(int(one) for one in xp.unravel_index(int(difference.argmax()), difference.shape))
         raise InputError(
-            f"{name}, whose last point along axis {axis} is {float(difference.max()):g} from the first at {worst}",
-            allowed="the same values there: the last point of an axis that is duplicated repeats the first",
+            f"{name}, whose last point along axis {axis} differs from the first by "
+            f"{float(difference.max()):g} at {worst}",
+            allowed="equal values",
+            problem="The first and last points of a duplicated axis differ.",
             fix='boundaries = "periodic"',
         )

@@ -43,10 +43,10 @@ def check_private(path: Path) -> None:
     kind = "folder" if stat.S_ISDIR(status.st_mode) else "file"
     if status.st_uid not in (os.getuid(), 0):
         raise InputError(
-            f"{path}, which belongs to the user with the number {status.st_uid}",
+            f"{path}, which belongs to the user with ID {status.st_uid}",
             allowed=ALLOWED,
-            fix="export EAGRE_CACHE=/a/folder/of/your/own",
-            problem=f"A {kind} of the cache of compiled programs belongs to another user, whose code would run.",
+            fix="export EAGRE_CACHE=/path/to/a/private/folder",
+            problem=f"A {kind} of the cache of compiled programs belongs to another user: code of that user would run.",
         )
     if status.st_mode & WRITABLE_BY_OTHERS and (kind == "folder" or path.parent.stat().st_mode & SEARCHABLE_BY_OTHERS):
         raise InputError(
@@ -75,8 +75,8 @@ def own_folder() -> Path:
         raise InputError(
             f"{users_folder()}, which cannot be written, and {folder}, which is open to other users or not a folder",
             allowed=ALLOWED,
-            fix="export EAGRE_CACHE=/a/folder/of/your/own",
-            problem="There is no folder for compiled programs.",
+            fix="export EAGRE_CACHE=/path/to/a/private/folder",
+            problem="No usable folder for compiled programs was found.",
         )
     return folder
 

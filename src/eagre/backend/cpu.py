@@ -164,7 +164,7 @@ def check_threads() -> None:
     """Raise `EagreError` in a process forked from one that computed: OpenMP would end it, other layers go on."""
     if _lost:
         raise EagreError(
-            "got a computation in a forked process, whose parent has computed before: its threads are not here\n"
-            "allowed: processes that start anew, or a fork before the first computation\n"
+            "The process was forked after its parent had started compute threads.\n"
+            "allowed: spawned processes, or a fork before the first computation\n"
             'write:   multiprocessing.get_context("spawn").Pool(4)   (models can be sent there: they pickle)'
         )

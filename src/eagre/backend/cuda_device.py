@@ -50,7 +50,8 @@ class CudaDevice(Device):
         count = cupy.cuda.runtime.getDeviceCount()
         if index >= count:
             raise DeviceError(
-                f"got device = 'cuda:{index}', but this machine has {count} GPU{'s' if count != 1 else ''}\n"
+                f"The device cuda:{index} does not exist: this machine has {count} GPU{'s' if count != 1 else ''}.\n"
+                f"got device = 'cuda:{index}'\n"
                 f"allowed: cuda:0 .. cuda:{count - 1}"
             )
         self.index = index
@@ -248,7 +249,7 @@ def _allow_shared(program: Any, kernel: Any, wanted: int, index: int) -> None:
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     (status,) = driver.cuKernelSetAttribute(name, wanted, handle, driver.cuDeviceGet(index)[1])
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(f"{wanted} bytes of shared memory a block are refused: {status.name}")
+        raise DeviceError(f"The GPU does not support {wanted} bytes of shared memory per block: {status.name}.")
     allowed[index] = wanted
 
 

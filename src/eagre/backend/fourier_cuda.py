@@ -32,7 +32,7 @@ def library() -> ctypes.CDLL:
     cufft.getVersion()
     mapped = re.findall(r"\s(/\S*libcufft\.so\S*)", Path("/proc/self/maps").read_text())
     if not mapped:
-        raise DeviceError("CuPy has loaded no cuFFT")
+        raise DeviceError("CuPy has not loaded the cuFFT library.")
     return ctypes.CDLL(mapped[0])
 
 
@@ -120,4 +120,4 @@ def _handle(plan: Any) -> ctypes.c_int:
 
 def _checked(name: str, status: int) -> None:
     if status != 0:
-        raise DeviceError(f"{name} failed with status {status}")
+        raise DeviceError(f"The cuFFT call {name} failed with status {status}.")

@@ -126,7 +126,10 @@ def user_file(card: Facts) -> Path | None:
     if chosen:
         path = Path(chosen).expanduser()
         if not path.is_file():
-            raise InputError(f"EAGRE_LAYOUTS={chosen}, which is no file", allowed="a table of layouts in JSON")
+            raise InputError(
+                f"EAGRE_LAYOUTS={chosen}, which is not a file", allowed="a JSON table of launch parameters",
+                problem="The file named by EAGRE_LAYOUTS does not exist.",
+            )  # fmt: skip
         return path
     home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     path = home / "eagre" / "layouts" / f"{slug(card.name)}.json"
@@ -143,7 +146,7 @@ def layouts_of(card: Facts) -> Layouts:
 def _layouts_of(card: Facts, path: Path | None, _changed: int) -> Layouts:
     name, values = stored_for(card), by_rules(card)
     own: dict[str, Any] = {}
-    source, shipped = "rules, which give those of the H200" if values == reference()[1] else "rules", Shipped()
+    source, shipped = "rules, which give the values of the H200" if values == reference()[1] else "rules", Shipped()
     if name is not None:
         stored = table.checked_table(table.stored(name), name)
         shipped = Shipped(name, stored.by_use)
@@ -162,5 +165,8 @@ def _check_fits(values: dict[str, Any], card: Facts, name: str) -> None:
     for key, value in values.items():
         problem = PARAMETERS[key].fits(value, card)
         if problem:
-            parts = f"{card.registers} registers and {card.shared_block} bytes of shared memory a block"
-            raise InputError(f"{name}: {key}: {problem}", allowed=f"what {card.name} has: {parts}")
+            parts = f"{card.registers} registers and {card.shared_block} bytes of shared memory per block"
+            raise InputError(
+                f"{name}: {key}: {problem}", allowed=f"the limits of {card.name}: {parts}",
+                problem="The launch parameters exceed the limits of the device.",
+            )  # fmt: skip

@@ -122,7 +122,7 @@ def _collect(
     body = entry.body(target, precision)
     name = alias or entry.name
     if name in open_names:
-        raise EagreError(f"the cell {name} calls itself; cells cannot recurse")
+        raise EagreError(f"The kernel function {name} calls itself; recursion is not supported.")
     open_names.add(name)
     scope = inspect.getclosurevars(body.function)
     used = {**scope.globals, **scope.nonlocals}
@@ -141,7 +141,7 @@ def _collect(
             _define(constants, used_name, repr(value))
         elif value not in (real, range, cplx, word) and not isinstance(value, (ModuleType, CudaNames)):
             allowed = "cells, switches, numbers, named tuples, math"
-            raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: {allowed}")
+            raise EagreError(f"The kernel function {name} uses {used_name} = {value!r}; allowed: {allowed}.")
     text = _text(body, name)
     _define(pieces, name, _flushed(text) if target == "cpu" else text)
     open_names.discard(name)
@@ -170,7 +170,7 @@ def _flushed(text: str) -> str:
 
 def _define(table: dict[str, str], name: str, text: str) -> None:
     if table.setdefault(name, text) != text:
-        raise EagreError(f"two different cells or constants are called {name} in one program")
+        raise EagreError(f"Two different kernel functions or constants of one program have the name {name}.")
 
 
 @cache
@@ -238,7 +238,9 @@ def axes_of(entry: Cell) -> int:
     names = list(inspect.signature(entry.function).parameters)
     count = next((n for n, name in enumerate(names) if name not in AXES), len(names))
     if not 1 <= count <= len(AXES) or names[:count] != sorted(names[:count], key=AXES.index):
-        raise EagreError(f"the cell {entry.name}({', '.join(names)}) does not begin with i, j, i or k, j, i")
+        raise EagreError(
+            f"The kernel function {entry.name}({', '.join(names)}) does not begin with i, j, i or k, j, i."
+        )
     return count
 
 

@@ -79,7 +79,10 @@ def select(device: str | Device = "auto") -> Device:
         return device
     if (isinstance(device, str) and "," in device) or isinstance(device, (list, tuple, Group)):
         raise InputError(
-            f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
+            f"device = {device!r}",
+            allowed="one device",
+            fix='device = "cuda"',
+            problem="Multi-device execution is not supported here.",
         )
     if not isinstance(device, str):
         raise _no_device(device)
@@ -89,7 +92,9 @@ def select(device: str | Device = "auto") -> Device:
     if match:
         reason = cuda_problem()
         if reason:
-            raise DeviceError(f'got device = {device!r}, but {reason}\nwrite:   device = "cpu"')
+            raise DeviceError(
+                f'The device {device} is not available: {reason}.\ngot device = {device!r}\nwrite:   device = "cpu"'
+            )
         return _cuda(int(match.group(1) or 0))
     if device == "auto":
         return _cuda(0) if cuda_problem() is None else _cpu()
@@ -137,6 +142,7 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
             f"device = {told!r}",
             allowed="several devices of one kind, each by its name",
             fix='device = "cuda:0,cuda:1"',
+            problem="The devices of a group differ in kind, or are not named by strings.",
         )
     members = [select(name) for name in wanted]
     if isinstance(members[0], HostArrays):

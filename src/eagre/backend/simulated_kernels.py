@@ -257,7 +257,7 @@ class Kernel:
     def launch(self, grid: Place, block: Place, shared: int, arguments: tuple[Any, ...]) -> None:
         """Run all blocks, one after the other."""
         if cuda.turns is not None:
-            raise DeviceError("a simulated kernel cannot launch another one")
+            raise DeviceError("A simulated kernel cannot launch another kernel.")
         cuda.gridDim, cuda.blockDim = grid, block
         try:
             for cuda.blockIdx in _places(grid):

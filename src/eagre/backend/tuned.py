@@ -141,9 +141,9 @@ def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, t
     key = (use_of(one, kind, "", precision, cells), origin_of(one, kind))
     found = next((scheme for scheme in store.read(file_of(one)).schemes if scheme.key == key), None)
     if found is None:
-        return usual, f"scheme {usual}: no others were timed for {_size(key[0])} (eagre tune {kind})"
+        return usual, f"scheme {usual}: schemes not timed for {_size(key[0])} (eagre tune {kind})"
     times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in found.seconds.items())
-    return found.scheme, f"scheme {found.scheme}: of whole runs ({times})"
+    return found.scheme, f"scheme {found.scheme}: fastest in whole runs ({times})"
 
 
 def kept_for(device: Device) -> str:
@@ -154,9 +154,9 @@ def kept_for(device: Device) -> str:
     if not entries:
         return "never tuned (eagre tune --all)"
     faster = sum(bool(entry.values) for entry in own)
-    told = f"{faster} of {len(own)} searches found something faster" if own else "nothing that counts here"
+    told = f"{faster} of {len(own)} searches found faster values" if own else "no valid results for this device"
     others = len(entries) - len(own)
-    return f"{told}{f'; {others} of another driver, version or source do not count' if others else ''} ({path})"
+    return f"{told}{f'; {others} of another driver, version or source are ignored' if others else ''} ({path})"
 
 
 def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:
@@ -172,17 +172,17 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
     own = [entry for entry in alike if entry.origin == origin]
     if not own:
         return Chosen(
-            device, f"{shipped}; tuned values are of {_other(alike[-1].origin, origin)}: not used (eagre tune)"
+            device, f"{shipped}; tuned values not used: measured with {_other(alike[-1].origin, origin)} (eagre tune)"
         )
     near = store.nearest(own, cells)
     if not near:
         shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in own))
-        told = f"tuned for {_size(use)} on {shapes}: too unlike this grid (eagre tune case.toml)"
+        told = f"tuned for {_size(use)} on {shapes}: not used: the grid sizes differ too much (eagre tune case.toml)"
         return Chosen(device, f"{shipped}; {told}")
     usable = [entry for entry in near if entry.same_bits or tuning == "auto"]
     values = {key: value for entry in usable for key, value in entry.values.items()}
     if not values:
-        return Chosen(device, f"{shipped}; nothing that was tried for {_size(use)} is faster")
+        return Chosen(device, f"{shipped}; no faster values found for {_size(use)}")
     told = f"tuned for {_size(use)}: {_told(usable)} ({path})"
     return Chosen(device.with_layouts(values, str(path)), told, True)
 

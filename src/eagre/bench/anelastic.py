@@ -55,7 +55,7 @@ class Turbulence(Benchmark):
         """The energy is no more than at the start."""
         energy = model.diagnostics()["mean_kinetic_energy"]
         if not 0.0 < energy < 0.27:
-            raise EagreError(f"{model.device}: a mean kinetic energy of {energy:.3g} m2/s2 after the timed steps")
+            raise EagreError(f"The mean kinetic energy is {energy:.3g} m2/s2 after the timed steps on {model.device}.")
         left = f"dt div {model.diagnostics()['scaled_divergence']:.1e}"
         other = reference_precision(model.device, model.precision)
         return left if difference is None else f"{difference:.1e} from {other} precision, {left}"

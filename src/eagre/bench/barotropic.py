@@ -69,7 +69,7 @@ class DoubleGyre(Benchmark):
         """The energy has grown from rest, and every value is finite."""
         found = model.diagnostics()
         if not (found["energy"] > 0.0 and math.isfinite(found["max_vorticity"])):
-            raise EagreError(f"{model.device}: energy {found['energy']:.3g} after the timed steps")
+            raise EagreError(f"The energy is {found['energy']:.3g} after the timed steps on {model.device}.")
         other = reference_precision(model.device, model.precision)
         return "energy" if difference is None else f"psi {difference:.1e} from {other} precision on the CPU"
 

@@ -127,13 +127,15 @@ def measurements(
 def subject_of(kind: str, variants: Iterable[str] = ()) -> Benchmark:
     """The benchmark of a kind of model, which has to have these variants."""
     if kind not in SUBJECTS:
-        raise InputError(f"the model {kind!r}", allowed=", ".join(f'"{name}"' for name in SUBJECTS))
+        allowed = ", ".join(f'"{name}"' for name in SUBJECTS)
+        raise InputError(f"the model {kind!r}", allowed=allowed, problem="There is no benchmark of this model.")
     module, name = SUBJECTS[kind]
     subject = getattr(import_module(module), name)()
     for variant in variants:
         if variant not in (*subject.variants, *subject.also):
             allowed = (*subject.variants, *subject.also)
-            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, allowed)))
+            problem = "The benchmark does not have this variant."
+            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, allowed)), problem=problem)
     return subject
 
 
@@ -166,7 +168,7 @@ def _time_steps(
         taken = times_of(device, many, repeats=1, warm_up=0)[0]
         steps = model.steps - before
         if steps < 1:
-            raise EagreError(f"{device}: no step was made in {rounds} rounds")
+            raise EagreError(f"The model made no step in {rounds} rounds on {device}.")
         per_step.append(taken / steps)
         total += steps
     return total, per_step

@@ -81,7 +81,7 @@ class Tanks(Benchmark):
         """Every value is finite and waves are no higher than they can be."""
         high = model.diagnostics()["max_surface_elevation"]
         if not high < HEIGHT:
-            raise EagreError(f"{model.device}: a crest of {high:.3g} m after the timed steps")
+            raise EagreError(f"The crest height is {high:.3g} m after the timed steps on {model.device}.")
         iterations = f"{model.statistics()['iterations_a_solve']:.1f} iterations"
         return iterations if difference is None else f"{difference:.1e} from double precision, {iterations}"
 

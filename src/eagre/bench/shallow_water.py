@@ -55,7 +55,9 @@ class WetBasin(Benchmark):
         """The volume is kept."""
         error = abs(model.diagnostics()["volume_error"])
         if not error <= LARGEST_VOLUME_ERROR[model.precision] * max(1.0, model.steps / 10_000):
-            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+            raise EagreError(
+                f"The relative change of the volume is {error:.2g} ({model.precision} precision, {model.device})."
+            )
         compared = "" if model.device.kind == "cpu" or difference is None else f", against the CPU {difference:.1e}"
         return f"volume {error:.1e}{compared}"
 

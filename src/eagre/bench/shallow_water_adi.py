@@ -61,7 +61,9 @@ class Pool(Benchmark):
         found = model.diagnostics()
         error = abs(found["volume_error"])
         if not (error <= LARGEST_VOLUME_ERROR[model.precision] and math.isfinite(found["kinetic_energy"])):
-            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+            raise EagreError(
+                f"The relative change of the volume is {error:.2g} ({model.precision} precision, {model.device})."
+            )
         if model.device.kind == "cpu":
             return f"volume {error:.1e}"
         compared = "" if difference is None else f", against the CPU {difference:.1e}"

@@ -80,7 +80,9 @@ class Benchmark(ABC):
         found = self.difference(shape, device, precision, variant)
         other = reference_precision(device, precision)
         if not found <= max(self.largest_difference[precision], self.largest_difference[other]):
-            raise EagreError(f"{shape}, {variant}, {precision}: {device} is {found:.2g} from its reference")
+            raise EagreError(
+                f"The result of {device} differs from its reference by {found:.2g} ({shape}, {variant}, {precision})."
+            )
         return found
 
 

@@ -51,7 +51,9 @@ def advection(device: Device, precision: str, shape: Shape) -> Made:
         change = abs(float(np.sum(found * h, dtype=np.float64)) / mass - 1.0)
         inside = start.min() - 1e-5 <= found.min() and found.max() <= start.max() + 1e-5
         if not (change < 100.0 * ROUNDING[precision] and inside):
-            raise EagreError(f"{device}: mass changed by {change:.2g}, values from {found.min():g} to {found.max():g}")
+            raise EagreError(
+                f"Mass changed by {change:.2g} on {device}; values range from {found.min():g} to {found.max():g}."
+            )
         return f"mass {change:.1e}, in bounds"
 
     return work, 2, verified
@@ -75,7 +77,7 @@ def laplacian(device: Device, precision: str, shape: Shape) -> Made:
         wide = sum(np.roll(small, 2, axis) - 2.0 * small + np.roll(small, -2, axis) for axis in range(3))
         worst = float(np.abs(device.host(found) - 0.25 * wide).max())
         if not worst < ROUNDING[precision]:
-            raise EagreError(f"{device}: the operator is {worst:.2g} from plain sums")
+            raise EagreError(f"The operator differs from plain sums by {worst:.2g} on {device}.")
         return f"{worst:.1e} from plain sums"
 
     return work, 1, verified

@@ -73,8 +73,8 @@ def tune_benchmark(
         for size in sizes or sizes_of(kind, device, precision):
             target = target_at(kind, device, precision, size)
             if device.kind == "cuda" and prod(target.shape) < device.facts.multiprocessors * device.facts.threads:
-                suited = "found is what suits grids of about as many"
-                tell(f"{kind}: {size}: too few cells to fill the card: {suited}")
+                suited = "the result is valid for grids of similar size"
+                tell(f"{kind}: {size}: the grid has too few cells to fill the GPU; {suited}")
 
             def make(space: Space, size: int = size) -> Workload:
                 return StepsOfBenchmark(space, device, precision, size, pool)
@@ -249,4 +249,5 @@ def _check_names(wanted: set[str], spaces: Sequence[Space]) -> None:
     unknown = wanted - {space.name for space in spaces}
     if unknown:
         allowed = ", ".join(dict.fromkeys(space.name for space in spaces))
-        raise InputError(f"the space {sorted(unknown)[0]!r}", allowed=allowed)
+        problem = "The search space does not exist."
+        raise InputError(f"the space {sorted(unknown)[0]!r}", allowed=allowed, problem=problem)

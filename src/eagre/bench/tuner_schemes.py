@@ -62,7 +62,7 @@ def tune_schemes(
         runs = _whole_runs_once(device, precision, alike, size, errors, journal)
         times = {name: typical(runs[name], device.kind) for name in alike}
         for name in schemes:
-            told = f"{times[name]:.4g} s a run" if name in times else "left out"
+            told = f"{times[name]:.4g} s per run" if name in times else "left out"
             tell(f"{name}: {size} x {size}: {told}, error {errors[name]:.2e} m")
         found.append(choose_scheme(kind, device, precision, times, size * size))
     return found

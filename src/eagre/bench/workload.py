@@ -116,7 +116,7 @@ class StepsOfModel:
         found, expected = self._results(values), self._expected
         worst = difference(found, expected, self._units)
         if not worst <= self.tolerance:
-            raise EagreError(f"results are {worst:.2g} from those of the shipped values")
+            raise EagreError(f"The results differ from those of the shipped values by {worst:.2g}.")
         return all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected)
 
     @cached_property
@@ -171,7 +171,7 @@ class StepsOfModel:
             before = model.steps
             taken = timed(self._rounds)
             if model.steps <= before:
-                raise EagreError("no step was made")
+                raise EagreError("The model made no step.")
             return taken / (model.steps - before)
 
         run()  # a warm-up, whose timing is of no use

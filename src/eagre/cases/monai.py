@@ -61,6 +61,7 @@ def find_data(data: str | Path | None = None) -> Path:
         f"no Monai Valley data in {', '.join(map(str, places))}",
         allowed=f"a folder with {BED_FILE}, {WAVE_FILE} and {GAUGE_FILE}",
         fix="EAGRE_DATA=/path/to/data eagre validate shallow-water --case monai",
+        problem="The Monai Valley data were not found.",
     )
 
 

@@ -80,7 +80,7 @@ def some(kind: Kind, least: int = 1) -> Kind:
 
 def descending(kind: Kind, last: int) -> Kind:
     """A list of falling numbers that ends with `last`."""
-    words, inner = f"a list of falling numbers that ends with {last}, each {kind.allowed}", some(kind)
+    words, inner = f"a list of decreasing numbers that ends with {last}, each {kind.allowed}", some(kind)
 
     def problem(value: Any, key: str) -> Problem | None:
         if (found := inner.problem(value, key)) is not None:
@@ -105,7 +105,7 @@ def named(**kinds: Kind) -> Kind:
 
 def by_precision(kind: Kind) -> Kind:
     """One value for single and one for double precision."""
-    words, inner = f"for single and double each {kind.allowed}", named(**dict.fromkeys(PRECISIONS, kind))
+    words, inner = f"for single and double precision, each {kind.allowed}", named(**dict.fromkeys(PRECISIONS, kind))
 
     def problem(value: Any, key: str) -> Problem | None:
         found = inner.problem(value, key)
@@ -117,7 +117,7 @@ def by_precision(kind: Kind) -> Kind:
 def rising(**kinds: Kind) -> Kind:
     """A list of rows whose first value, an upper bound, rises from row to row: the first row that holds counts."""
     first, inner = next(iter(kinds)), some(named(**kinds))
-    words = f"rows with rising {first}, each {named(**kinds).allowed}"
+    words = f"rows with increasing {first}, each {named(**kinds).allowed}"
 
     def problem(value: Any, key: str) -> Problem | None:
         if (found := inner.problem(value, key)) is not None:

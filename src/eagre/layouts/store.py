@@ -168,7 +168,9 @@ def read(path: Path) -> Store:
     except FileNotFoundError:
         return Store()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}", allowed="a file of eagre tune (docs/how-to/tuning.md)") from None
+        allowed = "a file of eagre tune (docs/how-to/tuning.md)"
+        problem = "The file of tuned values cannot be read."
+        raise InputError(f"{path}: {error}", allowed=allowed, problem=problem) from None
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
@@ -239,7 +241,10 @@ def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
         _check(key in PARAMETERS, f"{name}.values", key, "parameters of docs/development/layouts.md")
         problem = PARAMETERS[key].kind.problem(value, key)
         if problem is not None:
-            raise InputError(f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed)
+            raise InputError(
+                f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed,
+                problem=f"The value of {problem.key} is not allowed.",
+            )  # fmt: skip
     seconds = _times(content["seconds"], f"{name}.seconds")
     found = content.get("found", {})
     _check(isinstance(found, dict), f"{name}.found", found, "an object")
@@ -284,8 +289,11 @@ def _check_keys(content: Any, name: str, known: tuple[str, ...], more: tuple[str
 def _check(good: bool, name: str, value: Any, allowed: str) -> None:
     if not good:
         text = json.dumps(value)
-        raise InputError(f"{name} = {text if len(text) <= 80 else text[:77] + '...'}", allowed=allowed)
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        raise InputError(f"{name} = {shown}", allowed=allowed, problem="The file of tuned values has an invalid entry.")
 
 
 def _wrong(path: Path, what: str) -> InputError:
-    return InputError(f"{path}: {what}", allowed="a file of eagre tune; without it nothing is tuned", fix=f"rm {path}")
+    allowed = "a file of eagre tune; without it no tuned values are used"
+    problem = "The file of tuned values is not valid."
+    return InputError(f"{path}: {what}", allowed=allowed, fix=f"rm {path}", problem=problem)

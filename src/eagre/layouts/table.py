@@ -67,11 +67,14 @@ def read_table(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}", allowed=ALLOWED) from None
+        raise InputError(f"{path}: {error}", allowed=ALLOWED, problem="The table cannot be read.") from None
     found = checked_table(text, str(path))
     if found.by_use:
         raise InputError(
-            f"{path}: {BY_USE}", allowed="values for all runs; those for some runs: eagre tune", fix="eagre tune"
+            f"{path}: {BY_USE}",
+            allowed="values for all runs; for values of some runs use eagre tune",
+            fix="eagre tune",
+            problem=f"A table of launch parameters must not contain {BY_USE}.",
         )
     return found
 
@@ -84,11 +87,13 @@ def checked_table(text: str, name: str) -> Table:
         raise InputError(
             f"{name}, line {error.lineno}, column {error.colno}: {error.msg}",
             allowed=ALLOWED,
+            problem="The table is not valid JSON.",
         ) from None
     except (RecursionError, ValueError) as error:  # deep nesting, or an integer of thousands of digits
-        raise InputError(f"{name}: {error}", allowed=ALLOWED) from None
+        raise InputError(f"{name}: {error}", allowed=ALLOWED, problem="The table is not valid JSON.") from None
     if not isinstance(content, dict):
-        raise InputError(f"{name}: {_short(content)}", allowed='{"programs": {...}, "shallow-water": {...}, ...}')
+        allowed = '{"programs": {...}, "shallow-water": {...}, ...}'
+        raise InputError(f"{name}: {_short(content)}", allowed=allowed, problem="The table is not a JSON object.")
     device = _checked_device(content.pop("device", {}), name)
     by_use = content.pop(BY_USE, [])
     if not isinstance(by_use, list):
@@ -128,7 +133,7 @@ def _flatten(content: dict[str, Any], above: str, name: str, values: dict[str, A
             values[key] = value
         elif any(known.startswith(f"{key}.") for known in PARAMETERS):
             if not isinstance(value, dict):
-                raise _error(name, Problem(key, value, "an object with parameters in it"))
+                raise _error(name, Problem(key, value, "an object of parameters"))
             _flatten(value, f"{key}.", name, values)
         else:
             depth = above.count(".") + 1
@@ -143,7 +148,11 @@ def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise InputError(f'{name}: "{key}" twice in one object', allowed="each key once")
+            raise InputError(
+                f'{name}: "{key}" twice in one object',
+                allowed="each key once",
+                problem=f'The key "{key}" occurs twice.',
+            )
         found[key] = value
     return found
 
@@ -151,11 +160,15 @@ def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
 def _unknown(name: str, key: str, allowed: list[str]) -> InputError:
     near = nearest(key, allowed)
     fix = f'"{near.rpartition(".")[2]}": ...' if near else ""
-    return InputError(f"{name}: unknown key {key}", allowed=", ".join(allowed), fix=fix)
+    problem = "The table contains an unknown key."
+    return InputError(f"{name}: unknown key {key}", allowed=", ".join(allowed), fix=fix, problem=problem)
 
 
 def _error(name: str, problem: Problem) -> InputError:
-    return InputError(f"{name}: {problem.key} = {_short(problem.value)}", allowed=problem.allowed)
+    return InputError(
+        f"{name}: {problem.key} = {_short(problem.value)}", allowed=problem.allowed,
+        problem=f"The value of {problem.key} is not allowed.",
+    )  # fmt: skip
 
 
 def _short(value: Any) -> str:

@@ -88,7 +88,9 @@ def choose_block(
         if (warps := limits.warps_at_once(threads, registers, shared(rows, columns))) > 0
     ]
     if not found:
-        raise ValueError(f"no block of {limits.name} has {registers} registers a thread and so much shared memory")
+        raise ValueError(
+            f"No block of {limits.name} has {registers} registers per thread and the required shared memory."
+        )
     most = max(one.warps for one in found)
     return min((one for one in found if one.warps == most), key=lambda one: one.transactions)
 

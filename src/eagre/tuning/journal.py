@@ -46,7 +46,7 @@ class Trial:
 
 
 _KEYS = {one.name for one in fields(Trial)}
-_ALLOWED = "a file of timings of eagre tune; without it they are made anew"
+_ALLOWED = "a file of timings of eagre tune; without it all timings are repeated"
 
 
 def _is_trial(content: Any) -> bool:
@@ -108,7 +108,10 @@ class Journal:
             return
         for number, one in enumerate(found[1:], 2):
             if not _is_trial(one):
-                raise InputError(f"{self.path}: line {number} is no trial", allowed=_ALLOWED, fix=f"rm {self.path}")
+                raise InputError(
+                    f"{self.path}: line {number} is not a timing", allowed=_ALLOWED, fix=f"rm {self.path}",
+                    problem="The file of timings is not valid.",
+                )  # fmt: skip
             self.trials[identity(one["values"])] = Trial(**one)
         self._begun = len(found) == len(lines) and text.endswith("\n")
 

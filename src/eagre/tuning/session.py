@@ -158,7 +158,7 @@ class _Search:
     def cost(self, choice: Choice) -> float:
         """Time of a choice over that of the shipped values; it is verified and timed if it was not before."""
         trial, part = self.trial(choice), self.relative(choice)
-        took = "" if trial.failed else f"{1e6 * typical(trial.seconds, self.kind):.4g} us a step"
+        took = "" if trial.failed else f"{1e6 * typical(trial.seconds, self.kind):.4g} us per step"
         if trial.beside and took:
             took += f", {part:.3f} of the time with the shipped values"
         self.tell(f"{self.space.name}: {words(choice)}: {trial.failed or took}")
@@ -205,7 +205,7 @@ class _Search:
         except Exception as error:  # a compiler or a launch may fail in any way: the variant is passed over, and told
             trial.failed = _short(error)
         if trial.failed and not trial.values:
-            raise EagreError(f"the shipped values cannot be timed: {trial.failed}")
+            raise EagreError(f"The shipped values cannot be timed: {trial.failed}.")
         self.journal.add(trial)
         if trial.failed:
             self._check_shipped(trial.choice)
@@ -215,7 +215,7 @@ class _Search:
         try:
             self.workload.clock({})()
         except Exception as error:
-            told = f"after {words(failed)} failed, not even the shipped values run: {_short(error)}"
+            told = f"The shipped values fail, too, after a failure of {words(failed)}: {_short(error)}."
             raise EagreError(told) from error
 
     def final(self, tried: Sequence[Choice]) -> Choice:
@@ -256,7 +256,7 @@ class _Search:
             self._note(trial, measure)
         part = math.inf if trial.failed else surely(trial.again, trial.again_beside, self.kind)
         told = trial.failed or f"{part:.3f} of the time with the shipped values"
-        self.tell(f"{self.space.name}: again {words(trial.choice)}: {told}")
+        self.tell(f"{self.space.name}: repeated {words(trial.choice)}: {told}")
         return part
 
     def summary(self, best: Choice) -> tuple[float, float, float]:

@@ -76,9 +76,10 @@ def demo_case() -> Path:
         if path.is_file():
             return path
     raise InputError(
-        "no examples/demo/case.toml beside the package or in this folder",
+        "no examples/demo/case.toml next to the package or in this folder",
         allowed="a clone of the project",
-        fix="eagre validate shallow-water-adi --case demo-bay (in the clone's root)",
+        fix="eagre validate shallow-water-adi --case demo-bay (in the root folder of the clone)",
+        problem="The case file of this validation was not found.",
     )
 
 
@@ -120,7 +121,7 @@ def demo_bay(run: Run) -> Iterator[Check]:
     except InputError as error:
         if run.setting.chosen:
             raise
-        yield Check("not run: its case file is not there", 0.0, detail=error.fix)
+        yield Check("not run: case file not found", 0.0, detail=error.fix)
         return
     times = np.arange(0.0, 3601.0, 10.0)
     explicit, implicit = (run_bay(times, BAY_CELL, step, **run.options) for step in (None, BAY_STEP))
@@ -134,7 +135,7 @@ def demo_bay(run: Run) -> Iterator[Check]:
     for name, bay in (("explicit", explicit), ("implicit", implicit)):
         yield Check(f"{name}, flooded [ha]", 1e-4 * bay.flooded, detail=f"{bay.steps} steps, {bay.seconds:.1f} s")
     yield Check("flooded: |implicit / explicit - 1|", abs(implicit.flooded / explicit.flooded - 1.0), 0.1)
-    title = f"Tsunami in a bay, implicit, beside the explicit model, {run.precision}"
+    title = f"Tsunami in a bay, implicit and explicit model, {run.precision}"
     run.picture(draw_gauges, title, times, implicit.gauges, times, explicit.gauges, "explicit")
 
 

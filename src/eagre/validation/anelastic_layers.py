@@ -53,11 +53,11 @@ def steady_wave(run: Run) -> Iterator[Check]:
         (w_found, u_found), u = found, u - u.mean(1, keepdims=True)
         u_found = u_found - u_found.mean(1, keepdims=True)
         missed[name] = apart(w_found[inside], w[inside]), apart(u_found[inside], u[inside])
-    yield Check("w, relative to the exact one", missed["exact"][0], 0.2, detail="1 km x 400 m, 20 half widths")
-    yield Check("u along a level, relative", missed["exact"][1], 0.15)
-    yield Check("u, over what linear theory misses", missed["exact"][1] / missed["linear"][1], 0.7)
+    yield Check("w, relative error", missed["exact"][0], 0.2, detail="1 km x 400 m, 20 half widths")
+    yield Check("u along a level, relative error", missed["exact"][1], 0.15)
+    yield Check("u, error / error of linear theory", missed["exact"][1] / missed["linear"][1], 0.7)
     theta = model.field("theta").astype(float)
-    yield Check("least rise of theta from level to level, K", float(np.diff(theta, axis=0).min()), 0.0, at_least=True)
+    yield Check("minimum increase of theta between levels, K", float(np.diff(theta, axis=0).min()), 0.0, at_least=True)
 
 
 def breaking_wave(run: Run) -> Iterator[Check]:
@@ -71,8 +71,8 @@ def breaking_wave(run: Run) -> Iterator[Check]:
         drags.append(push * model.grid.dx / (0.25 * math.pi * WIND * FREQUENCY * 1200.0**2))
     aloft = (model.levels.z[1:, 0] > 1500.0) & (np.abs(model.grid.x) < 3.0 * HALF_WIDTH)
     rise = np.diff(model.field("theta")[:, 0].astype(float), axis=0)[aloft]
-    yield Check("least rise of theta aloft, K", float(rise.min()), 0.0, detail="1 km x 400 m")
-    yield Check("drag over the linear one", float(np.mean(drags)), 2.0, at_least=True, detail="14 to 20 half widths")
+    yield Check("minimum increase of theta aloft, K", float(rise.min()), 0.0, detail="1 km x 400 m")
+    yield Check("drag / linear drag", float(np.mean(drags)), 2.0, at_least=True, detail="14 to 20 half widths")
 
 
 def stresses(rate: Array, spacing: float) -> Array:
@@ -111,12 +111,17 @@ def neutral_layer(run: Run) -> Iterator[Check]:
     missed = np.hypot(found[0] - wanted[0], found[1] - wanted[1]) / friction**2
     speed, height = np.hypot(air["u"], air["v"]), model.levels.height
     law = friction / VON_KARMAN * np.log(height[1:3] / 0.1)
-    yield Check("drag of the ground from the balance, over u*^2", float(missed[0]), 0.01, detail="24 x 24 x 25")
     yield Check(
-        "stress aloft from the balance, over u*^2", float(missed[1:].max()), 0.08, detail=f"u* {friction:.3f} m/s"
+        "surface drag, deviation from the momentum balance / u*^2", float(missed[0]), 0.01, detail="24 x 24 x 25"
     )
-    yield Check("wind at 50 m over the log law, from 1", abs(float(speed[1] / law[0]) - 1.0), 0.05)
-    yield Check("wind at 100 m over the log law, from 1", abs(float(speed[2] / law[1]) - 1.0), 0.15)
+    yield Check(
+        "stress aloft, deviation from the momentum balance / u*^2",
+        float(missed[1:].max()),
+        0.08,
+        detail=f"u* {friction:.3f} m/s",
+    )
+    yield Check("wind at 50 m, relative deviation from the log law", abs(float(speed[1] / law[0]) - 1.0), 0.05)
+    yield Check("wind at 100 m, relative deviation from the log law", abs(float(speed[2] / law[1]) - 1.0), 0.15)
 
 
 def convection(run: Run) -> Iterator[Check]:
@@ -144,6 +149,11 @@ def convection(run: Run) -> Iterator[Check]:
     inside = (model.levels.height > 100.0) & (model.levels.height < 1100.0)
     scale = (GRAVITY / 300.0 * given * float(np.mean(heights))) ** (2.0 / 3.0)
     variance = float(air["variance_w"].max()) / scale
-    yield Check("height over encroachment, from sqrt(1.4)", abs(ratio - math.sqrt(1.4)), 0.1, detail=f"{ratio:.3f}")
-    yield Check("heat flux from what the air keeps, over the ground's", float(missed[inside].max()) / given, 0.05)
-    yield Check("largest variance of w over w*^2", variance, 0.27, at_least=True)
+    yield Check(
+        "height / encroachment height, deviation from sqrt(1.4)",
+        abs(ratio - math.sqrt(1.4)),
+        0.1,
+        detail=f"{ratio:.3f}",
+    )
+    yield Check("heat flux, deviation from the heat balance / surface flux", float(missed[inside].max()) / given, 0.05)
+    yield Check("maximum variance of w / w*^2", variance, 0.27, at_least=True)

@@ -53,7 +53,7 @@ def difference(first: np.ndarray, second: np.ndarray) -> Difference:
     """
     a, b = (np.asarray(one, np.float64) for one in (first, second))
     if a.shape != b.shape:
-        raise ValueError(f"fields of the shapes {a.shape} and {b.shape}; allowed: the same points")
+        raise ValueError(f"The fields have different shapes, {a.shape} and {b.shape}; allowed: the same points.")
     both = ~np.isnan(a) & ~np.isnan(b)
     apart, alone = np.abs(a[both] - b[both]), int(np.sum(np.isnan(a) != np.isnan(b)))
     if not apart.size:

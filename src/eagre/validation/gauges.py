@@ -55,4 +55,4 @@ def monai_data(run: Run) -> tuple[Path | None, list[Check]]:
     except InputError as error:
         if run.setting.chosen:
             raise
-        return None, [Check("not run: its data are not there", 0.0, detail=error.fix)]
+        return None, [Check("not run: data not found", 0.0, detail=error.fix)]

@@ -41,8 +41,9 @@ def reference_table(run: Run, name: str) -> tuple[np.ndarray | None, list[Check]
             return np.loadtxt(path, delimiter=",", skiprows=1), []
     fix = f"EAGRE_DATA=/path/to/data eagre validate potential-waves --case {run.name}"
     if run.setting.chosen:
-        raise InputError(f"no {REFERENCE}/{name}", allowed="the folder that EAGRE_DATA names", fix=fix)
-    return None, [Check("not run: its data are not there", 0.0, detail=fix)]
+        problem = "The reference data of this validation were not found."
+        raise InputError(f"no {REFERENCE}/{name}", allowed="the folder named by EAGRE_DATA", fix=fix, problem=problem)
+    return None, [Check("not run: data not found", 0.0, detail=fix)]
 
 
 # -- Whalin's shoal -------------------------------------------------------------------------------
@@ -67,8 +68,8 @@ def whalin(run: Run) -> Iterator[Check]:
     inside = (grid.x > 5.0) & (grid.x < 30.0)
     for n, limit in enumerate(WHALIN_SPREAD):
         apart = np.abs(amplitudes[n] - table[:, 1 + n])[inside].max()
-        yield Check(f"harmonic {n + 1} on the axis, largest difference, mm", 1e3 * apart, 1e3 * limit)
-    yield Check("largest second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
+        yield Check(f"harmonic {n + 1} on the axis, maximum difference, mm", 1e3 * apart, 1e3 * limit)
+    yield Check("maximum second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
 
 
 def whalin_periods(run: Run) -> Iterator[Check]:
@@ -90,8 +91,8 @@ def whalin_periods(run: Run) -> Iterator[Check]:
         apart = float(np.abs(amplitudes[0][flat].mean() / own - 1.0))
         yield Check(f"T {period:g} s, mean harmonic 1 before the slope, relative error", apart, 0.02)
         told = ", ".join(f"{high:.2f}" for high in amplitudes[:, behind].max(axis=1))
-        where = f"largest harmonics 1 to 3 behind the slope, {told} mm; {grid.nx} x {grid.ny} x {layers} points"
-        yield Check(f"T {period:g} s, largest harmonic 2, mm", float(amplitudes[1][behind].max()), detail=where)
+        where = f"maximum harmonics 1 to 3 behind the slope, {told} mm; {grid.nx} x {grid.ny} x {layers} points"
+        yield Check(f"T {period:g} s, maximum harmonic 2, mm", float(amplitudes[1][behind].max()), detail=where)
 
 
 # -- the bar --------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def bar(run: Run) -> Iterator[Check]:
         apart, own = np.abs(last[n] - known[n]), float(np.abs(last[n] - before[n]).max())
         where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * own:.2g} mm"
         yield Check(
-            f"harmonic {n + 1}, largest difference, mm", 1e3 * float(apart.max()), 1e3 * (spread + own), detail=where
+            f"harmonic {n + 1}, maximum difference, mm", 1e3 * float(apart.max()), 1e3 * (spread + own), detail=where
         )
 
 
@@ -157,9 +158,9 @@ def berkhoff(run: Run) -> Iterator[Check]:
     j, i = np.unravel_index(int(np.argmax(behind)), behind.shape)
     x = grid.x[(grid.x > 0.0) & (grid.x < 10.0)][i]
     yield Check(
-        "largest height behind the shoal / 0.0464 m", float(behind.max()), detail="257 x 129 x 5 points, order 4"
+        "maximum wave height behind the shoal / 0.0464 m", float(behind.max()), detail="257 x 129 x 5 points, order 4"
     )
-    yield Check("its place along the tank, m behind the middle of the shoal", float(x), detail=f"y = {grid.y[j]:.3g} m")
+    yield Check("distance of the maximum from the centre of the shoal, m", float(x), detail=f"y = {grid.y[j]:.3g} m")
 
 
 BEDS: dict[str, Validation] = {

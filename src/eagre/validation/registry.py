@@ -45,7 +45,8 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return dict(ANELASTIC)
     allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves", "anelastic"'
-    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
+    problem = "There is no validation of this model."
+    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water", problem=problem)
 
 
 def validate(
@@ -91,7 +92,8 @@ def validate(
         if name not in known:
             first = next(iter(known))
             fix = f"eagre validate {kind} --case {first}"
-            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix)
+            problem = "The validation case does not exist."
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix, problem=problem)
     if precision is not None and precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
     folder = None if output_dir is None else Path(output_dir)

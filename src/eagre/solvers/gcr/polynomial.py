@@ -35,7 +35,7 @@ def chebyshev_weights(largest: float, sweeps: int) -> list[float]:
         For another number.
     """
     if not largest > 0.0:
-        raise InputError(f"largest = {largest!r}", allowed="a bound of the eigenvalues, above 0")
+        raise InputError(f"largest = {largest!r}", allowed="an upper bound of the eigenvalues, above 0")
     if sweeps != int(sweeps) or not 2 <= sweeps <= 16:
         raise InputError(f"sweeps = {sweeps!r}", allowed="2 to 16", fix="sweeps=6")
     least = largest / (REACH * sweeps**2)

@@ -22,8 +22,8 @@ from eagre.checks import one_of
 from eagre.errors import ConvergenceError, InputError
 
 NORMS = ("max", "2")
-NO_DIRECTION = "another right side: the operator makes nothing of what is left of this one"
-NOT_FINITE = "a look at the operator and the preconditioner: what they made is not finite"
+NO_DIRECTION = "another right-hand side: the operator maps the residual to zero"
+NOT_FINITE = "a check of the operator and the preconditioner: their results are not finite"
 
 
 class Found(NamedTuple):
@@ -146,7 +146,10 @@ def _answer(name: str, function: Callable[[Any], Any], a: Any) -> Any:
     found = function(a)
     if getattr(found, "shape", None) != a.shape or found.dtype.kind not in "iuf":
         got = f"{type(found).__name__} of shape {getattr(found, 'shape', '?')} and type {getattr(found, 'dtype', '?')}"
-        raise InputError(f"from the {name} {got}", allowed=f"an array of shape {a.shape} and type {a.dtype}")
+        raise InputError(
+            f"from the {name} {got}", allowed=f"an array of shape {a.shape} and type {a.dtype}",
+            problem=f"The {name} returns an array of another shape or type.",
+        )  # fmt: skip
     return found.astype(a.dtype, order="K")
 
 
@@ -161,32 +164,49 @@ def _check_function(name: str, given: Any) -> None:
     """Refuse what cannot be called: a matrix, say."""
     if not callable(given):
         raise InputError(
-            f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x"
-        )
+            f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x",
+            problem=f"{name[0].upper()}{name[1:]} is not callable.",
+        )  # fmt: skip
 
 
 def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> None:
     """Refuse what cannot be solved for."""
     one_of("norm", norm, NORMS)
     if str(getattr(right, "dtype", "")) not in ("float32", "float64"):
-        raise InputError("this right side", allowed="a float32 or float64 array of NumPy or CuPy")
+        raise InputError(
+            f"a right-hand side of type {getattr(right, 'dtype', type(right).__name__)}",
+            allowed="a float32 or float64 array of NumPy or CuPy",
+            problem="The right-hand side is not an array of real numbers.",
+        )
     if not isinstance(kept, Integral) or kept < 1:
         raise InputError(f"kept = {kept!r}", allowed="1 or more", fix="kept=3")
     if not tolerance > 0.0 or not most >= 0:
-        raise InputError(f"tolerance, most = {tolerance!r}, {most!r}", allowed="above 0; 0 or more")
+        raise InputError(
+            f"tolerance, most = {tolerance!r}, {most!r}", allowed="above 0; 0 or more",
+            problem="The tolerance or the maximum number of iterations is not allowed.",
+        )  # fmt: skip
 
 
 def _check_arrays(right: Any, guess: Any, weights: Any) -> None:
     """Refuse arrays of other shapes, and values that no residual could be made of."""
     module = array_module(right)
     if not right.size or not bool(module.isfinite(right).all()):
-        raise InputError(f"a right side of shape {right.shape}", allowed="finite numbers, one or more")
+        raise InputError(
+            f"a right-hand side of shape {right.shape}", allowed="finite numbers, one or more",
+            problem="The right-hand side is empty or contains values that are not finite.",
+        )  # fmt: skip
     if guess is not None and (getattr(guess, "shape", None) != right.shape or guess.dtype.kind not in "iuf"):
         got = f"{type(guess).__name__} of shape {getattr(guess, 'shape', '?')}"
-        raise InputError(f"guess, {got}", allowed=f"real numbers of shape {right.shape}", fix="guess=None")
+        problem = "The initial guess does not match the right-hand side."
+        raise InputError(
+            f"guess, {got}", allowed=f"real numbers of shape {right.shape}", fix="guess=None", problem=problem
+        )
     weight = module.asarray(weights)
     if not _fits(weight.shape, right.shape) or not bool(((weight > 0.0) & (weight < math.inf)).all()):
-        raise InputError(f"weights of shape {weight.shape}", allowed=f"finite numbers above 0, one or {right.shape}")
+        raise InputError(
+            f"weights of shape {weight.shape}", allowed=f"finite numbers above 0, one or {right.shape}",
+            problem="The weights are not positive numbers that match the right-hand side.",
+        )  # fmt: skip
 
 
 def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:

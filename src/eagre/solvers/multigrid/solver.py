@@ -155,7 +155,10 @@ class Multigrid:
         """Take another q, (ny, nx), m^-2. Launches made before keep their number of sweeps on the coarsest grid."""
         q = np.asarray(screening, float)
         if q.shape != self.grids[0].shape or not (np.isfinite(q) & (q > 0.0)).all():
-            raise InputError("this screening", allowed=f"{self.grids[0].shape} values above 0")
+            raise InputError(
+                f"a screening of shape {q.shape}", allowed=f"{self.grids[0].shape} finite values above 0",
+                problem="The screening is not an array of positive values on the grid.",
+            )  # fmt: skip
         self._coarsest_sweeps, self.used = self._plan.coarsest_sweeps(float(q.min())), self._plan.used(float(q.min()))
         self.device.fill(self._q[0], q[None].astype(self.real))
         self.device.run(self.screening_launches())
@@ -272,8 +275,10 @@ class Multigrid:
             return self._cuda.launches(0, arrays, *known, control)
         if (self.paired or self.in_place) and not from_zero:
             raise InputError(
-                "a cycle that is not from zero, in place or of paired layers", allowed="one after separate()"
-            )
+                "a cycle with a nonzero initial guess", allowed="a zero initial guess",
+                fix="call separate() before the cycle",
+                problem="In-place cycles and cycles with paired layers require a zero initial guess.",
+            )  # fmt: skip
         if self._fast:
             cycle = {"cycle": self.cycle, "pre": self.pre, "post": self.post, "coarsest": self._coarsest_sweeps}
             return [self._fast.launch(self.u, self.f, self._s, self.used, from_zero, **cycle)]
@@ -310,7 +315,10 @@ class Multigrid:
         self.separate()
         right = np.asarray(f, float)
         if right.shape != tuple(self.f.shape) or not np.isfinite(right).all():
-            raise InputError("this right side", allowed=f"finite values, {tuple(self.f.shape)}")
+            raise InputError(
+                f"a right-hand side of shape {right.shape}", allowed=f"finite values of shape {tuple(self.f.shape)}",
+                problem="The right-hand side is not an array of finite values on the grid and its layers.",
+            )  # fmt: skip
         start = np.zeros_like(right) if guess is None else np.asarray(guess, float)
         self.device.fill(self.f, right.astype(self.real))
         self.device.fill(self.u, np.broadcast_to(start, right.shape).astype(self.real))

@@ -106,7 +106,10 @@ class PoissonSolver:
         """
         _check_array(f)
         if tuple(f.shape) != self.shape:
-            raise InputError(f"a right-hand side of shape {tuple(f.shape)}", allowed=f"shape {self.shape}")
+            raise InputError(
+                f"a right-hand side of shape {tuple(f.shape)}", allowed=f"shape {self.shape}",
+                problem="The shape of the right-hand side does not match the solver.",
+            )  # fmt: skip
         if self._kernels == "fast" and on_gpu(f) and (fast := self._box(f)) is not None:
             return fast.solve(f)
         x = f
@@ -146,8 +149,9 @@ def _checked(
     if not numbers or not 1 <= len(sizes) <= 3 or not len(sizes) == len(steps) == len(kinds):
         raise InputError(
             f"shape {shape}, spacing {spacing}, boundaries {boundaries!r}",
-            allowed="one, two or three axes: whole numbers of unknowns, a spacing and a boundary for each",
+            allowed="one, two or three axes, each with a number of unknowns, a spacing and a boundary",
             fix='PoissonSolver((99, 199), (0.1, 0.1), ("dirichlet", "periodic"))',
+            problem="The shape, spacing and boundaries do not define one to three axes.",
         )
     return tuple(map(int, sizes)), tuple(map(float, steps)), kinds
 
@@ -159,6 +163,7 @@ def _check_array(f: Any) -> None:
             f"a right-hand side that is {getattr(f, 'dtype', type(f).__name__)}",
             allowed="an array of float32 or float64",
             fix="solver.solve(np.asarray(f, dtype=np.float64))",
+            problem="The right-hand side is not an array of real numbers.",
         )
 
 

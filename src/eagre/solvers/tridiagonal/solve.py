@@ -81,22 +81,32 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
 def _checked(a: Any, b: Any, c: Any, d: Any, method: str) -> tuple[Device, str]:
     if not all(hasattr(array, "dtype") for array in (a, b, c, d)):
         kinds = ", ".join(type(array).__name__ for array in (a, b, c, d))
-        raise InputError(f"a, b, c, d of kinds {kinds}", allowed="NumPy or CuPy arrays", fix="a = numpy.asarray(a)")
+        problem = "The arguments are not arrays."
+        raise InputError(
+            f"a, b, c, d of kinds {kinds}", allowed="NumPy or CuPy arrays", fix="a = numpy.asarray(a)", problem=problem
+        )
     shapes, types = {array.shape for array in (a, b, c, d)}, {np.dtype(array.dtype) for array in (a, b, c, d)}
     if len(shapes) > 1 or b.ndim == 0:
-        raise InputError(f"a, b, c, d of shapes {[x.shape for x in (a, b, c, d)]}", allowed="four arrays of one shape")
+        raise InputError(
+            f"a, b, c, d of shapes {[x.shape for x in (a, b, c, d)]}", allowed="four arrays of the same shape",
+            problem="The shapes of the arrays differ.",
+        )  # fmt: skip
     precisions = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
     if len(types) > 1 or not types <= set(precisions):
         raise InputError(
             f"a, b, c, d of types {', '.join(sorted(map(str, types)))}",
             allowed="float32 or float64, the same for all four",
             fix="a, b, c, d = (x.astype(numpy.float64) for x in (a, b, c, d))",
+            problem="The types of the arrays are not supported, or differ.",
         )
     if method not in METHODS:
         raise InputError(f"method = {method!r}", allowed=", ".join(METHODS), fix='method = "auto"')
     device = device_of(b)
     if method == "partition" and device.kind == "cpu":
-        raise InputError('method = "partition" for NumPy arrays', allowed="CuPy arrays", fix='method = "thomas"')
+        problem = "The partition method requires CuPy arrays."
+        raise InputError(
+            'method = "partition" for NumPy arrays', allowed="CuPy arrays", fix='method = "thomas"', problem=problem
+        )
     return device, precisions[np.dtype(b.dtype)]
 
 
@@ -112,6 +122,7 @@ def _check_finite(x: Any) -> None:
     total = abs(x).max() if x.size else 0.0
     if not bool(np.isfinite(total)):
         raise InputError(
-            "a system whose answer is not finite",
+            "a system whose solution is not finite",
             allowed="systems that elimination without pivoting can solve: no zero pivot, not singular",
+            problem="The solution contains NaN or infinity.",
         )
