@@ -79,7 +79,8 @@ def test_a_step_that_is_too_long_for_convergent_flow():
     """The divergence term enlarges Courant numbers where flow converges."""
     v = np.zeros((7,))
     v[2], v[3] = 0.98, -0.98
-    with pytest.raises(InputError, match=r"an outflow Courant number of 1\.\d+ at point .*, of v, corrected for its divergence, and h"):
+    words = r"an outflow Courant number of 1\.\d+ at point .*, of v, corrected for its divergence, and h"
+    with pytest.raises(InputError, match=words):
         Mpdata((6,), kernels="reference").step(np.ones(6), v)
     Mpdata((6,), kernels="reference", solenoidal=True).step(np.ones(6), v)
 

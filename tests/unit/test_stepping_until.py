@@ -88,7 +88,7 @@ def test_too_few_iterations_are_an_error(device):
 def test_a_norm_that_is_not_finite_ends_it_at_the_next_look():
     problem = Jacobi(Gated(), SHAPE, SCREENING, look_every=5)
     problem.psi[3, 3] = np.nan
-    with pytest.raises(ConvergenceError, match="^The iteration did not converge: the norm is nan after"):
+    with pytest.raises(ConvergenceError, match=r"^The iteration did not converge: the norm is nan after"):
         problem.until.run(1e-6, 10**9)
     assert problem.device.rounds == 1  # the start
 

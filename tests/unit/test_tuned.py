@@ -471,9 +471,7 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     """A slow scheme is not chosen, nor one that gains less than noise (F40)."""
     case = case_of(tmp_path, numerics='scheme = "auto"')
     assert case.build().setup.scheme == "rk2"
-    assert case.tuned.startswith(
-        "scheme rk2: schemes not timed for single precision, size small (eagre tune shallow"
-    )
+    assert case.tuned.startswith("scheme rk2: schemes not timed for single precision, size small (eagre tune shallow")
     cpu = select("cpu")
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 0.99}, CELLS).scheme == "rk2"
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 3.0}, CELLS).scheme == "rk2"
@@ -481,7 +479,8 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 0.5}, CELLS).scheme == "euler"
     assert case.build().setup.scheme == "euler"
     assert tuned.scheme_for("cpu,cpu", KIND, 2 * 512**2, "single", "rk2")[0] == "euler"  # of the size of a share
-    assert case.tuned.startswith("scheme euler: fastest in whole runs (rk2 1 s, euler 0.5 s); shipped values; never tuned")
+    told = "scheme euler: fastest in whole runs (rk2 1 s, euler 0.5 s); shipped values; never tuned"
+    assert case.tuned.startswith(told)
     for mode in ("off", "same-bits"):
         still = case_of(tmp_path, run=f'tuning = "{mode}"', numerics='scheme = "auto"')
         assert still.build().setup.scheme == "rk2" and still.tuned.startswith(f'scheme rk2: tuning = "{mode}"; ')

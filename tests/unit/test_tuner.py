@@ -609,7 +609,8 @@ class Breaks(Pretended):
 def test_a_launch_that_breaks_the_process_is_noted_alone(tmp_path):
     """Not what would have been tried behind it: the same command goes on there."""
     path = tmp_path / "one.jsonl"
-    with pytest.raises(EagreError, match="The shipped values fail, too, after a failure of rows 8: RuntimeError: an il"):
+    words = "The shipped values fail, too, after a failure of rows 8: RuntimeError: an il"
+    with pytest.raises(EagreError, match=words):
         session.tune(SPACE, Breaks(faster_at(16)), journal(path))
     kept = journal(path).trials.values()
     assert [trial.choice for trial in kept if trial.failed] == [{"rows": 8}]

@@ -1,4 +1,4 @@
-"""Run the cases that have a reference and report the errors: `eagre validate` on the command line."""
+"""Validation cases with a reference, and their report: `eagre validate` on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagre.validation.setting import PRECISIONS, Setting, Validation
 
 
 def validations(kind: str) -> dict[str, Validation]:
-    """The validations of a kind of model by name, in the order in which they run.
+    """Return the validations of a model by name, in the order of execution.
 
     Raises
     ------
@@ -62,18 +62,17 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"``,
-        ``"potential-waves"`` or ``"anelastic"``.
+        Model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"``, ``"potential-waves"`` or ``"anelastic"``.
     names : sequence of str, optional
-        Some of `validations`; all if left out.
+        Names of `validations`; all by default.
     output_dir : path, optional
-        Folder for ``validation.csv``, ``validation.md`` and the pictures; nothing is written if left out.
+        Folder for ``validation.csv``, ``validation.md`` and the pictures; without it no files are written.
     device : str
-        As of the model.
+        Device of the model.
     precision : str, optional
-        ``"single"`` or ``"double"``; both if left out.
+        ``"single"`` or ``"double"``; both by default.
     on_result : callable, optional
-        Called with each `Result` as soon as it is there.
+        Called with each `Result` when it is available.
 
     Returns
     -------
@@ -83,8 +82,8 @@ def validate(
     Raises
     ------
     InputError
-        For unknown kinds, names and precisions, and if the data of a named case are not found; without
-        names such a case is reported as not run.
+        For unknown models, names and precisions, and if the data of a named case are not found; without names such a
+        case is reported as not run.
     """
     known = validations(kind)
     chosen = list(known) if names is None else list(names)

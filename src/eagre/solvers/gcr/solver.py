@@ -27,16 +27,17 @@ NOT_FINITE = "a check of the operator and the preconditioner: their results are 
 
 
 class Found(NamedTuple):
-    """A solution.
+    """Solution of `gcr`.
 
     Attributes
     ----------
     solution : array
     iterations : int
+        Number of iterations.
     norm : float
-        Of the last residual, from the solution itself.
+        Norm of the final residual, computed from the solution.
     norms : list of float
-        Of all residuals, that of the guess first; those between the first and the last follow from the recurrence.
+        Norms of all residuals, from the initial guess on; intermediate norms follow from the recurrence.
     """
 
     solution: Any
@@ -58,40 +59,43 @@ def gcr(
     least: int = 0,
     most: int = 1000,
 ) -> Found:
-    """Solve operator(x) = right.
+    """Solve operator(x) = right by the generalized conjugate residual method GCR(k).
 
     Parameters
     ----------
     operator : function
-        L: an array of the shape of `right` to another one. What it gives is taken in the precision of `right`.
+        Linear operator L: returns an array of the shape of its argument; the result is converted to the type of
+        `right`.
     right : array
-        f, NumPy or CuPy, of any shape, float32 or float64, in C or Fortran order; the solution is of its kind.
+        Right-hand side f, NumPy or CuPy, of any shape, float32 or float64, in C or Fortran order; determines the kind
+        of the solution.
     guess : array of the shape of `right`, optional
-        Else zero.
+        Initial guess; zero by default.
     kept : int
-        k >= 1, directions. Where L P is symmetric in the inner product one is as good as many.
+        Number of directions k >= 1. If L P is symmetric in the inner product, 1 is sufficient.
     preconditioner : function, optional
-        P: a residual to about L^-1 of it.
+        Preconditioner P: returns an approximation of L^-1 r for a residual r.
     weights : array or number
-        Of the inner product <a, b> = sum(weights a b), above 0: those in which L is symmetric, if there are such.
+        Weights of the inner product <a, b> = sum(weights a b), above 0; choose weights for which L is symmetric, if
+        any.
     tolerance : float
-        Of the norm of r.
+        Absolute tolerance of the norm of r.
     norm : {"max", "2"}
         max |r|, or sqrt(sum(weights r^2)).
     least, most : int
-        Iterations.
+        Minimum and maximum number of iterations.
 
     Raises
     ------
     InputError
-        For arguments outside these ranges, and for an operator or preconditioner whose answer has another shape.
+        For arguments outside these ranges, and for an operator or preconditioner that returns another shape.
     ConvergenceError
-        If the norm is not reached after `most` iterations, stops being finite, or no direction is left.
+        If the tolerance is not reached after `most` iterations, the norm is not finite, or no direction remains.
 
     Notes
     -----
-    The norm is reached when that of operator(x) - right is, which is made anew once the recurrence has come there: in
-    single precision rounding parts them. Where they differ, iterations go on from the new residual.
+    When the recurrence reaches the tolerance, the residual operator(x) - right is recomputed; in single precision the
+    two differ by rounding. If the recomputed norm exceeds the tolerance, the iteration continues from the new residual.
 
     Examples
     --------
