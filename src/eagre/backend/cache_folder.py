@@ -1,4 +1,4 @@
-"""The cache of generated programs and their compiled code: folders and files that no other user can write."""
+"""Cache of generated programs and compiled code: folders and files that no other user can write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from eagre.errors import InputError
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-SEARCHABLE_BY_OTHERS = stat.S_IXGRP | stat.S_IXOTH  # without it, others do not reach the files of a folder
+SEARCHABLE_BY_OTHERS = stat.S_IXGRP | stat.S_IXOTH  # without these bits other users cannot reach the files of a folder
 ALLOWED = "folders and files of this user, or of root, that no other user can write"
 
 
@@ -65,7 +65,7 @@ def own_folder() -> Path:
     InputError
         If another user made the folder or can write it, or if it is a link: its content is executed.
     """
-    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""  # elsewhere the temporary folder is the user's
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""  # on Windows the temporary folder belongs to the user
     folder = Path(tempfile.gettempdir()) / f"eagre-cache{user}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)

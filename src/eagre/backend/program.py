@@ -1,9 +1,8 @@
-"""Programs: self-contained Python modules generated from cells, one per target and precision.
+"""Programs: self-contained Python modules generated from kernel functions, one per target and precision.
 
-A program file holds the source of every cell that an entry point uses, bound to one precision and
-one set of switches. It lives in the user's cache folder under a name made from its content, so
-that Numba's own disk cache works for it and a second start compiles nothing. The file is plain
-Python: read it to see what runs.
+A program file holds the source of all kernel functions of an entry point, for one precision and one set of switches. It
+is stored in the user's cache folder under a name derived from its content, so that Numba's disk cache works and a
+second start needs no compilation. The file is plain, readable Python.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ _HEADERS = {
 
 
 def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """Source text of `entry` and of every cell below it, callees first.
+    """Return the source of `entry` and of all kernel functions it calls, callees first.
 
-    The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit. Without
-    ``DEPENDENT_LAUNCHES`` the program has no instructions of compute capability 9.0.
+    The switch ``REGISTERS`` is the limit of registers per thread for the CUDA compiler. Without ``DEPENDENT_LAUNCHES``
+    the program has no instructions of compute capability 9.0.
     """
     chosen = ((name, value if isinstance(value, Cell) else repr(value)) for name, value in sorted(switches.items()))
     key = target, precision, *chosen
@@ -74,13 +73,13 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
 
 
 class Made(NamedTuple):
-    """A text, which takes 2 ms to make and runs ask for again and again, and what its cells found in their modules."""
+    """Generated source with the module values that its kernel functions used; generation takes 2 ms."""
 
     text: str
     used: list[tuple[dict[str, Any], str, Any]]
 
     def holds(self) -> bool:
-        """Whether the modules have all of that still: tests give them smaller numbers."""
+        """Return whether the modules still have these values: tests change them."""
         return all(scope.get(name) is value for scope, name, value in self.used)
 
 
@@ -155,7 +154,7 @@ def _text(body: Cell, name: str) -> str:
 
 
 def _flushed(text: str) -> str:
-    """A CPU entry whose parallel loop lets subnormal numbers count as zero (see `eagre.backend.subnormals`)."""
+    """Return a CPU entry whose parallel loop flushes subnormal numbers to zero (see `eagre.backend.subnormals`)."""
     if "in prange(" not in text:
         return text
     lines = text.splitlines()
@@ -175,7 +174,7 @@ def _define(table: dict[str, str], name: str, text: str) -> None:
 
 @cache
 def _stamp() -> str:
-    """What compiled code depends on beside its own source: versions of Python and the compilers, their options."""
+    """Return the dependencies of compiled code besides its source: versions and options of Python and the compilers."""
     import llvmlite
     import numba
 
@@ -215,7 +214,7 @@ def imported(name: str, path: Path) -> ModuleType:
     try:
         try:
             spec.loader.exec_module(module)
-        except (EOFError, ValueError):  # Python's own bytecode was cut
+        except (EOFError, ValueError):  # the Python bytecode file is truncated
             bytecode.unlink()
             spec.loader.exec_module(module)
     except BaseException:
@@ -224,16 +223,16 @@ def imported(name: str, path: Path) -> ModuleType:
     return module
 
 
-AXES = ("k", "j", "i")  # of a region, the outermost first: levels, rows, columns
+AXES = ("k", "j", "i")  # axes of a region, outermost first: levels, rows, columns
 
 
 def axes_of(entry: Cell) -> int:
-    """Dimensions of the region that a cell runs over: how many of its first arguments are indices, named as `AXES`.
+    """Return the number of dimensions of a kernel function's region: the leading arguments named as `AXES`.
 
     Raises
     ------
     EagreError
-        If the cell has no index.
+        If the kernel function has no index.
     """
     names = list(inspect.signature(entry.function).parameters)
     count = next((n for n, name in enumerate(names) if name not in AXES), len(names))
@@ -263,7 +262,7 @@ _CUDA_LOOPS = {
 
 
 def loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """Source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)`` over a region."""
+    """Return the source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)``."""
     parameters, axes = list(inspect.signature(entry.function).parameters), axes_of(entry)
     indices, names = parameters[:axes], ", ".join(parameters[axes:])
     if target in ("cuda", "simulator"):
