@@ -68,9 +68,9 @@ def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -
     fix = ""
     if shape == grid.shape and location == "corner":
         dem = "eagre.io.Dem(values, grid.x0, grid.y0, grid.dx, grid.dy)"
-        fix = f"eagre.io.dem_to_corners({dem}, grid)  (values at cell centres)"
+        fix = f"eagre.io.dem_to_corners({dem}, grid)  # values at cell centres"
     elif shape == wanted[::-1]:
-        fix = f"{name} = {name}.T  (values are in the order x, y)"
+        fix = f"{name} = {name}.T  # values are in the order (x, y)"
     return InputError(
         f"{name} of shape {shape}",
         allowed=f"a number, or shape {wanted}: values at {where}",

@@ -500,6 +500,6 @@ def test_what_the_store_has_for_a_device_is_told():
     assert tuned.kept_for(cpu) == "never tuned (eagre tune --all)"
     path = keep(entry(), entry(values={}, driver="other"))
     others = "1 of another driver, version or source are ignored"
-    assert tuned.kept_for(cpu) == f"1 of 1 searches found something faster; {others} ({path})"
+    assert tuned.kept_for(cpu) == f"1 of 1 searches found faster values; {others} ({path})"
     store.write(path, Store((entry(driver="other"),)))
     assert tuned.kept_for(cpu) == f"no valid results for this device; {others} ({path})"

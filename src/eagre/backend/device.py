@@ -164,7 +164,10 @@ class Device:
         raise NotImplementedError
 
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
-        """Return the in-place transform of a complex array (nz, ny, nx) over axis 2 or 0 and 2, and its inverse times n."""
+        """Return the in-place transform of a complex array (nz, ny, nx) over axis 2 or axes 0 and 2, and its inverse.
+
+        The inverse is unnormalised: it returns n times the original values.
+        """
         raise NotImplementedError
 
     def synchronize(self) -> None:

@@ -1,4 +1,4 @@
-"""Validations of the barotropic model by linear solutions: gyres, walls at rest, basin modes."""
+"""Validation of the barotropic model by linear solutions: gyres, walls at rest, basin modes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eagre.validation.norms import observed_orders, relative_norms
 from eagre.validation.setting import Check, Run, Validation, once
 
 MUNK = {33: (1.52e-2, 3.217), 65: (3.66e-3, 3.229), 129: (9.06e-4, 3.233)}
-"""Points: relative Linf error of a reference run, and psi_max beta / alpha of the exact gyre at the points."""
+"""By number of points: relative Linf error of a reference run, and psi_max beta / alpha of the exact gyre there."""
 BASIN_MODE = {33: ("2.8e-2", 3e-2), 65: ("6.9e-3", 7.5e-3), 129: ("1.6e-3", 2e-3)}
-"""Points: relative L2 error of a reference run, and the limit."""
+"""By number of points: relative L2 error of a reference run, and the limit."""
 
 
 def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
-    """Five-point Laplacian at the interior points, 0 on the walls."""
+    """Return the five-point Laplacian at interior points, 0 on the walls."""
     zeta = np.zeros_like(psi)
     inner = psi[1:-1, 1:-1]
     zeta[1:-1, 1:-1] = (psi[1:-1, 2:] + psi[1:-1, :-2] + psi[2:, 1:-1] + psi[:-2, 1:-1] - 4.0 * inner) / h**2
@@ -28,9 +28,9 @@ def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
 
 
 def munk(run: Run) -> Iterator[Check]:
-    """The steady linear gyre with lateral friction, against its difference equation and the exact one.
+    """Steady linear gyre with lateral friction, against its difference equation and the exact solution.
 
-    From 65 points on with implicit viscosity, whose steady state is the same and whose steps may be longer.
+    From 65 points on viscosity is implicit, which has the same steady state and allows longer time steps.
     """
     alpha, beta, reynolds = 1e-9, 1000.0, 0.314
     errors, heights, apart = [], [], 0.0
@@ -58,7 +58,7 @@ def munk(run: Run) -> Iterator[Check]:
 
 
 def stommel(run: Run) -> Iterator[Check]:
-    """The steady linear gyre with bottom friction; order against the exact one."""
+    """Steady linear gyre with bottom friction: order of convergence to the exact solution."""
     errors = []
     for points in (17, 33, 65):
         model = gyre(run, points, reynolds=1e12, alpha=1e-9, beta=20.0, mu=2.0, time_step=4e-3, scheme="ab3")
@@ -70,7 +70,7 @@ def stommel(run: Run) -> Iterator[Check]:
 
 
 def no_slip(run: Run) -> Iterator[Check]:
-    """The steady flow psi = 1 - cos 2y in a channel with walls at rest, and the vorticity 4 of the walls."""
+    """Steady flow psi = 1 - cos 2y in a channel with walls at rest, and the wall vorticity 4."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     for walls in ("no-slip", "no-slip-thom"):
