@@ -3,7 +3,7 @@
 A tile of columns and rows marches up. When plane p of the field has come, the donor cell gives plane p - 1, the
 corrective fluxes follow for the faces at p - 1 and for plane p - 2, the limiter for p - 2, and plane p - 3 is done.
 What is needed again lies in three frames of the scratch: 0 of two planes ago, 1, and 2 of this plane. The frames slide
-along the scratch, so that all lies at constant distances and loops become vectors (decision 0002); at
+along the scratch, so that strides are constant and loops vectorise (decision 0002); at
 its end two frames are copied to its beginning.
 
 Column c of a row of the scratch is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops begin at column 1, which is

@@ -221,7 +221,7 @@ class Block(NamedTuple):
                 break
             if self.needed(copy, arrays) <= self.registers:
                 return copy
-        raise DeviceError(f"{self} has too few warps or registers; allowed: 24 warps of 80 registers, or 16 of 128")
+        raise DeviceError(f"{self} has too few warps or registers.\nallowed: 24 warps of 80 registers, or 16 of 128")
 
 
 class Kind(NamedTuple):

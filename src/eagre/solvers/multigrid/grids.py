@@ -63,8 +63,9 @@ def sequence(y: Axis, x: Axis, levels: int | None = None, stretched: float = STR
     """
     for name, axis in (("y", y), ("x", x)):
         if axis.periodic and axis.points > 1 and axis.points % 2:
-            allowed = f"an even number, best a multiple of a power of two: {axis.points - 1} or {axis.points + 1}"
-            raise InputError(f"{axis.points} points along periodic {name}", allowed=allowed)
+            allowed = f"an even number, preferably a multiple of a power of two: {axis.points - 1} or {axis.points + 1}"
+            problem = f"The number of points along the periodic axis {name} is odd."
+            raise InputError(f"{axis.points} points along periodic {name}", allowed=allowed, problem=problem)
     found = [Grid(y, x)]
     while levels is None or len(found) < levels:
         y, x = found[-1].y, found[-1].x

@@ -16,7 +16,7 @@ CYCLES = ("V", "W", "F")
 SMOOTHERS = ("red-black", "jacobi")
 ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
 MOST_SWEEPS = 200
-TOO_WEAK = "a screening that hardly holds the mean of these points"
+TOO_WEAK = "a screening that hardly controls the mean on this grid"
 
 
 class Choices(NamedTuple):
@@ -70,12 +70,14 @@ class Plan(NamedTuple):
         needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
         if needed > MOST_SWEEPS and self.choices.levels is None:
             if max(self.grids[-1].shape) <= 2:
-                allowed = "one that is not so weak over the whole length, since no fewer points can be left"
-                raise InputError(TOO_WEAK, allowed=allowed, fix="Multigrid(..., levels=1) if cycles may take long")
+                allowed = "a stronger screening, as the grid cannot be coarsened further"
+                fix, problem = "Multigrid(..., levels=1), with more sweeps per cycle", "The screening is too weak."
+                raise InputError(TOO_WEAK, allowed=allowed, fix=fix, problem=problem)
             raise InputError(
-                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left when they are halved",
-                allowed=f"numbers that leave fewer: {advice(self.grids[0])}",
-                fix="Multigrid(..., levels=1) if cycles may take long",
+                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left on the coarsest grid",
+                allowed=f"numbers of points that can be halved more often: {advice(self.grids[0])}",
+                fix="Multigrid(..., levels=1), with more sweeps per cycle",
+                problem="The coarsest grid is too large.",
             )
         return max(1 if rate == 0.0 else self.choices.pre + self.choices.post, min(needed, MOST_SWEEPS))
 
@@ -104,16 +106,22 @@ def plan_of(
         raise InputError(f"spacing = {spacing}", allowed="(dy, dx) above 0, m")
     s: Any = np.asarray(layers, float)
     if s.ndim != 1 or not s.size or not (np.isfinite(s) & (s > 0.0)).all():
-        raise InputError("these layers", allowed="numbers above 0, one at least", fix="layers=[1.0]")
+        problem = "The layers are not a list of positive numbers."
+        raise InputError(
+            f"layers = {layers!r}", allowed="one or more numbers above 0", fix="layers=[1.0]", problem=problem
+        )
     if cycle not in CYCLES:
         raise InputError(f"cycle = {cycle!r}", allowed=", ".join(CYCLES), fix='cycle="V"')
     if min(pre, post) < 0 or pre + post < 1:
-        raise InputError(f"pre, post = {(pre, post)}", allowed="one sweep or more together", fix="pre=1, post=1")
+        problem = "A cycle needs at least one smoothing sweep."
+        raise InputError(
+            f"pre, post = {(pre, post)}", allowed="a sum of 1 or more", fix="pre=1, post=1", problem=problem
+        )
     if levels is not None and levels < 1:
         raise InputError(f"levels = {levels}", allowed="1 or more")
     if not stretched >= 1.0:
         raise InputError(f"stretched = {stretched}", allowed="1 or more", fix="stretched=1.5")
     if not factors or not all(math.isfinite(one) and one > 0.0 for one in factors):
-        raise InputError(f"factors = {factors}", allowed="numbers above 0, one at least", fix="factors=(1.0,)")
+        raise InputError(f"factors = {factors}", allowed="one or more numbers above 0", fix="factors=(1.0,)")
     y, x = (Axis(n, d, round_, factors) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
     return Plan(sequence(y, x, levels, stretched), s.tolist(), choices, enough)

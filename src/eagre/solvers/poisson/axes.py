@@ -35,14 +35,21 @@ class Axis:
 
     def __post_init__(self) -> None:
         if self.boundary not in BOUNDARIES:
-            raise InputError(f"boundary {self.boundary!r}", allowed=", ".join(BOUNDARIES), fix='"dirichlet"')
+            problem = "The boundary condition is unknown."
+            raise InputError(
+                f"boundary {self.boundary!r}", allowed=", ".join(BOUNDARIES), fix='"dirichlet"', problem=problem
+            )
         if self.location not in LOCATIONS:
-            raise InputError(f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"')
+            problem = "The location of the unknowns is not supported."
+            raise InputError(
+                f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"', problem=problem
+            )
         least = 2 if self.boundary == "neumann" and self.location == "points" else 1
         if self.n < least or not 0.0 < self.h < np.inf:
             raise InputError(
                 f"{self.n} unknowns of spacing {self.h!r}",
                 allowed=f">= {least} unknowns ({self.boundary}, on {self.location}), a finite spacing > 0",
+                problem="The number of unknowns or the spacing of an axis is not allowed.",
             )
 
     @property

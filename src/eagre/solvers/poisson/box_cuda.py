@@ -95,11 +95,11 @@ class Box:
         self.real = check_precision(precision)
         shape = column_shape(device, ny, precision)
         if shape is None:
-            raise ValueError(f"no column kernel for {ny} intervals")
+            raise ValueError(f"There is no column kernel for {ny} intervals.")
         self.shape = shape
         plan = plan_for(device, nx)
         if plan is None:
-            raise ValueError(f"no transform for {nx} intervals")
+            raise ValueError(f"There is no transform for {nx} intervals.")
         self.plan, self.width = plan, tile_width(device, plan, precision)
         self.beside = device.layout("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
         self.early = device.layout("solver:poisson.overlap").release if device.starts_early else 0
