@@ -611,10 +611,10 @@ def test_a_spectrum_has_a_frequency_axis(eagre, tmp_path, monkeypatch):
     figures = saved_figures(monkeypatch)
     assert eagre("plot", path).code == 0
     (figure,) = figures
-    assert figure.axes[-1].get_xlabel() == "frequency (Hz)"
+    assert figure.axes[-1].get_xlabel() == "frequency (Hz)" and figure.axes[-1].get_xscale() == "log"
     assert figure.get_supylabel() == "variance density (m$^{2}$/Hz)"
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["pier", "ch5"]
-    np.testing.assert_array_equal(figure.axes[1].lines[0].get_xdata(), [0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(figure.axes[1].lines[0].get_xydata(), [[0.5, 3.0], [1.0, 2.0]])
     done = eagre("plot", path, "--observed", path)
     assert done.code == exits.BAD_INPUT and "does not apply to spectra" in done.err
 

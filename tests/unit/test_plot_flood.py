@@ -9,6 +9,7 @@ import xarray as xr
 from eagre.plots import FieldFile, open_results, plot_map
 from eagre.plots.maps import FloodPicture, MapPicture, chosen, make_picture
 from eagre.plots.profiles import ProfilePicture
+from eagre.plots.saving import lay_out
 
 NY, NX = 20, 30
 
@@ -56,6 +57,14 @@ def test_the_default_map_shows_the_surface_of_the_sea_and_the_depth_of_the_flood
     assert picture._layers["depth"][0].vmax == pytest.approx(0.3)
     assert (image[:, 16:, 0] > image[:, 16:, 2]).all(), "dry land is terrain"
     assert picture.axes.get_title(loc="left") == "Sea"
+
+
+def test_titles_fit_into_the_figure(tmp_path):
+    picture, _ = drawn(flood(tmp_path / "a.nc"))
+    lay_out(picture.figure)
+    picture.figure.set_layout_engine("none")
+    assert picture.axes._left_title.get_window_extent().y1 <= picture.figure.bbox.y1
+    assert picture.axes.xaxis.label.get_window_extent().y0 >= 0.0
 
 
 def test_surface_follows_from_depth_and_bed(tmp_path):

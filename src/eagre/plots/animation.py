@@ -14,7 +14,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.plots.maps import chosen, make_picture
 from eagre.plots.results import WET_DEPTH
-from eagre.plots.saving import saved
+from eagre.plots.saving import lay_out, saved
 from eagre.plots.style import RC
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def animate(
         writer = _writer(output, fps)
         picture = make_picture(fields, name, records, perspective, vectors)
         picture.draw(records[0])
-        picture.figure.draw_without_rendering()
+        lay_out(picture.figure)
         picture.figure.set_layout_engine("none")
         with saved(output) as place, writer.saving(picture.figure, str(place), dpi):
             for done, record in enumerate(records, start=1):

@@ -30,7 +30,7 @@ def plot_gauges(
     observed: str | Path | None = None,
     dpi: int = 150,
 ) -> Path:
-    """Draw series or spectra, one panel per gauge.
+    """Draw series, or spectra on logarithmic axes, one panel per gauge.
 
     Parameters
     ----------
@@ -150,12 +150,15 @@ def _panel(
 ) -> None:
     """Draw a gauge."""
     gauge, values = gauges.names[index], gauges.values[name][:, index]
-    note = gauge
+    note, times = gauge, gauges.times * factor
+    if gauges.axis:  # zero has no logarithm
+        axes.set(xscale="log", yscale="log")
+        times, values = times[times > 0.0], np.where(values > 0.0, values, np.nan)[times > 0.0]
     if gauge in measured:
         when, data = measured[gauge]
         axes.plot(when * factor, data, color=_OBSERVED, linewidth=1.1, label="observed")
         note += f"   rms difference {misfit(gauges.times, values, when, data):.3g}"
-    series(axes, gauges.times * factor, values, note)
+    series(axes, times, values, note)
 
 
 def _observed(gauges: GaugeFile, path: str | Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:

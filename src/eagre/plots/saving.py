@@ -30,8 +30,15 @@ def saved(output: Path) -> Iterator[Path]:
         os.replace(temporary, output)
 
 
+def lay_out(figure: Figure) -> None:
+    """Run the constrained layout; the size of a map of fixed aspect, with colour bars, converges in the second pass."""
+    for _ in range(2):
+        figure.draw_without_rendering()
+
+
 def save(figure: Figure, output: str | Path, dpi: int) -> None:
     """Write a figure in the format of the file extension; `dpi` : dots per inch."""
     output = Path(output)
+    lay_out(figure)
     with saved(output) as temporary:
         figure.savefig(temporary, dpi=dpi, format=output.suffix.removeprefix(".").lower() or "png")

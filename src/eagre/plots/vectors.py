@@ -57,7 +57,7 @@ class Arrows:
         nx, ny = fields.x.size, fields.y.size
         step = max(1, math.ceil(max(nx, ny) / ARROWS))
         self._cells = np.ix_(np.arange(step // 2, ny, step), np.arange(step // 2, nx, step))
-        speeds = np.concatenate([np.hypot(*self._components(record)).compressed() for record in few(records)])
+        speeds = np.concatenate([self._speeds(record) for record in few(records)])
         self._key = round_speed(float(np.quantile(speeds, 0.98)) if speeds.size else 0.0)
         x, y = fields.x[self._cells[1].ravel()] * scale, np.sort(fields.y)[self._cells[0].ravel()] * scale
         nothing = np.zeros((y.size, x.size))
@@ -73,6 +73,11 @@ class Arrows:
     def draw(self, record: int) -> None:
         """Draw the velocities of a record."""
         self._quiver.set_UVC(*self._components(record))
+
+    def _speeds(self, record: int) -> np.ndarray:
+        """Return the speeds of the arrows of a record."""
+        u, v = self._components(record)
+        return np.hypot(u.compressed(), v.compressed())
 
     def _components(self, record: int) -> tuple[np.ma.MaskedArray, np.ma.MaskedArray]:
         """Return both components at the cells with arrows, masked where it is dry, NaN or almost at rest."""
