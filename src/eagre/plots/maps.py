@@ -65,8 +65,8 @@ def plot_map(
         Picture to write; the file extension selects the format (png, pdf, svg).
     variable : str, optional
         Name of a stored or derived field (speed, discharge, froude). Without it files with the bed show the surface
-        elevation where water stood in the first record, and the flood depth on land that was dry; other files show
-        the depth, the maximum depth or their first field.
+        elevation of cells that are wet in the first record, and the flood depth of the others; other files show the
+        depth, the maximum depth or their first field.
     time : str, optional
         Time such as ``"2 h"``, or a date; the nearest record is drawn; without it the last.
     dpi : int
@@ -269,7 +269,7 @@ class MapPicture:
 
 
 class FloodPicture(MapPicture):
-    """Map of the surface elevation where water stood in the first record, and of the flood depth elsewhere.
+    """Map of the surface elevation of cells that are wet in the first record, and of the flood depth of the others.
 
     Parameters
     ----------

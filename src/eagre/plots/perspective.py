@@ -1,7 +1,7 @@
 """Shaded 3-D view of the water surface and the land.
 
 The picture is computed column by column: heights along each line of sight are projected, and a point is visible if its
-projection is higher on the screen than those of all nearer points.
+projection is higher on the screen than the projection of every nearer point.
 """
 
 from __future__ import annotations

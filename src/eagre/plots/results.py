@@ -152,7 +152,7 @@ class FieldFile:
     def bed(self) -> np.ndarray | None:
         """Return the bed elevation at centres, (ny, nx), m, or None if the file has no bed.
 
-        Models of waves over still water at z = 0 store the still-water depth.
+        Potential-flow waves store the still-water depth instead; their bed is its negative.
         """
         if "bed" in self.fixed:
             return self.values("bed", 0)
