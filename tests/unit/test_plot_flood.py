@@ -59,6 +59,15 @@ def test_the_default_map_shows_the_surface_of_the_sea_and_the_depth_of_the_flood
     assert picture.axes.get_title(loc="left") == "Sea"
 
 
+@pytest.mark.parametrize("record", [0, 1])
+def test_colours_of_the_surface_are_centred_on_the_still_level(tmp_path, record):
+    """A lake at 300 m, at rest and after a rise."""
+    fields = flood(tmp_path / "a.nc", still=300.0)
+    picture = make_picture(fields, None, [record])
+    norm = picture._layers["surface_elevation"][0]
+    assert 0.5 * (norm.vmin + norm.vmax) == pytest.approx(300.0) and norm.vmax > 300.4
+
+
 def test_titles_fit_into_the_figure(tmp_path):
     picture, _ = drawn(flood(tmp_path / "a.nc"))
     lay_out(picture.figure)

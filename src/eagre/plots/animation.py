@@ -111,8 +111,8 @@ def animate(
 def in_one_palette(frames: Sequence[Image], figure: Figure) -> list[Image]:
     """Return the frames in 256 colours, undithered.
 
-    The palette has the 16 most frequent colours of the first, the middle and the last frame (background and labels), 128
-    colours of the colour bars, and colours that approximate the remaining pixels, mostly land.
+    The palette has the 16 most frequent colours of the first, the middle and the last frame (background and labels),
+    128 colours of the colour bars, and colours that approximate the remaining pixels, mostly land.
     """
     from matplotlib.collections import QuadMesh
     from PIL import Image

@@ -61,7 +61,8 @@ def value_range(values: np.ndarray, name: str, centre: float = 0.0) -> Normalize
     if is_one_sided(name):
         return Normalize(0.0, float(np.quantile(values, 0.998)) or 1.0)
     low, high = float(values.min()), float(values.max())
-    if is_ground(name) or low > 0.5 * high > 0.0:  # far from 0, as temperatures in kelvin are
+    far = low > 0.5 * high > 0.0 and name != "surface_elevation"  # far from 0, such as temperatures in kelvin
+    if is_ground(name) or far:
         return Normalize(low, high if high > low else low + 1.0)
     half = float(np.quantile(np.abs(values - centre), 0.998)) or float(np.abs(values - centre).max()) or 1.0
     return Normalize(centre - half, centre + half)

@@ -311,9 +311,9 @@ class FloodPicture(MapPicture):
 
     def _state(self, record: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return surface elevation, depth and wet cells of a record."""
-        surface, depth, wet = (read(record) for read in (self.fields.surface, self.fields.depth, self.fields.wet))
-        assert surface is not None and depth is not None and wet is not None
-        return surface, depth, wet
+        surface, depth = self.fields.surface(record), self.fields.depth(record)
+        assert surface is not None and depth is not None
+        return surface, depth, depth > self.fields.wet_depth
 
     def _colours(self, record: int, wet: np.ndarray | None) -> np.ndarray:
         surface, depth, wet = self._state(record)
