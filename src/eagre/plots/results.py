@@ -1,11 +1,11 @@
-"""What result files hold: fields over time, series at gauges, profiles over height, or tracks of particles."""
+"""Contents of result files: fields, series at gauges, profiles over height, scalars, spectra and particle tracks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,24 @@ from eagre.errors import InputError
 from eagre.io.files import read_values
 from eagre.io.table import parse_date
 from eagre.names import components, did_you_mean, nearest
-from eagre.plots.labels import date_of, date_of_zero, label_of, time_unit
+from eagre.plots.derived import DERIVED, Derived, derivation
+from eagre.plots.labels import (
+    date_of,
+    date_of_zero,
+    is_statistic,
+    period_of,
+    short_label,
+    start_of,
+    time_unit,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
 
-THIN_FILM = 1e-3
-"""Water thinner than this part of the largest depth is drawn as land."""
+WET_DEPTH = 0.01
+"""Default depth above which a cell is drawn as wet, m."""
+VELOCITIES = {"x": ("velocity_x", "u"), "y": ("velocity_y", "v"), "z": ("velocity_z", "w")}
+"""Names of the velocity component along each axis; files of statistics store their means."""
 
 
 @dataclass
@@ -31,17 +42,23 @@ class FieldFile:
     ----------
     path : Path
     dataset : xarray.Dataset
-        With dimensions time, y, x; times undecoded.
+        Dataset with the dimensions time, y and x; times undecoded.
     axes : pair of str
-        What x and y are, where the fields are a slice.
+        Names of the axes of the picture; they differ from x and y if the fields are a vertical slice.
     place : str
-        Of the slice.
+        Position of the slice, such as ``"z = 500 m"``.
+    wet_depth : float, m
+        Depth above which a cell is drawn as wet.
+    units : str
+        Unit of the coordinates, ``"m"`` or ``"degrees"``.
     """
 
     path: Path
     dataset: xr.Dataset
     axes: tuple[str, str] = ("x", "y")
     place: str = ""
+    wet_depth: float = WET_DEPTH
+    units: str = "m"
     title: str = field(init=False)
     times: np.ndarray = field(init=False)
     x: np.ndarray = field(init=False)
@@ -53,50 +70,94 @@ class FieldFile:
         self.x = np.asarray(self.dataset["x"].values, dtype=np.float64)
         self.y = np.asarray(self.dataset["y"].values, dtype=np.float64)
         if self.times.size == 0:
-            raise InputError(f"{self.path} without a record", allowed="a file with at least one time")
+            raise InputError(
+                f"{self.path} without a record", allowed="a file with at least one time",
+                problem="The file has no record.",
+            )  # fmt: skip
 
     @property
     def variables(self) -> list[str]:
-        """Names of the fields that change with time."""
+        """Names of the stored fields that change with time."""
         return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("time", "y", "x")]
 
     @property
     def fixed(self) -> list[str]:
-        """Names of the fields that do not change with time."""
+        """Names of the stored fields that do not change with time."""
         return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("y", "x")]
 
+    @property
+    def derivable(self) -> list[str]:
+        """Names of the fields that are not stored and can be computed from stored ones (`eagre.plots.derived`)."""
+        stored = [*self.variables, *self.fixed]
+        return [name for name in DERIVED if name not in stored and derivation(name, stored) is not None]
+
+    def has(self, name: str) -> bool:
+        """Return whether the file stores a field over y and x."""
+        return name in self.variables or name in self.fixed
+
+    def changes(self, name: str) -> bool:
+        """Return whether a stored or derived field changes with time."""
+        if self.has(name):
+            return name in self.variables
+        return any(self.changes(part) for part in self._derivation(name).components)
+
+    def _derivation(self, name: str) -> Derived:
+        """Return the formula of a derived field."""
+        found = derivation(name, [*self.variables, *self.fixed])
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def attributes(self, name: str) -> Mapping[Any, Any]:
+        """Return the attributes of a stored or derived field."""
+        if self.has(name):
+            return self.dataset[name].attrs
+        one = self._derivation(name)
+        return {"units": one.units, "long_name": one.long_name}
+
     def check_variable(self, name: str) -> str:
-        """`name`, or `InputError` with the names in the file."""
-        return known_variable(name, [*self.variables, *self.fixed], self.path)
+        """Return `name` if the field is stored or derivable, or raise `InputError` with the possible names."""
+        return known_variable(name, [*self.variables, *self.fixed], self.path, self.derivable)
 
     def check_variables(self, names: list[str]) -> list[str]:
-        """Fields that `names` ask for, components in place of a vector, or `InputError`."""
+        """Return the fields that `names` select, with components instead of a vector, or raise `InputError`."""
         known = [*self.variables, *self.fixed]
-        found = [self.check_variable(one) for name in names for one in components(name, known) or [name]]
-        return list(dict.fromkeys(found))
+        selected = [self.check_variable(one) for name in names for one in components(name, known) or [name]]
+        return list(dict.fromkeys(selected))
 
     def default_variable(self) -> str:
-        """The depth, the largest depth or the surface, else the first field, whether fields change or not."""
+        """Return the depth, the maximum depth or the surface elevation, else the first field of the file."""
         for name in ("depth", self.largest_depth(), "surface_elevation", *self.variables, *self.fixed):
-            if name in self.variables or name in self.fixed:
+            if name is not None and self.has(name):
                 return name
-        raise InputError(f"{self.path} without a field over y and x", allowed="an output file of eagre run")
+        raise InputError(
+            f"{self.path} without a field over y and x", allowed="an output file of eagre run",
+            problem="The file has no fields to draw.",
+        )  # fmt: skip
 
     def record_at(self, time: str | None) -> int:
-        """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
+        """Return the index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
         return nearest_record(self.path, self.times, time, self._since)
 
     def values(self, name: str, record: int) -> np.ndarray:
-        """A field at a record, (ny, nx), float64, south in row 0."""
+        """Return a stored or derived field at a record, (ny, nx), float64, south in row 0."""
+        if not self.has(name) and name in self.derivable:
+            one = self._derivation(name)
+            return one.formula(*(self.values(part, record) for part in one.components))
         item = self.dataset[name]
         item = item.isel(time=record) if "time" in item.dims else item
         values = read_values(item, self.path, "result file").astype(np.float64)
         return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
 
     def bed(self) -> np.ndarray | None:
-        """Bed elevation at centres, (ny, nx), m, or None where the file has none."""
-        if "bed" in self.dataset and self.dataset["bed"].dims == ("y", "x"):
+        """Return the bed elevation at centres, (ny, nx), m, or None if the file has no bed.
+
+        Potential-flow waves store the still-water depth instead; their bed is its negative.
+        """
+        if "bed" in self.fixed:
             return self.values("bed", 0)
+        if "still_water_depth" in self.fixed:
+            return -self.values("still_water_depth", 0)
         if "bed_elevation" not in self.dataset or self.dataset["bed_elevation"].ndim != 2:
             return None
         values = self.values("bed_elevation", 0)
@@ -104,34 +165,45 @@ class FieldFile:
             values = 0.25 * (values[:-1, :-1] + values[:-1, 1:] + values[1:, :-1] + values[1:, 1:])
         return values
 
+    def surface(self, record: int) -> np.ndarray | None:
+        """Return the surface elevation, (ny, nx), m, or None if the file does not determine it."""
+        if "surface_elevation" in self.variables:
+            return self.values("surface_elevation", record)
+        bed = self.bed()
+        return bed + self.values("depth", record) if bed is not None and "depth" in self.variables else None
+
     def wet(self, record: int) -> np.ndarray | None:
-        """Cells with water, (ny, nx), or None where the file cannot tell."""
+        """Return the cells deeper than `wet_depth`, (ny, nx), or None if the file does not determine the depth."""
         depth = self.depth(record)
-        return None if depth is None else depth > self._thin
+        return None if depth is None else depth > self.wet_depth
 
     def depth_of(self, name: str, record: int) -> np.ndarray | None:
-        """Depth that tells where a field shows water, (ny, nx), m: that of its time, or the largest up to it.
+        """Return the depth that decides where a field is masked as dry, (ny, nx), m.
 
-        None where the file cannot tell, and for the ground.
+        It is the depth at the same record, or in files of statistics the maximum depth. None for the bed, and if the
+        file does not determine the depth.
         """
-        depth = self.depth(record) if name in self.variables else None
-        found = self.largest_depth()
-        if depth is not None or found is None or name in ("bed", "bed_elevation"):
+        depth = self.depth(record) if self.changes(name) else None
+        largest = self.largest_depth()
+        if depth is not None or largest is None or name in ("bed", "bed_elevation"):
             return depth
-        return np.nan_to_num(self.values(found, record))
+        return np.nan_to_num(self.values(largest, record))
 
     def flooded(self, name: str, record: int) -> np.ndarray | None:
-        """Cells that a field can show, (ny, nx): `wet`, or of maps of a run what ever was.
+        """Return the cells in which a field is drawn, (ny, nx), or None to draw it everywhere.
 
-        None where the file cannot tell, and for what does not change.
+        These are the wet cells at the record, or in files of statistics the cells whose maximum depth exceeds
+        `wet_depth`. None for fields that do not change, and if the file does not determine the depth.
         """
-        wet, found = self.wet(record), self.largest_depth()
-        if name in self.variables and wet is None and found is not None:
-            return np.isfinite(self.values(found, record))
-        return wet if name in self.variables else None
+        if not self.changes(name):
+            return None
+        wet, largest = self.wet(record), self.largest_depth()
+        if wet is None and largest is not None:
+            return np.nan_to_num(self.values(largest, record)) > self.wet_depth
+        return wet
 
     def largest_depth(self) -> str | None:
-        """Name of the largest depth, where the file has it."""
+        """Return the name of the maximum depth, or None if the file does not have it."""
         for name in (*self.variables, *self.fixed):
             about = self.dataset[name].attrs
             if "time: maximum" in str(about.get("cell_methods", "")) and "depth" in name and about.get("units") == "m":
@@ -139,7 +211,7 @@ class FieldFile:
         return None
 
     def depth(self, record: int) -> np.ndarray | None:
-        """Depth of water, (ny, nx), m, or None where the file cannot tell."""
+        """Return the water depth, (ny, nx), m, or None if the file does not determine it."""
         if "depth" in self.variables:
             return np.nan_to_num(self.values("depth", record))
         bed = self.bed()
@@ -147,36 +219,63 @@ class FieldFile:
             return None
         return np.nan_to_num(self.values("surface_elevation", record) - bed)
 
-    @cached_property
-    def _thin(self) -> float:
-        """Depth of a film that is drawn as land, m."""
-        depths = [self.depth(record) for record in (0, self.times.size - 1)]
-        return THIN_FILM * max(float(depth.max()) for depth in depths if depth is not None)
+    def velocity_components(self) -> tuple[str, str]:
+        """Return the names of the velocity components along the axes of the picture.
+
+        Raises
+        ------
+        InputError
+            If the file does not have both.
+        """
+        for stem in ("", "mean_"):
+            for pair in zip(*(VELOCITIES.get(axis, ()) for axis in self.axes), strict=True):
+                names = (stem + pair[0], stem + pair[1])
+                if all(self.has(name) for name in names):
+                    return names
+        wanted = [" and ".join(pair) for pair in zip(*(VELOCITIES[axis] for axis in self.axes), strict=True)]
+        raise InputError(
+            f"--vectors for {self.path.name} with {', '.join([*self.variables, *self.fixed])}",
+            allowed=f"a file with {', or '.join(wanted)}", fix='variables = ["velocity"] in [output] of the case',
+            problem="The file has no velocity components.",
+        )  # fmt: skip
 
     def shown(self, name: str, record: int) -> np.ndarray:
-        """As `values`, in the unit of `label`."""
+        """Return the values of a field in the unit of `label`."""
         return self.values(name, record) * self._unit(name)[1]
 
-    def label(self, name: str) -> str:
-        """Long name and unit of a field: of times the unit that the last record is read best in."""
-        return label_of(self.dataset[name].attrs | {"units": self._unit(name)[0]}, name)
+    def label(self, name: str, record: int | None = None) -> str:
+        """Return the long name and unit of a field, with the period of a statistic up to `record`."""
+        about = self.attributes(name)
+        label = short_label(name, about, self._unit(name)[0])
+        period = "" if record is None else period_of(about, self.bounds(name, record))
+        return f"{label}, {period}" if period else label
+
+    def bounds(self, name: str, record: int) -> tuple[float, float] | None:
+        """Return the period of a statistic over time up to a record, s, or None for instantaneous values."""
+        if not (self.changes(name) and is_statistic(self.attributes(name))):
+            return None
+        bounds = str(self.dataset["time"].attrs.get("bounds", ""))
+        if bounds in self.dataset.variables:
+            first, last = np.asarray(self.dataset[bounds].values, dtype=np.float64)[record]
+            return float(first), float(last)
+        return start_of(self.attributes(name)), float(self.times[record])
 
     def _unit(self, name: str) -> tuple[str, float]:
-        """Unit that a field is drawn in, and its factor."""
-        units = str(self.dataset[name].attrs.get("units", ""))
+        """Return the unit that a field is drawn in, and its factor; the last record selects the unit of times."""
+        units = str(self.attributes(name).get("units", ""))
         if units != "s":
             return units, 1.0
         values = np.abs(self.values(name, self.times.size - 1))
         return time_unit(float(np.max(values, initial=0.0, where=np.isfinite(values))))
 
     def classes(self, name: str) -> dict[float, str]:
-        """Meanings of the values of a field of classes, in their order; nothing for other fields."""
-        about = self.dataset[name].attrs
+        """Return the meanings of the values of a field of classes, in order; empty for other fields."""
+        about = self.attributes(name)
         meanings = str(about.get("flag_meanings", "")).split()
         return dict(sorted(zip(map(float, np.atleast_1d(about.get("flag_values", []))), meanings, strict=False)))
 
     def date(self, record: int) -> str:
-        """The date of a record, or an empty text where times have no reference."""
+        """Return the date of a record, or an empty string if times have no reference date."""
         return date_of(self._since, float(self.times[record]))
 
     @property
@@ -199,6 +298,9 @@ class GaugeFile:
         Variable to array of shape (n, number of points).
     labels : dict
         Variable to long name and units.
+    title : str
+    axis : str
+        Label of the abscissa if it is not time: spectra have ``"frequency (Hz)"``, in `times`.
     """
 
     path: Path
@@ -207,9 +309,10 @@ class GaugeFile:
     values: dict[str, np.ndarray]
     labels: dict[str, str]
     title: str = ""
+    axis: str = ""
 
     def check_variable(self, name: str | None) -> str:
-        """`name` or the default one, or `InputError` with the names in the file."""
+        """Return `name` or the default variable, or raise `InputError` with the names in the file."""
         if name is None:
             return "surface_elevation" if "surface_elevation" in self.values else next(iter(self.values))
         return known_variable(name, [*self.values], self.path)
@@ -228,17 +331,18 @@ class _AtHeights:
     since: str = ""
 
     def check_variable(self, name: str | None) -> str:
-        """`name` or the first, or `InputError` with the names in the file."""
-        return known_variable(next(iter(self.values)) if name is None else name, [*self.values], self.path)
+        """Return `name` or the default variable, or raise `InputError` with the names in the file."""
+        default = "theta" if "theta" in self.values else next(iter(self.values))
+        return known_variable(default if name is None else name, [*self.values], self.path)
 
     def record_at(self, time: str | None) -> int:
-        """Index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
+        """Return the index of the record nearest to a time such as ``"2 h"``, or to a date; None is the last one."""
         return nearest_record(self.path, self.times, time, self.since)
 
 
 @dataclass
 class ProfileFile(_AtHeights):
-    """Averages over height at several times.
+    """Horizontal means over height at several times.
 
     Parameters
     ----------
@@ -251,13 +355,13 @@ class ProfileFile(_AtHeights):
         Variable to long name and units.
     title : str
     since : str
-        Units of the times, with the date that they count from.
+        Units of the times, with their reference date.
     """
 
 
 @dataclass
 class NumberFile:
-    """Numbers over time that belong to no place, such as extremes of a run.
+    """Scalar time series, such as domain maxima of a run.
 
     Parameters
     ----------
@@ -277,13 +381,13 @@ class NumberFile:
     title: str
 
     def check_variable(self, name: str) -> str:
-        """`name`, or `InputError` with the names in the file."""
+        """Return `name`, or raise `InputError` with the names in the file."""
         return known_variable(name, [*self.values], self.path)
 
 
 @dataclass
 class SpectrumFile(_AtHeights):
-    """Spectral densities over wave numbers at heights and times.
+    """Spectral densities over wavenumber at heights and times.
 
     Parameters
     ----------
@@ -296,9 +400,9 @@ class SpectrumFile(_AtHeights):
         Variable to long name and units.
     title : str
     since : str
-        Units of the times, with the date that they count from.
+        Units of the times, with their reference date.
     wave_numbers : dict
-        Variable to wave numbers, (nk,), rad/m, and their label.
+        Variable to angular wavenumbers, (nk,), rad/m, and their label.
     """
 
     wave_numbers: dict[str, tuple[np.ndarray, str]] = field(default_factory=dict)
@@ -323,19 +427,26 @@ class TrackFile:
     title: str
 
 
-def known_variable(name: str, known: list[str], path: Path) -> str:
-    """`name`, or `InputError` with the names that a file has."""
-    if name not in known:
-        near = nearest(name, known) or known[0]
+def known_variable(name: str, known: list[str], path: Path, derivable: Sequence[str] = ()) -> str:
+    """Return `name`, or raise `InputError` with the stored and derivable names of a file."""
+    possible = [*known, *derivable]
+    if name not in possible:
+        near = nearest(name, possible) or possible[0]
         allowed = f"in {path.name}: {', '.join(known)}"
-        raise InputError(f'variable "{name}"{did_you_mean(name, known)}', allowed=allowed, fix=f"--variable {near}")
+        if derivable:
+            allowed += f"; derived: {', '.join(derivable)}"
+        raise InputError(
+            f'variable "{name}"{did_you_mean(name, possible)}', allowed=allowed, fix=f"--variable {near}",
+            problem=f'The file has no variable "{name}".',
+        )  # fmt: skip
     return name
 
 
 def nearest_record(path: Path, times: np.ndarray, time: str | None, units: str = "") -> int:
-    """Index of the record nearest to a time such as ``"2 h"``, ``"first"`` or ``"last"``; None is the last one.
+    """Return the index of the record nearest to a time such as ``"2 h"``, ``"first"`` or ``"last"``.
 
-    Where the `units` of the times have a date, `time` may be a date, such as ``"2026-01-31T06:30"``.
+    None is the last record. If the `units` of the times have a reference date, `time` may be a date, such as
+    ``"2026-01-31T06:30"``.
     """
     if time is None or time == "last":
         return times.size - 1
@@ -347,7 +458,12 @@ def nearest_record(path: Path, times: np.ndarray, time: str | None, units: str =
         seconds = parse_quantity(number_or_text(time), "time", "--time")
     elif zero is None:
         allowed = f"a time, {path.name} has no dates: {first:g} s to {last:g} s"
-        raise InputError(f"--time {time}", allowed=allowed, fix=f'--time "{last:g} s"')
+        raise InputError(
+            f"--time {time}",
+            allowed=allowed,
+            fix=f'--time "{last:g} s"',
+            problem="The times of the file are not dates.",
+        )
     else:
         seconds = (date - zero).total_seconds()
     slack = 0.5 * (last - first) / max(times.size - 1, 1) + 1e-9
@@ -355,12 +471,15 @@ def nearest_record(path: Path, times: np.ndarray, time: str | None, units: str =
         allowed = f"{first:g} s to {last:g} s in {path.name}"
         if zero is not None:
             allowed += f", or {date_of(units, first)} to {date_of(units, last)}"
-        raise InputError(f"--time {time}", allowed=allowed, fix=f'--time "{last:g} s"')
+        raise InputError(
+            f"--time {time}", allowed=allowed, fix=f'--time "{last:g} s"',
+            problem="The time is outside the period of the file.",
+        )  # fmt: skip
     return int(np.argmin(np.abs(times - seconds)))
 
 
 def number_or_text(text: str) -> float | str:
-    """A plain number of SI units as a number; any other text as it is."""
+    """Convert a plain number in SI units to float; return any other string unchanged."""
     try:
         return float(text)
     except ValueError:
