@@ -61,7 +61,7 @@ def live_bits(row, j, j0, end, counts):
 
 @cell
 def leave_bits(active, strip, row, seen, lane):
-    """Store the bits of the tile, combined from the cells that the lanes updated."""
+    """Store the activity bits of a tile, combined from the cells that the lanes updated."""
     if LISTED and not SECOND:
         seen |= (WEST_STRIP if lane < 2 + REACH else 0) | (EAST_STRIP if lane >= 30 - REACH else 0) if seen != 0 else 0
         bits = 0

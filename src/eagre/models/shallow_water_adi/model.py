@@ -100,7 +100,7 @@ class ShallowWaterADI(Fields, BaseModel):
         "fast": the fastest kernels for the device. "reference": unoptimised kernels with one function per stage, slow,
         for comparisons.
     device : str, or sequence of str
-        "auto", "cpu", "cuda" or "cuda:N". The rows can be distributed over several devices: ["cuda:0", "cuda:1"] or
+        "auto", "cpu", "cuda" or "cuda:N". A list of devices distributes the rows: ["cuda:0", "cuda:1"] or
         "cuda:0,cuda:1".
     precision : {"single", "double"}, optional
         Floating-point precision of the fields. The default is "single", or "double" if single precision can lose more
