@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.plots.fields import WET_DEPTH
 from eagre.plots.frames import colour_range, few, heading, titles, value_range
 from eagre.plots.labels import period_of
 from eagre.plots.perspective import PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
-from eagre.plots.results import WET_DEPTH
 from eagre.plots.saving import save
 from eagre.plots.style import (
     RC,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 _LETTERS_PER_INCH = 11  # of the label of a colour bar
 _MISSING = 0.86  # brightness of a wet cell without a value

@@ -10,7 +10,7 @@ import numpy as np
 from eagre.plots.labels import arrival_threshold, with_units
 
 if TYPE_CHECKING:
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 SURFACE, DEPTH, MAX_SURFACE = "surface_elevation", "depth", "max_surface_elevation"
 
