@@ -34,9 +34,9 @@ def flood(path, ny=NY, wet=10, thin=0.0, still=0.0, **more) -> FieldFile:
     return results
 
 
-def drawn(fields, record=1, **options):
+def drawn(fields, record=1, records=(0, 1)):
     """The default picture of a record, and its colours."""
-    picture = make_picture(fields, chosen(fields, None, False), [0, 1], **options)
+    picture = make_picture(fields, chosen(fields, None, False), list(records))
     picture.draw(record)
     return picture, np.asarray(picture.axes.get_images()[0].get_array())
 
@@ -124,6 +124,30 @@ def test_a_thin_layer_is_dry_in_maps_of_maxima(tmp_path):
     np.testing.assert_array_equal(fields.flooded("max_depth", 0), depth > 0.01)
     fields.wet_depth = 0.001
     assert fields.flooded("max_depth", 0).all()
+
+
+def test_maxima_show_the_surface_of_the_sea_and_the_depth_of_the_flood(tmp_path):
+    """Cells deeper than the threshold at the start arrive at the start; their maximum depth would show the bed."""
+    i = np.arange(NX) * np.ones((NY, 1))
+    depth, about = (
+        np.where(i < 10, 20.0 + i, np.where(i < 15, 0.5, np.nan)),
+        {"units": "m", "cell_methods": "time: maximum"},
+    )
+    over, fields = ("time", "y", "x"), {}
+    fields["max_depth"] = (over, depth[None], about)
+    fields["max_surface_elevation"] = (over, (2.0 + 0.0 * depth)[None], about)
+    fields["arrival_time_300mm"] = (over, np.where(i < 10, 0.0, np.where(i < 15, 90.0, np.nan))[None], {"units": "s"})
+    coords = {"time": [3600.0], "x": np.arange(NX) * 1.0, "y": np.arange(NY) * 1.0}
+    dataset = xr.Dataset(fields | {"bed": (("y", "x"), 0.1 * i)}, coords)
+    picture, image = drawn(FieldFile(tmp_path / "a.nc", dataset), 0, records=[0])
+    assert isinstance(picture, FloodPicture) and labels(picture) == {
+        "surface elevation (m), maximum over 0 to 1 h",
+        "flood depth, initially < 0.3 m (m), maximum over 0 to 1 h",
+    }
+    assert np.ptp(image[:, :10], axis=(0, 1)).max() < 0.02 and not np.allclose(image[5, 0], image[5, 12], atol=0.1)
+    late = dataset.assign(arrival_time_300mm=dataset["arrival_time_300mm"] + 1.0)
+    for other in (late, dataset.drop_vars("arrival_time_300mm"), dataset.drop_vars("max_surface_elevation")):
+        assert chosen(FieldFile(tmp_path / "a.nc", other), None, False) == "max_depth"
 
 
 def test_plot_map_takes_the_threshold(tmp_path, monkeypatch):

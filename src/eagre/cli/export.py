@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from eagre.io.cog import Band, Frame
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 GEOTIFF, GEOJSON = (".tif", ".tiff"), (".geojson", ".json")
 

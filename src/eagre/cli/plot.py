@@ -117,7 +117,8 @@ def depth_of(text: str | None, option: str) -> float:
     """
     from eagre.config.units import parse_quantity
     from eagre.errors import InputError
-    from eagre.plots.results import WET_DEPTH, number_or_text
+    from eagre.plots.fields import WET_DEPTH
+    from eagre.plots.selection import number_or_text
 
     if text is None:
         return WET_DEPTH

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.plots.fields import WET_DEPTH
 from eagre.plots.maps import chosen, make_picture
-from eagre.plots.results import WET_DEPTH
 from eagre.plots.saving import lay_out, saved
 from eagre.plots.style import RC
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 
 SLOWEST, FASTEST = 0.01, 100.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.text import Text
 
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 _SAMPLES = 24
 

@@ -41,6 +41,14 @@ def short_label(name: str, attributes: Mapping[Any, Any], units: str) -> str:
     return with_units(long_name, units)
 
 
+def arrival_threshold(name: str) -> float | None:
+    """Return the depth, m, of a map such as ``arrival_time_300mm``; None for other fields."""
+    threshold = _THRESHOLD.fullmatch(name)
+    if threshold is None or threshold.group(1) != "arrival_time" or threshold.group(2):
+        return None
+    return 1e-3 * float(threshold.group(3).replace("p", "."))
+
+
 def is_statistic(attributes: Mapping[Any, Any]) -> bool:
     """Return whether the cell methods of a variable are a statistic over a period that labels state."""
     return _STATISTIC.search(str(attributes.get("cell_methods", ""))) is not None

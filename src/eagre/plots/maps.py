@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.plots.fields import WET_DEPTH
 from eagre.plots.frames import colour_range, few, heading, titles, value_range
+from eagre.plots.labels import period_of
 from eagre.plots.perspective import PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
-from eagre.plots.results import WET_DEPTH
 from eagre.plots.saving import save
 from eagre.plots.style import (
     RC,
     SHORE,
+    colormap,
     colormap_for,
     hillshade,
     is_ground,
@@ -27,19 +29,18 @@ from eagre.plots.style import (
     shaded_land,
 )
 from eagre.plots.vectors import Arrows
+from eagre.plots.water import DEPTH, SURFACE, water_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 _LETTERS_PER_INCH = 11  # of the label of a colour bar
 _MISSING = 0.86  # brightness of a wet cell without a value
 _WITH_RELIEF = ("depth", "max_depth", "bed", "bed_elevation")  # shaded like the terrain
-
-_SURFACE, _DEPTH = "surface_elevation", "depth"
 
 THIN = 4
 """Files with at most this many rows or columns are drawn as a profile."""
@@ -64,9 +65,10 @@ def plot_map(
     output : str or Path
         Picture to write; the file extension selects the format (png, pdf, svg).
     variable : str, optional
-        Name of a stored or derived field (speed, discharge, froude). Without it files with the bed show the surface
-        elevation of cells that are wet in the first record, and the flood depth of the others; other files show the
-        depth, the maximum depth or their first field.
+        Name of a stored or derived field (speed, discharge, froude). Without it files of surface elevation and depth
+        show the surface elevation of cells that are wet in the first record, and the flood depth of the others. Files
+        of maxima with an arrival time of a depth show the maxima likewise. Other files show the depth, the maximum
+        depth or their first field.
     time : str, optional
         Time such as ``"2 h"``, or a date; the nearest record is drawn; without it the last.
     dpi : int
@@ -106,8 +108,8 @@ def chosen(fields: FieldFile, variable: str | None, perspective: bool) -> str | 
         variable = "surface_elevation"
     if variable is not None:
         return fields.check_variable(variable)
-    has_water = fields.surface(0) is not None and fields.depth(0) is not None
-    return None if has_water else fields.default_variable()
+    section = min(fields.x.size, fields.y.size) <= THIN and fields.surface(0) is None
+    return fields.default_variable() if section or water_of(fields) is None else None
 
 
 def make_picture(
@@ -126,7 +128,7 @@ def make_picture(
     if perspective:
         return PerspectivePicture(fields, name or "surface_elevation", records)
     if thin:
-        return ProfilePicture(fields, name or _stored(fields), records)
+        return ProfilePicture(fields, name or (SURFACE if fields.has(SURFACE) else DEPTH), records)
     return FloodPicture(fields, records, vectors) if name is None else MapPicture(fields, name, records, vectors)
 
 
@@ -269,12 +271,12 @@ class MapPicture:
 
 
 class FloodPicture(MapPicture):
-    """Map of the surface elevation of cells that are wet in the first record, and of the flood depth of the others.
+    """Map of the surface elevation of cells that are wet at the start, and of the flood depth of the others.
 
     Parameters
     ----------
     fields : FieldFile
-        Fields from which surface elevation and depth follow.
+        Fields or maxima with the water of `eagre.plots.water.water_of`.
     records : list of int
         Records that determine the colour ranges.
     vectors : bool
@@ -282,45 +284,54 @@ class FloodPicture(MapPicture):
     """
 
     def __init__(self, fields: FieldFile, records: list[int], vectors: bool = False) -> None:
-        wet = fields.wet(0)
-        assert wet is not None
-        self._water = wet
-        super().__init__(fields, _stored(fields), records, vectors)
+        water = water_of(fields)
+        assert water is not None
+        self._water = water
+        super().__init__(fields, water.name, records, vectors)
 
     def _wet(self, record: int) -> np.ndarray | None:
-        return self.fields.wet(record)
+        return self._water.depth(record) > self.fields.wet_depth
 
     def _label(self, name: str, record: int) -> str:
-        return "surface elevation (m)" if name == _SURFACE else "flood depth on initially dry land (m)"
+        label = self._water.labels[name == DEPTH]
+        period = period_of(self.fields.attributes(self.name), self.fields.bounds(self.name, record))
+        return f"{label}, {period}" if period else label
 
     def _choose_colours(self, records: list[int]) -> None:
         surfaces, depths = [np.empty(0)], [np.empty(0)]
         for record in few(records):
             surface, depth, wet = self._state(record)
-            surfaces.append(surface[self._water & wet & np.isfinite(surface)])
-            depths.append(depth[~self._water & wet])
+            surfaces.append(surface[self._water.initial & wet & np.isfinite(surface)])
+            depths.append(depth[~self._water.initial & wet])
+        self._layers = {DEPTH: (value_range(np.concatenate(depths), DEPTH), colormap_for(DEPTH))}
+        if self._water.initial.any():
+            surface_layer = self._surface_colours(np.concatenate(surfaces))
+            flooded = sum(sample.size for sample in depths) > 0
+            self._layers = {SURFACE: surface_layer} | (self._layers if flooded else {})
+        self._relief = self._faint
+
+    def _surface_colours(self, values: np.ndarray) -> tuple[Normalize, Colormap]:
+        """Return colours of the surface elevation: symmetric about the initial level, or sequential for maxima."""
+        from matplotlib.colors import Normalize
+
+        if self._water.maxima:
+            low, high = (float(one) for one in np.quantile(values, (0.0, 0.998)))
+            return Normalize(low, high if high > low else low + 1.0), colormap("speed")
         start, _, wet = self._state(0)
         level = start[wet & np.isfinite(start)]
-        still = float(np.median(level)) if level.size else 0.0
-        self._layers = {
-            name: (value_range(np.concatenate(sample), name, still), colormap_for(name))
-            for name, sample in ((_SURFACE, surfaces), (_DEPTH, depths))
-            if sum(one.size for one in sample) or (name == _SURFACE and self._water.any())
-        } or {_DEPTH: (value_range(np.empty(0), _DEPTH), colormap_for(_DEPTH))}
-        self._relief = self._faint
+        return value_range(values, SURFACE, float(np.median(level)) if level.size else 0.0), colormap_for(SURFACE)
 
     def _state(self, record: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return surface elevation, depth and wet cells of a record."""
-        surface, depth = self.fields.surface(record), self.fields.depth(record)
-        assert surface is not None and depth is not None
+        surface, depth = self._water.surface(record), self._water.depth(record)
         return surface, depth, depth > self.fields.wet_depth
 
     def _colours(self, record: int, wet: np.ndarray | None) -> np.ndarray:
         surface, depth, wet = self._state(record)
         image = np.full((*depth.shape, 3), _MISSING)
-        for name, values, cells in ((_SURFACE, surface, self._water), (_DEPTH, depth, ~self._water)):
+        for name, values, cells in ((SURFACE, surface, self._water.initial), (DEPTH, depth, ~self._water.initial)):
             if name in self._layers:
-                painted = self._paint(values, *self._layers[name], None if name == _SURFACE else self._relief)
+                painted = self._paint(values, *self._layers[name], None if name == SURFACE else self._relief)
                 image = np.where(cells[..., None], painted, image)
         return self._over_ground(image, wet)
 
@@ -332,11 +343,6 @@ class FloodPicture(MapPicture):
         width, height = super()._figure_size(ratio, at_right)
         more = 1.0 if len(self._layers) > 1 else 0.0
         return (width + more, height) if at_right else (width, height + more)
-
-
-def _stored(fields: FieldFile) -> str:
-    """Return the field that a file stores of surface elevation and depth."""
-    return _SURFACE if fields.has(_SURFACE) else _DEPTH
 
 
 def _spacing(points: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from eagre.plots.frames import colour_range, few, heading, titles
 from eagre.plots.style import PAPER, colormap, length_unit, new_figure
 
 if TYPE_CHECKING:
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 AZIMUTH, HEIGHT = math.radians(28.0), 0.42  # of the viewpoint: from south towards west; height / distance
 DISTANCE = 2.8  # of the viewpoint, in half diagonals of the domain

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from eagre.config.toml import existing_file
-from eagre.plots.results import FieldFile, known_variable
+from eagre.plots.fields import FieldFile
+from eagre.plots.selection import known_variable
 
 SUFFIXES = (".tif", ".tiff", ".asc")
 _ANY_SYSTEM = "EPSG:5041"

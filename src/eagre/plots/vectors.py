@@ -15,7 +15,7 @@ from eagre.plots.style import INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
 ARROWS = 30
 """Maximum number of arrows along the longer side of a map."""
