@@ -167,7 +167,7 @@ class Mpdata:
 
         Parameters
         ----------
-        x : array of `shape`, or several fields, (fields, *shape); in Fortran order (*shape, fields)
+        x : array of `shape`, or several fields, ``(fields, *shape)``; in Fortran order ``(*shape, fields)``
         v : sequence of arrays, one per axis
             Courant numbers at the faces, times h if h is given; see `Mpdata`.
         h : array of `shape`, optional
