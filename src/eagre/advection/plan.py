@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 
 class Advector(NamedTuple):
-    """Face fluxes along x, y and z, times dt/dx, density and Jacobian; h : density times Jacobian at points, None for 1.
+    """Face fluxes along x, y and z, times dt/dx, density and Jacobian; h : density times Jacobian at points, or None.
 
     v1 : (nz, ny, nx + 1); v2 : (nz, ny + 1, nx); v3 : (nz + 1, ny, nx); h : (nz, ny, nx). Fluxes along axes of one
     point are not read and may be None.
@@ -136,7 +136,7 @@ class StagedPlan:
         return made
 
     def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
-        """Return launches of a step of several fields with one advector; moved : x, out, odd of each, see `launches`."""
+        """Return launches of a step of several fields with one advector; moved : x, out, odd, see `launches`."""
         return [launch for x, out, odd in moved for launch in self.launches(x, out, v, odd)]
 
     def _correction(self, out: Any, again: bool) -> list[Work]:

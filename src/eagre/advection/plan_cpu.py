@@ -35,7 +35,7 @@ class FusedPlan(StagedPlan):
 
     @cached_property
     def _tiles(self) -> tuple[int, int, int]:
-        """Return the tiles along z, y and x: maximum for the scratch array, four per thread if the grid is high enough."""
+        """Return the tiles along z, y and x: maximum for the scratch array, and four per thread if possible."""
         nz, ny, nx = self.shape
         across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS)
         wanted = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1

@@ -105,7 +105,7 @@ def third_across(u, over_r, s, right_up, left_up, right_down, left_down):
 
 @cell
 def third_corners(u, over_r, s_m, s_n, same, opposite):
-    """Return -U S_m S_n/(24 r^2) D of the corners; same, opposite : pairs with equal or opposite steps along m and n."""
+    """Return -U S_m S_n/(24 r^2) D of the corners; same, opposite : pairs of equal, opposite steps."""
     return real(-1.0 / 24.0) * u * s_m * s_n * over_r * over_r * ratio_of_eight(same, opposite)
 
 
