@@ -79,7 +79,7 @@ def bed_basis(bed: np.ndarray) -> dict[str, Basis]:
 
 def _differs(part: Basis, got: str, allowed: str) -> InputError:
     """Return the error for a state with other reference data than the model."""
-    problem = f"The {part.what} of the state differs from that of the model."
+    problem = f"The {part.what} differs between the state and the model."
     return InputError(f"a state with {got}", allowed=f"{allowed}, as in the model", fix=part.fix, problem=problem)
 
 

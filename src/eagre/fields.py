@@ -61,7 +61,7 @@ class Layout:
         return (*rows, -(-length // self.pitch) * self.pitch)
 
     def interior(self, location: str = "centre") -> tuple[Any, ...]:
-        """Return the index of the points at a location; axes before those of the grid are not sliced."""
+        """Return the index of the points at a location; other axes are not sliced."""
         points = points_at(location, self.cells)
         before = self.before or (0,) * len(points)
         return (..., *(slice(low, low + n) for low, n in zip(before, points, strict=True)))

@@ -241,7 +241,7 @@ def test_a_table_of_another_card_does_not_count(own_layout):
 def test_what_a_card_does_not_have_is_refused(own_layout):
     own_layout(**{"solver:tridiagonal": {"reduction": {"shared": 200 * KIB}}})
     assert layouts.layouts_of(H200).of("solver:tridiagonal.reduction").shared == 200 * KIB
-    with pytest.raises(InputError, match=r"(?s)reduction\.shared: 204800 bytes.*Tesla T4 has"):
+    with pytest.raises(InputError, match=r"(?s)reduction\.shared: 204800 bytes.*the limits of Tesla T4"):
         layouts.layouts_of(CARDS["Tesla T4"])
 
 

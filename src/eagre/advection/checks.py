@@ -1,4 +1,4 @@
-"""Checks of the arrays that a caller of `Mpdata` hands over."""
+"""Checks of the arrays passed to `Mpdata`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from eagre.advection.plan import Advector, StagedPlan
 from eagre.backend.arrays import array_module, on_gpu
 from eagre.errors import InputError
 
-ROUNDING = 64  # in units of the last place: Courant numbers of 1 exactly may come out above
+ROUNDING = 64  # tolerance in units of the last place, for Courant numbers of exactly 1
 
 
 def check_field(name: str, a: Any, like: Any, shape: tuple[int, ...] | None = None) -> None:
-    """Raise `InputError` unless a is an array of that shape, and of the type and kind of `like`."""
+    """Raise `InputError` unless a has the given shape, and the type and kind of `like`."""
     wanted = tuple(like.shape) if shape is None else shape
     if tuple(getattr(a, "shape", ())) != wanted or a.dtype != like.dtype or on_gpu(a) != on_gpu(like):
         got = f"{type(a).__name__} of shape {getattr(a, 'shape', '?')} and type {getattr(a, 'dtype', '?')}"
@@ -30,7 +30,7 @@ def check_field(name: str, a: Any, like: Any, shape: tuple[int, ...] | None = No
 
 
 def check_whole(name: str, a: Any) -> None:
-    """Raise `InputError` for an array some values of which are masked."""
+    """Raise `InputError` for an array with masked values."""
     if np.ma.is_masked(a):
         count = int(np.ma.getmaskarray(a).sum())
         raise InputError(
@@ -40,7 +40,7 @@ def check_whole(name: str, a: Any) -> None:
 
 
 def check_out(out: Any, like: Any) -> None:
-    """Raise `InputError` unless out is an array like another one that can be written to."""
+    """Raise `InputError` unless out is a writable array like another one."""
     check_field("out", out, like)
     if not getattr(out.flags, "writeable", True):
         raise InputError(
@@ -50,14 +50,14 @@ def check_out(out: Any, like: Any) -> None:
 
 
 def check_axes(odd: Any, ndim: int) -> None:
-    """Raise `InputError` unless odd are some of the axes."""
+    """Raise `InputError` unless odd is a set of axes."""
     axes: Collection[Any] = odd if isinstance(odd, Collection) else (None,)
     if not all(isinstance(axis, int | np.integer) and 0 <= axis < ndim for axis in axes):
         raise InputError(f"odd = {odd!r}", allowed=f"a tuple of axes, 0 to {ndim - 1}", fix="odd = (0,)")
 
 
 def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order: str) -> list[Any]:
-    """The arrays of v, one an axis; raises `InputError` unless all arrays have the shapes that belong to `shape`."""
+    """Return the arrays of v, one per axis; raise `InputError` unless all arrays have the shapes for `shape`."""
     several, form = (x.shape[1:], f"(fields, *{shape})") if order == "C" else (x.shape[:-1], f"(*{shape}, fields)")
     if tuple(x.shape) != shape and tuple(several) != shape:
         raise InputError(
@@ -78,9 +78,9 @@ def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order
 
 
 def contiguous(shape: tuple[int, ...], x: Any, faces: Sequence[Any], h: Any) -> tuple[Any, list[Any], Any]:
-    """x as (fields, and the axes), v and h, as they are; or copied, to C order and to memory that may be written to."""
+    """Return x as (fields, axes), v and h; arrays not in C order or in read-only memory are copied."""
 
-    def as_read(a: Any) -> Any:  # compiled kernels are of arrays that may be written to, whether they do or not
+    def as_read(a: Any) -> Any:  # kernels are compiled for writable arrays
         return array_module(a).ascontiguousarray(a) if on_gpu(a) else np.require(a, requirements=("C", "W", "E"))
 
     fields = as_read(x).reshape(-1, *shape)
@@ -88,7 +88,7 @@ def contiguous(shape: tuple[int, ...], x: Any, faces: Sequence[Any], h: Any) -> 
 
 
 def check_open(side: str | Open) -> None:
-    """Raise `InputError` for open sides through which something flows in that is no finite number."""
+    """Raise `InputError` for open boundaries with inflow values that are not finite numbers."""
     for value in () if isinstance(side, str) else side:
         if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
             problem = "The inflow values of an open boundary are not finite numbers."
@@ -98,7 +98,7 @@ def check_open(side: str | Open) -> None:
 
 
 def check_sign(x: Any, any_sign: bool) -> None:
-    """Raise `InputError` for a field that is not finite, or has two signs where one is needed."""
+    """Raise `InputError` for a field that is not finite, or has two signs where one is required."""
     if not x.size:
         return
     low, high = float(x.min()), float(x.max())
@@ -118,7 +118,7 @@ def check_sign(x: Any, any_sign: bool) -> None:
 def check_courant(
     plan: StagedPlan, v: Advector, shape: tuple[int, ...], turned: bool = False, name: str = "v"
 ) -> None:  # fmt: skip
-    """Raise `InputError` where more leaves a point in a step than it holds, with the place; axes may be `turned`."""
+    """Raise `InputError` for outflow Courant numbers above 1, with the point; `turned` : axes are reversed."""
     for array, a in (("v", v.v1), ("v", v.v2), ("v", v.v3), ("h", v.h)):
         if a is not None and not math.isfinite(float(a.sum())):
             raise InputError(

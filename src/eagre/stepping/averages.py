@@ -178,17 +178,17 @@ class Asked:
 
     @property
     def has_eddies(self) -> bool:
-        """Whether variances of both velocity components are accumulated."""
+        """Return whether variances of both velocity components are accumulated."""
         return {("velocity_x", "velocity_x"), ("velocity_y", "velocity_y")} <= set(self.planes.pairs)
 
     @property
     def has_turbulence(self) -> bool:
-        """Whether variances of all wind components are accumulated."""
+        """Return whether variances of all wind components are accumulated."""
         return {(name, name) for name in TURBULENT} <= set(self.planes.pairs)
 
     @property
     def has_waves(self) -> bool:
-        """Whether the variance of a surface with waves is accumulated."""
+        """Return whether the variance of a surface with waves is accumulated."""
         surface = "surface_elevation"
         return (surface, surface) in self.planes.pairs and self.variables[surface].standard_name == WAVES
 

@@ -65,7 +65,7 @@ class Reach:
         elapsed, fall = max(time - self.start, 0.0), self.fall(time)
         depth = DEPTHS * fall
         speed = SPEEDS * 2.0 * math.sqrt(self.gravity * fall) + self.acceleration * elapsed
-        falls = f"for a fall of {fall:.4g} m from the highest head to the lowest bed"
+        falls = f"although the available drop is {fall:.4g} m from the highest head to the lowest bed"
         for name in ("max_depth", "min_depth"):
             if abs(sums[name]) > depth:
                 return Excess(name, f"a depth of {sums[name]:.4g} m {falls}")

@@ -1,4 +1,4 @@
-"""Device-side iteration to a tolerance: launches repeated until a norm on the device is small enough.
+"""Device-side iteration to a tolerance: launches repeated until convergence.
 
 On a GPU `look_every` iterations are one graph, which also transfers the control data to the device and back. Kernels in
 a graph always run, so each kernel of an iteration checks `is_iterating` and does nothing after convergence; the host

@@ -56,7 +56,7 @@ def geostrophic_adjustment(run: Run) -> Iterator[Check]:
         errors.append(float(np.abs(found - exact).max()) / height)
     detail = f"{n} x {n} cells, {model.steps} steps"
     yield Check("max |error| / height of the hump", errors[-1], 0.01, detail=detail)
-    yield Check("order of the surface", observed_orders(errors)[-1], 1.85, True, "40 to 80 cells a side")
+    yield Check("order of the surface", observed_orders(errors)[-1], 1.85, True, "40 to 80 cells per side")
     curves = {"start": z[n // 2], "12 h": found[n // 2]}
     run.picture(draw_profile, "A hump on a rotating sea after 12 h", grid.x, curves, exact[n // 2])
 

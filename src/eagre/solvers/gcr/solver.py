@@ -1,13 +1,12 @@
-"""Generalized conjugate residuals with k kept directions for a linear operator that is given as a function.
+"""Generalized conjugate residual method with k stored directions for a linear operator given as a function.
 
     r = L(x) - f,   p_1 = P(r)
     beta = -<r, L p> / <L p, L p>,   x += beta p,   r += beta L p
     q = P(r),   p_new = q + sum_j alpha_j p_j,   alpha_j = -<L q, L p_j> / <L p_j, L p_j>
 
-After k directions the newest is kept and the others are dropped. L p follows from the same recurrence, so an iteration
-applies L and P once each. Source: S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357
-(1983), doi:10.1137/0720023; the order is that of P. K. Smolarkiewicz, L. G. Margolin, Appl. Math. Comput. Sci. 4,
-527-551 (1994).
+After k directions only the newest is kept. L p follows from the same recurrence, so an iteration applies L and P once
+each. Source: S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983),
+doi:10.1137/0720023; in the order of P. K. Smolarkiewicz, L. G. Margolin, Appl. Math. Comput. Sci. 4, 527-551 (1994).
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def gcr(
             alpha = p.dtype.type(-product(image, its) / length)
             p, image = p + alpha * one, image + alpha * its
         length = product(image, image)
-        if directions and length == 0.0:  # those that are kept span all there is; what is left is rounding
+        if directions and length == 0.0:  # the stored directions span the space; the remainder is rounding
             directions = []
             continue
         if len(norms) > most or not 0.0 < length < math.inf or not math.isfinite(norms[-1]):
@@ -146,7 +145,7 @@ def gcr(
 
 
 def _answer(name: str, function: Callable[[Any], Any], a: Any) -> Any:
-    """What a function makes of an array, in its precision and in memory of its own: the next call may reuse theirs."""
+    """Return a copy of a function's result in the precision of its argument; the function may reuse its array."""
     found = function(a)
     if getattr(found, "shape", None) != a.shape or found.dtype.kind not in "iuf":
         got = f"{type(found).__name__} of shape {getattr(found, 'shape', '?')} and type {getattr(found, 'dtype', '?')}"
@@ -158,14 +157,14 @@ def _answer(name: str, function: Callable[[Any], Any], a: Any) -> Any:
 
 
 def _advice(length: float, norm: float) -> str | None:
-    """What to try where iterations end without a solution; None: more of them."""
+    """Return advice for an iteration without a solution, or None for the default advice."""
     if not (math.isfinite(length) and math.isfinite(norm)):
         return NOT_FINITE
     return None if length > 0.0 else NO_DIRECTION
 
 
 def _check_function(name: str, given: Any) -> None:
-    """Refuse what cannot be called: a matrix, say."""
+    """Raise `InputError` for an object that is not callable, such as a matrix."""
     if not callable(given):
         raise InputError(
             f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x",
@@ -174,7 +173,7 @@ def _check_function(name: str, given: Any) -> None:
 
 
 def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> None:
-    """Refuse what cannot be solved for."""
+    """Raise `InputError` for invalid parameters or right-hand sides."""
     one_of("norm", norm, NORMS)
     if str(getattr(right, "dtype", "")) not in ("float32", "float64"):
         raise InputError(
@@ -192,7 +191,7 @@ def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> Non
 
 
 def _check_arrays(right: Any, guess: Any, weights: Any) -> None:
-    """Refuse arrays of other shapes, and values that no residual could be made of."""
+    """Raise `InputError` for arrays of other shapes or with invalid values."""
     module = array_module(right)
     if not right.size or not bool(module.isfinite(right).all()):
         raise InputError(
@@ -214,6 +213,6 @@ def _check_arrays(right: Any, guess: Any, weights: Any) -> None:
 
 
 def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
-    """Whether an array of a shape is one number for each of another shape, or for several of them."""
+    """Return whether an array of a shape can be broadcast to another shape."""
     pairs = zip(reversed(shape), reversed(whole), strict=False)
     return len(shape) <= len(whole) and all(n in (1, most) for n, most in pairs)

@@ -1,4 +1,4 @@
-"""What a multigrid does before it has arrays: its choices, its grids, how far its layers go, from rates of sweeps."""
+"""Plan of a multigrid solver: parameters, grids, and the number of grids per layer from convergence rates."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eagre.solvers.multigrid.grids import STRETCHED, Axis, Grid, advice, sequenc
 
 CYCLES = ("V", "W", "F")
 SMOOTHERS = ("red-black", "jacobi")
-ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
+ENOUGH = 0.1  # error reduction by the sweeps on the coarsest grid
 MOST_SWEEPS = 200
 TOO_WEAK = "a screening that hardly controls the mean on this grid"
 
 
 class Choices(NamedTuple):
-    """Parameters of `Multigrid` of these names."""
+    """Parameters of `Multigrid` with these names."""
 
     cycle: str = "V"
     pre: int = 1
@@ -32,14 +32,14 @@ class Choices(NamedTuple):
     factors: tuple[float, ...] = (1.0,)
 
     def rate(self, grid: Grid, screened: float) -> float:
-        """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
+        """Return the reduction factor of the slowest (constant) error per sweep for a screening s q of `screened`."""
         own = 2.0 * (grid.y.weight + grid.x.weight)
         once = own / (own + screened)
         return once**2 if self.smoother == "red-black" else 1.0 - self.weight * (1.0 - once)
 
 
 class Plan(NamedTuple):
-    """Grids, finest first, the layers s_m, the choices, and what is enough; see `Multigrid`."""
+    """Plan: grids, finest first, layers s_m, parameters, and the required error reduction; see `Multigrid`."""
 
     grids: Sequence[Grid]
     layers: Sequence[float]
@@ -47,24 +47,24 @@ class Plan(NamedTuple):
     enough: float
 
     def used(self, q: float) -> list[int]:
-        """For each layer the grids that it visits where the screening is q or more; the first layers visit most."""
+        """Return the number of grids visited by each layer for a minimum screening q; the first layers visit most."""
         found = [self._grids_of(s * q) for s in self.layers]
         return np.maximum.accumulate(found[::-1])[::-1].tolist()
 
     def _grids_of(self, screened: float) -> int:
-        """Grids that a layer needs where s q is `screened` or more."""
+        """Return the number of grids that a layer needs for a minimum screening s q of `screened`."""
         choices, enough = self.choices, self.enough
         sweeps = choices.pre + choices.post
         good = (n for n, grid in enumerate(self.grids, 1) if choices.rate(grid, screened) ** sweeps <= enough)
         return next(good, len(self.grids))
 
     def coarsest_sweeps(self, q: float) -> int:
-        """Sweeps on the coarsest grid, from the rate of its slowest error.
+        """Return the number of sweeps on the coarsest grid, from the rate of its slowest error.
 
         Raises
         ------
         InputError
-            If they would be too many, and the number of grids was not asked for.
+            If the number is too large and the number of grids was not given.
         """
         rate = self.choices.rate(self.grids[-1], min(self.layers) * q)
         needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
@@ -90,12 +90,12 @@ def plan_of(
     choices: Choices,
     enough: float,
 ) -> Plan:
-    """The plan of a `Multigrid`.
+    """Return the plan of a `Multigrid`.
 
     Raises
     ------
     InputError
-        For what makes no grid or no cycle.
+        For invalid grids or cycles.
     """
     cycle, pre, post, levels, stretched, smoother, weight, factors = choices
     one_of("smoother", smoother, SMOOTHERS)

@@ -158,7 +158,7 @@ def _checked(
 
 
 def _check_array(f: Any) -> None:
-    """Refuse what is no array of real numbers."""
+    """Raise `InputError` unless f is an array of real numbers."""
     if getattr(f, "dtype", None) not in (np.float32, np.float64):
         raise InputError(
             f"a right-hand side that is {getattr(f, 'dtype', type(f).__name__)}",
