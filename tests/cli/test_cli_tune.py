@@ -266,7 +266,7 @@ def test_what_could_not_be_searched_is_told_below_the_table_and_alone_is_an_erro
     done = eagre(*asked)
     assert done.code == 0 and "17 x 17" in done.out and "barotropic: cpu: left out: no step was made" in done.out
     done = eagre(*asked)
-    assert done.code != 0 and "nothing could be searched" in done.err and done.err.count("no step was made") == 2
+    assert done.code != 0 and "no search was possible" in done.err and done.err.count("no step was made") == 2
 
 
 def test_timings_that_were_edited_wrongly_end_a_search(eagre):
