@@ -46,7 +46,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # while it is locked: who comes now makes a file of its own
+        with suppress(OSError):  # while it is locked: the next run creates a new lock file
             file.unlink(missing_ok=True)
         os.close(handle)
 

@@ -65,7 +65,7 @@ class RowFile:
         self.last_time: float | None = None
         self.count = 0
         self.failed = False
-        self._kept: int | None = None  # bytes of the rows that stay, until the first row of a run that goes on
+        self._kept: int | None = None  # bytes of the kept rows, until the first row of a continued run
         self._place = Growing(path, there=resume_at is not None)
         if resume_at is not None:
             self._resume(header, resume_at, until)
@@ -218,7 +218,7 @@ def write_rows(path: Path, names: Sequence[str], rows: Sequence[Sequence[float]]
     lines = [header_line(names), *(",".join(repr(float(value)) for value in row) + "\n" for row in rows)]
     place = Growing(path, there=False)
     try:
-        with writing(path, safe="the older file, if any", fix="free some space"):
+        with writing(path, safe="the older file, if any", fix="free disk space"):
             place.at.write_text("".join(lines), encoding="utf-8")
             place.take_name()
     finally:

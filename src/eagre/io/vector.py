@@ -238,7 +238,7 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
     points : (n, 2) array
         Points of the file.
     crs : str, optional
-        What it says of their system; if nothing, they are taken to be in the grid's.
+        Coordinate system of the file. Default: that of the grid.
     may_guess : bool
         Without `crs`: points in the range of longitude and latitude are degrees (RFC 7946).
     grid : Grid
@@ -299,7 +299,7 @@ def points_of(coordinates: Any) -> np.ndarray:
 
 
 def zone_numbers(features: Sequence[Feature], grid: Grid) -> np.ndarray:
-    """Return the number of the polygon at each cell centre, (ny, nx) int, row 0 = south; -1: none. Later polygons override."""
+    """Return the polygon number at each cell centre, (ny, nx) int, row 0 = south; -1: none. Later polygons override."""
     from rasterio.features import rasterize
     from rasterio.transform import Affine
 
