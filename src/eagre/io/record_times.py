@@ -33,7 +33,7 @@ def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, me
     amounts, means : bool
         Whether values are sums or means over a period: between the bounds if there are any, else since the previous
         record. They are assigned to the middle of the period. The first and the last value are held constant to the
-        ends, so that over many records the total is that of the file. A factor converts amounts to rates.
+        ends, so that over many records the total equals the total of the file. A factor converts amounts to rates.
     name : str
         File name, for errors.
 

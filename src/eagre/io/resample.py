@@ -192,7 +192,7 @@ def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more
 
 
 def _extent_text(extent: tuple[float, float, float, float]) -> str:
-    """Return an extent as text for a message."""
+    """Format an extent for a message."""
     return "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*extent)
 
 

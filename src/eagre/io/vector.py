@@ -238,7 +238,7 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
     points : (n, 2) array
         Points of the file.
     crs : str, optional
-        Coordinate system of the file. Default: that of the grid.
+        Coordinate system of the file. Default: the system of the grid.
     may_guess : bool
         Without `crs`: points in the range of longitude and latitude are degrees (RFC 7946).
     grid : Grid

@@ -71,7 +71,7 @@ def onto(grid: Grid, dems: Sequence[Dem], *, nearest: bool = False) -> Dem:
     Raises
     ------
     InputError
-        If the coordinate system of the grid is required and unknown or not in metres, or that of a raster is unknown.
+        If the coordinate system of the grid is required and unknown or not in metres, or a raster has none.
     """
     where = around(grid)
     if len(dems) == 1 and (where is None or not where.differs(parse_crs(dems[0].crs))):
@@ -105,7 +105,7 @@ def _target(grid: Grid):
 
 
 def _system(dem: Dem, target):
-    """Return the coordinate system of a raster; by default that of the grid."""
+    """Return the coordinate system of a raster; by default the system of the grid."""
     crs = parse_crs(dem.crs)
     if crs is not None and target is None:
         raise InputError(
