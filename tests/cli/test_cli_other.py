@@ -335,7 +335,7 @@ def test_bench_prints_each_row_when_it_is_measured(monkeypatch, capsys):
 def test_a_size_that_is_too_small_gets_advice_for_the_command(eagre, command):
     """Whalin's tank has a 16th as many rows as points: 33 points give 3 rows, 65 give 5, and order 6 needs 4."""
     done = eagre(command, "potential-waves", "--device", "cpu", "--size", 33)
-    assert done.code == exits.BAD_INPUT and "write:   --size 65" in done.err and "this is a bug" not in done.err
+    assert done.code == exits.BAD_INPUT and "write:   --size 65" in done.err and "This is a bug" not in done.err
     assert "ny =" not in done.err.split("write:")[1]
 
 
@@ -353,7 +353,7 @@ def test_results_of_bench_are_replaced_and_not_appended(tmp_path):
     found = json.loads(path.read_text())
     assert [(record["shape"], record["ms_per_step"]) for record in found] == [([512, 256], 10.0), ([8, 8], 12.5)]
     path.write_text("[1]")
-    with pytest.raises(InputError, match="no list of measurements"):
+    with pytest.raises(InputError, match="is not a list of measurements"):
         update(path, [RECORD])
     with pytest.raises(exits.OutputError):
         update(tmp_path / "nowhere" / "a.json", [RECORD])

@@ -82,7 +82,7 @@ def test_only_the_outputs_that_say_so_are_replaced(eagre, case, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"zone.nc"', '"all.nc"', ("output[2].file (line", "two outputs")),
+        ('"zone.nc"', '"all.nc"', ("output[2].file (line", "Two outputs have the same file")),
         ('"zone.nc"', '"zone.tif"', ("output[2].file (line", ".nc")),
         (
             '["speed"]',

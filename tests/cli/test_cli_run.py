@@ -292,7 +292,7 @@ def test_full_disk_during_the_run_is_told(eagre, fake_case, monkeypatch, tmp_pat
 
     monkeypatch.setattr(RecordFile, "_write", until_full)
     done = eagre("run", fake_case())
-    assert done.code == exits.NO_OUTPUT and "out.nc" in done.err and "free some space" in done.err
+    assert done.code == exits.NO_OUTPUT and "out.nc" in done.err and "free disk space" in done.err
     with xr.open_dataset(tmp_path / "out.nc", decode_times=False, engine="h5netcdf") as dataset:
         assert dataset["time"].values.tolist() == [t for t in (0.0, 2.0, 4.0, 6.0, 8.0, 10.0) if t < full_at]
 

@@ -79,4 +79,4 @@ def test_other_endings_are_told(eagre, zarr_case):
     path = zarr_case()
     path.write_text(path.read_text().replace("out.zarr", "out.grib"))
     done = eagre("run", path)
-    assert done.code == exits.BAD_INPUT and "ends in .nc or .zarr" in done.err
+    assert done.code == exits.BAD_INPUT and "with the suffix .nc or .zarr" in done.err

@@ -60,8 +60,8 @@ def test_an_output_that_is_a_folder(eagre, nothing_measured, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("a.json", "{", "holds no list of measurements"),
-        ("a.json", "[" * 5000 + "]" * 5000, "holds no list of measurements"),
+        ("a.json", "{", "is not a list of measurements"),
+        ("a.json", "[" * 5000 + "]" * 5000, "is not a list of measurements"),
         ("a.txt", None, "a name that ends in .json"),
         ("no/a.json", None, "does not exist"),
     ],

@@ -60,7 +60,7 @@ def compare(
 
 
 def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: list[str] | None) -> list[str]:
-    """Return the names of the fields in both files; raise `InputError` if there is none."""
+    """Return the names of the fields in both files; raise `InputError` if there are no such fields."""
     from eagre.errors import InputError
     from eagre.names import components
 

@@ -34,7 +34,7 @@ def info(
 
 
 def machine() -> Rows:
-    """Versions, devices, memory and threads."""
+    """Return rows with versions, devices, memory and threads."""
     import os
     import platform
 
@@ -52,12 +52,12 @@ def machine() -> Rows:
 
 
 def describe(path: Path) -> Rows:
-    """What a file holds.
+    """Return rows with the content of a file.
 
     Raises
     ------
     InputError
-        If it is no case, result, restart or elevation file.
+        If the file is not a case, result, restart or elevation file.
     """
     ending = path.suffix.lower()
     if ending == ".toml":

@@ -104,7 +104,7 @@ class ProgressView:
             self.console.print(text, soft_wrap=True, markup=False)
 
 
-UNLIMITED = 1e11  # s; time steps above this value are those of a model at rest
+UNLIMITED = 1e11  # s; larger time steps occur in models at rest
 
 
 def share_done(progress: Progress, start: float) -> float:

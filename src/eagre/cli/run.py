@@ -115,10 +115,10 @@ def _run(
     free: bool,
     again: list[str],
 ) -> None:
-    """Make the model, run it and tell how it went.
+    """Build the model, run it and print the summary.
 
-    `signals` : noted from the first file on; `free` : tuning may choose the threads; `again` : the command, to which
-    `--restart` is added.
+    `signals` : recorded from the first file on; `free` : tuning may select the number of threads; `again` : the command
+    of this run, to which `--restart` is added.
     """
     from eagre.cli.console import console, print_rows
     from eagre.cli.outputs import check_disk

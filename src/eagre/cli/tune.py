@@ -117,7 +117,7 @@ def _searches(
 
 
 def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: str | None) -> None:
-    """Before anything is timed: check that the results can be written."""
+    """Check that the results can be written, before the timings start."""
     import os
     from tempfile import TemporaryFile
 
@@ -130,16 +130,14 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
         if path is None:
             continue
         if not os.access(path.resolve().parent, os.W_OK):
-            raise OutputError(
-                f"cannot write {path.resolve()}: {path.resolve().parent} is no folder that can be written"
-            )
+            raise OutputError(f"cannot write {path.resolve()}: {path.resolve().parent} is not a writable folder")
         output_file(path, suffixes=endings, overwrite=True, what=flag, inputs=inputs)
     try:
         timings.parent.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=timings.parent).close()
     except OSError as error:
         message = (
-            f"cannot write {timings.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/a/folder/of/yours eagre tune ..."
+            f"cannot write {timings.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/path/to/a/folder eagre tune ..."
         )
         raise OutputError(message) from None
     store.read(timings)
@@ -147,29 +145,29 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
 
 @contextmanager
 def _told_so_far(out: Any, found: Sequence[Found], fresh: bool) -> Iterator[None]:
-    """Where a search is stopped, show what was found until then, and say how to go on."""
+    """If a search is stopped, print the results until then and the command that resumes it."""
     try:
         yield
     except KeyboardInterrupt as stop:
         if found:
             _show(out, found)
         same = "the same command without --fresh" if fresh else "the same command"
-        raise type(stop)(f"every timing is kept: {same} goes on from here") from None
+        raise type(stop)(f"all timings are stored; {same} resumes the search") from None
 
 
 def _show_all(out: Any, found: Sequence[Found], left_out: Sequence[str]) -> None:
-    """The table, and below it what could not be searched; an error if that is all."""
+    """Print the table and the skipped searches; raise an error if there are no results."""
     from eagre.errors import EagreError
 
     if not found:
-        raise EagreError("\n".join(["nothing could be searched", *left_out]))
+        raise EagreError("\n".join(["no search was possible", *left_out]))
     _show(out, found)
     for line in left_out:
         out.print(line, markup=False, soft_wrap=True)
 
 
 def _show(out: Any, found: Sequence[Found]) -> None:
-    """The table of what was found."""
+    """Print the table of the results."""
     from eagre.cli.console import grid_table
     from eagre.tuning.space import words
 

@@ -54,7 +54,7 @@ def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
     path : Path
         The file; a ``.prj`` file of the same name gives its coordinate system.
     around : Around, optional
-        A raster in another coordinate system is read as it is.
+        Target: a raster in another coordinate system is read without conversion.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
 
 
 def _is_nodata(values: np.ndarray, nodata: float) -> np.ndarray:
-    """Where `values` equals `nodata` to the seven digits that a single-precision writer keeps."""
+    """Return where `values` equals `nodata` to seven digits, the precision of single-precision writers."""
     return ~np.isfinite(values) | (np.abs(values - nodata) <= 1e-6 * abs(nodata))
 
 
@@ -147,7 +147,7 @@ def _split(columns: list[str]) -> tuple[str | None, list[float]]:
 
 
 def _number(word: str) -> float | None:
-    """`word` as a number, or None."""
+    """Return `word` as a number, or None."""
     try:
         return float(word)
     except ValueError:
@@ -155,7 +155,7 @@ def _number(word: str) -> float | None:
 
 
 def _count(header: dict[str, float], key: str, path: Path) -> int:
-    """A whole number >= 1 from the header."""
+    """Return an integer >= 1 from the header."""
     value = header.get(key)
     if value is None or value < 1 or value != int(value):
         got = "no" if value is None else f"{value:g} as"
@@ -169,7 +169,7 @@ def _count(header: dict[str, float], key: str, path: Path) -> int:
 
 
 def _cell_size(header: dict[str, float], path: Path) -> tuple[float, float]:
-    """(dx, dy) from ``cellsize``, or from ``dx`` and ``dy``."""
+    """Return (dx, dy) from ``cellsize``, or from ``dx`` and ``dy``."""
     dx = header.get("dx", header.get("cellsize"))
     dy = header.get("dy", header.get("cellsize"))
     if dx is None or dy is None or not (dx > 0 and dy > 0):
@@ -183,7 +183,7 @@ def _cell_size(header: dict[str, float], path: Path) -> tuple[float, float]:
 
 
 def _origin(header: dict[str, float], axis: str, size: float, path: Path) -> float:
-    """Outer edge of the first cell along `axis`."""
+    """Return the outer edge of the first cell along `axis`."""
     if f"{axis}llcorner" in header:
         return header[f"{axis}llcorner"]
     if f"{axis}llcenter" in header:
@@ -197,7 +197,7 @@ def _origin(header: dict[str, float], axis: str, size: float, path: Path) -> flo
 
 
 def _read_numbers(file: BinaryIO, path: Path) -> np.ndarray:
-    """All numbers from here to the end of `file`."""
+    """Return all numbers from the current position to the end of `file`."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -214,7 +214,7 @@ def _read_numbers(file: BinaryIO, path: Path) -> np.ndarray:
 
 
 def _first_bad_word(path: Path) -> tuple[int, str]:
-    """Line number and text of the first data word that is no number."""
+    """Return the line number and text of the first data word that is not a number."""
     with path.open("r", encoding="latin-1") as file:
         in_data = False
         for number, line in enumerate(file, start=1):
@@ -230,7 +230,7 @@ def _first_bad_word(path: Path) -> tuple[int, str]:
 
 
 def _sidecar_crs(path: Path):
-    """Coordinate system in the ``.prj`` file beside `path`, if there is one."""
+    """Return the coordinate system in the ``.prj`` file next to `path`, if it exists."""
     for suffix in (".prj", ".PRJ"):
         sidecar = path.with_suffix(suffix)
         if sidecar.is_file():

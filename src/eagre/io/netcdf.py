@@ -184,9 +184,9 @@ def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[
         return
     terrain = part.cut(levels.terrain_height)
     parts = (
-        ("height_a", ("z",), levels.height, "m", "height of the level over flat ground", None),
-        ("height_b", ("z",), levels.share, "1", "share of the ground in the height of the level", None),
-        ("surface_altitude", ("y", "x"), terrain, "m", "height of the ground", "surface_altitude"),
+        ("height_a", ("z",), levels.height, "m", "height of the level above flat terrain", None),
+        ("height_b", ("z",), levels.share, "1", "fraction of the terrain height in the height of the level", None),
+        ("surface_altitude", ("y", "x"), terrain, "m", "terrain height", "surface_altitude"),
     )
     for name, dimensions, values, units, long_name, standard in parts:
         about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})

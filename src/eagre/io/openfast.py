@@ -1,9 +1,9 @@
-"""Wave kinematics in the files that SeaState of OpenFAST reads.
+"""Wave kinematics files for SeaState of OpenFAST.
 
 Sources: OpenFAST documentation, SeaState, Input Files, section Waves (WaveMod 5 and 6, spatial discretization),
-https://openfast.readthedocs.io/en/main/source/user/seastate/input_files.html; and what its reader expects where that
-page differs: modules/seastate/src/UserWaves.f90, `UserWaves_Init` reads 13 lines of header, a line for each row of
-points along x, and WaveTMax / WaveDT + 1 times.
+https://openfast.readthedocs.io/en/main/source/user/seastate/input_files.html. Where the reader differs from that page,
+the files follow the reader: modules/seastate/src/UserWaves.f90, `UserWaves_Init`, reads 13 header lines, one line per
+row of points along x, and WaveTMax / WaveDT + 1 times.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from eagre.errors import InputError
 HEADER_LINES = 13
 VELOCITY, ACCELERATION = (".Vxi", ".Vyi", ".Vzi"), (".Axi", ".Ayi", ".Azi")
 PRESSURE, ELEVATION = ".DynP", ".Elev"
-_MOST_ROUNDING = 1e-6  # of a step, in times
+_MOST_ROUNDING = 1e-6  # tolerance of the times, as a fraction of a step
 
 
 @dataclass(frozen=True)
 class SeaStateGrid:
-    """The points of SeaState's wave grid, around the origin of OpenFAST.
+    """Points of SeaState's wave grid, around the origin of OpenFAST.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SeaStateGrid:
     Raises
     ------
     InputError
-        For other values.
+        For values out of range.
     """
 
     x_half_width: float
@@ -95,7 +95,7 @@ class SeaStateGrid:
         return x.reshape(-1), y.reshape(-1), z.reshape(-1)
 
     def input_lines(self, root: str, interval: float, end: float) -> list[str]:
-        """The lines of SeaState's primary input file that belong to the files of WaveMod 6."""
+        """Return the lines of SeaState's primary input file for the files of WaveMod 6."""
         values = {
             "X_HalfWidth": self.x_half_width, "Y_HalfWidth": self.y_half_width, "Z_Depth": self.z_depth,
             "NX": self.nx, "NY": self.ny, "NZ": self.nz, "WaveMod": 6, "WaveTMax": end, "WaveDT": interval,
@@ -105,7 +105,7 @@ class SeaStateGrid:
 
 
 class SeaStateFiles:
-    """The eight files of WaveMod 6, a time after the other; use it in a ``with`` statement.
+    """Writer of the eight files of WaveMod 6, time by time; use it in a ``with`` statement.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ class SeaStateFiles:
 
     Notes
     -----
-    With WaveStMod = 3 (Wheeler) SeaState takes the level z of the grid for (z - eta) h / (h + eta). So values at the
-    surface-following shares of the depth (z + h) / h, with Z_Depth the depth, arrive where they belong, up to the
-    surface of the moment. Values that are no numbers (points without water) are written as 0.
+    With WaveStMod = 3 (Wheeler) SeaState maps the level z of the grid to (z - eta) h / (h + eta). Values at
+    surface-following fractions of the depth (z + h) / h, with Z_Depth equal to the depth, are therefore correct up to
+    the instantaneous surface. NaN (points without water) is written as 0.
     """
 
     def __init__(self, root: str | Path, grid: SeaStateGrid, interval: float) -> None:
@@ -150,7 +150,7 @@ class SeaStateFiles:
         planes = 1 if suffix == ELEVATION else nz
         lines = [
             f"Wave kinematics for SeaState, WaveMod 6: {suffix[1:]}, SI units",
-            f"a line: {nx} points along x; {ny} lines along y; {planes} planes upward; then the next time",
+            f"one line: {nx} points along x; {ny} lines along y; {planes} planes upward; then the next time",
             f"WaveDT = {self.interval:g} s",
         ]
         return lines + [""] * (HEADER_LINES - len(lines))
@@ -158,9 +158,9 @@ class SeaStateFiles:
     def write(
         self, velocity: np.ndarray, acceleration: np.ndarray, dynamic_pressure: np.ndarray, elevation: np.ndarray
     ) -> None:
-        """Add a time: velocity and acceleration, (3, n), m/s and m/s2, dynamic pressure, (n,), Pa, at `points`.
+        """Write one time: velocity and acceleration, (3, n), m/s and m/s2, dynamic pressure, (n,), Pa, at `points`.
 
-        elevation : (points of a horizontal plane,) or (n,), m, of which the first plane is taken.
+        elevation : (points of a horizontal plane,) or (n,), m; only the first plane is used.
         """
         nz, ny, nx = self._grid.shape
         n = nz * ny * nx
@@ -182,12 +182,12 @@ class SeaStateFiles:
 def write_elevation(root: str | Path, times: Sequence[float] | np.ndarray, elevation: np.ndarray) -> Path:
     """Write ``root.Elev`` of WaveMod 5: times from 0, s, and the elevation at the origin of OpenFAST, m.
 
-    SeaState takes it for waves of the first order from one direction.
+    SeaState treats the elevation as first-order waves from one direction.
 
     Raises
     ------
     InputError
-        For fewer than two times, and times that do not begin at 0 or are not evenly spaced.
+        If there are fewer than two times, or times do not begin at 0 or are not evenly spaced.
     """
     t, eta = np.asarray(times, np.float64), np.asarray(elevation, np.float64)
     if t.ndim != 1 or t.shape != eta.shape or t.size < 2 or not (np.isfinite(t).all() and np.isfinite(eta).all()):

@@ -288,5 +288,5 @@ def parse_crs(text: str | None) -> Any:
             if text.strip().upper().startswith(("PROJCS", "GEOGCS", "COMPD_CS")):
                 return CRS.from_wkt(text, morph_from_esri_dialect=True)
             return CRS.from_user_input(text)
-        except (CRSError, ValueError, TypeError, AttributeError):  # it takes some texts for JSON
+        except (CRSError, ValueError, TypeError, AttributeError):  # some strings are parsed as JSON
             return None

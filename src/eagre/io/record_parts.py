@@ -1,4 +1,4 @@
-"""A quantity over one file or several that follow one another in time, as one field read record by record."""
+"""A quantity in one file or in consecutive files, as one field read record by record."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.plausible import QUANTITIES
 
 LEAST_RAIN = 3e-8
-"""Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
+"""Largest negative rain that is treated as a rounding error: 0.1 mm/h, m s-1."""
 MOST_STEPS = 1.5
-"""Steps between the last record of a file and the first of the next, at most: months are not equally long."""
+"""Maximum gap between consecutive files, in record intervals; months have different lengths."""
 
 
 class Kind(NamedTuple):
-    """A quantity as files have it."""
+    """A quantity as stored in files."""
 
     what: str
-    names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
+    names: tuple[str, ...]  # names of variables: ERA5, old and new, and common names
     standard_names: tuple[str, ...]
     units: Units
     quantity: str  # key of `eagre.plausible.QUANTITIES`
@@ -38,20 +38,20 @@ class Part(NamedTuple):
     path: Path
     variable: str
     times: np.ndarray  # (n,), s of the model
-    bounds: np.ndarray | None  # (n, 2), s, of amounts and means whose file has them
+    bounds: np.ndarray | None  # (n, 2), s, for amounts and means with bounds
     amounts: bool
     means: bool
     nodes: NodeGrid
-    read: Callable[[int, float], np.ndarray]  # a record of the file times a factor, on the nodes
+    read: Callable[[int, float], np.ndarray]  # a record of the file times a factor, at the nodes
 
 
 def joined(parts: Sequence[Part], kind: Kind) -> TimeVaryingField:
-    """The field of the parts, which are put in the order of their times.
+    """Return the field of the parts, sorted by time.
 
     Raises
     ------
     InputError
-        If a file has no records, files overlap or leave a gap, or differ in what they have; as `record_times`.
+        If a file has no records, or files overlap in time, have a gap or differ in grid or kind; see `record_times`.
     """
     for part in parts:
         if not part.times.size:
@@ -84,7 +84,7 @@ def joined(parts: Sequence[Part], kind: Kind) -> TimeVaryingField:
 
 
 def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:
-    """Time between records of two files, s: the longest in them; of single records the shortest from file to file."""
+    """Return the record interval of two files, s: the longest in them, or the shortest between single-record files."""
     steps = [part.times for part in (before, after) if part.times.size > 1]
     if steps:
         return max(float(np.diff(times).max()) for times in steps)
@@ -92,7 +92,7 @@ def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:
 
 
 def _check_follow(before: Part, after: Part, kind: Kind, step: float) -> None:
-    """Refuse files that overlap in time, or between which records are missing."""
+    """Raise `InputError` for files that overlap in time or have a gap between them."""
     if before.bounds is not None and after.bounds is not None:
         end, begin = float(before.bounds[-1, 1]), float(after.bounds[0, 0])
         slack = 1e-6 * float(after.bounds[0, 1] - after.bounds[0, 0])
@@ -110,7 +110,7 @@ def _check_follow(before: Part, after: Part, kind: Kind, step: float) -> None:
 
 
 def _check_alike(before: Part, after: Part, kind: Kind) -> None:
-    """Refuse files whose values count over another time, or lie on another grid."""
+    """Raise `InputError` for files whose values have different kinds of periods or different grids."""
     sorts = [_sort(one) for one in (before, after)]
     if sorts[0] != sorts[1]:
         got = f"{kind.what} as {sorts[0]} in {before.path} and as {sorts[1]} in {after.path}"
@@ -127,6 +127,6 @@ def _check_alike(before: Part, after: Part, kind: Kind) -> None:
 
 
 def _sort(part: Part) -> str:
-    """Over which time the values of a file count."""
+    """Return the kind of period of the values of a file."""
     words = "amounts" if part.amounts else "means" if part.means else "instantaneous values"
     return words if part.bounds is None else f"{words} with bounds"

@@ -1,4 +1,4 @@
-"""The times at which the records of a file count: instants, and amounts or means over a time."""
+"""Times of the records of a file: instantaneous values, and amounts or means over periods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eagre.io.table import parse_date
 
 
 class RecordTimes(NamedTuple):
-    """Times, s, which record of the file counts at each, and the factor on its values."""
+    """Times, s, the record of the file at each time, and the factor on its values."""
 
     times: np.ndarray
     records: np.ndarray
@@ -23,24 +23,24 @@ class RecordTimes(NamedTuple):
 
 
 def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, means: bool, name: str) -> RecordTimes:
-    """When records count.
+    """Return the times at which records apply.
 
     Parameters
     ----------
-    times : (n,), s of the model
+    times : (n,), model time, s
     bounds : (n, 2), s, or None
-        Of amounts and means.
+        Bounds of the periods of amounts and means.
     amounts, means : bool
-        Whether values are sums or means over a time: that between the bounds, if there are any, else that since the
-        record before. They count at the middle of it, and the first and the last one are held to the ends: over many
-        records the sum is the file's. A factor makes rates of amounts.
+        Whether values are sums or means over a period: between the bounds if there are any, else since the previous
+        record. They are assigned to the middle of the period. The first and the last value are held constant to the
+        ends, so that over many records the total equals the total of the file. A factor converts amounts to rates.
     name : str
-        Of the file, for errors.
+        File name, for errors.
 
     Raises
     ------
     InputError
-        For a lone amount, and times that overlap or have gaps.
+        For a single amount without bounds, and for periods that overlap or have gaps.
     """
     if not (amounts or means):
         return RecordTimes(times, np.arange(times.size), np.ones(times.size))
@@ -61,7 +61,7 @@ def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, me
 
 
 def model_bounds(dataset: Any, coordinate: Any, path: Path, start: str | date | None) -> np.ndarray | None:
-    """Bounds of times, (n, 2), s of the model; None if the file has none."""
+    """Return the time bounds, (n, 2), model time, s; None if the file has none."""
     bounds = bounds_of(dataset, coordinate)
     if bounds is None:
         return None
@@ -69,7 +69,7 @@ def model_bounds(dataset: Any, coordinate: Any, path: Path, start: str | date | 
 
 
 def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
-    """Bounds of times, (n, 2), in what the coordinate counts in; None if the file has none."""
+    """Return the time bounds, (n, 2), in the units of the coordinate; None if the file has none."""
     name = coordinate.attrs.get("bounds") or coordinate.encoding.get("bounds")
     if name is None or name not in dataset.variables or dataset[name].shape != (coordinate.size, 2):
         return None
@@ -77,7 +77,7 @@ def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
 
 
 def _check_bounds(low: np.ndarray, high: np.ndarray, name: str) -> None:
-    """Refuse times that are empty, overlap or have gaps."""
+    """Raise `InputError` for periods that are empty, overlap or have gaps."""
     if not (high > low).all():
         raise InputError(
             f"{name}: time bounds that do not increase",
@@ -101,12 +101,12 @@ def _check_bounds(low: np.ndarray, high: np.ndarray, name: str) -> None:
 
 
 def model_times(coordinate: Any, path: Path, start: str | date | None) -> np.ndarray:
-    """Times of a coordinate, s of the model.
+    """Return the times of a coordinate, model time, s.
 
     Raises
     ------
     InputError
-        For dates without a start, and a time that is no number.
+        For dates without a start date, and for times that are not numeric.
     """
     values = np.asarray(coordinate.values)
     if values.dtype.kind == "M":

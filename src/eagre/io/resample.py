@@ -192,7 +192,7 @@ def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more
 
 
 def _extent_text(extent: tuple[float, float, float, float]) -> str:
-    """Return an extent as text for a message."""
+    """Format an extent for a message."""
     return "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*extent)
 
 
@@ -224,7 +224,7 @@ def _with_crests(
     rows, columns = _wider(rows, dem.ny), _wider(columns, dem.nx)
     values = np.array(dem.elevation[rows, columns])
     prominence = prominence_of(values)
-    values[np.isnan(values)] = own.max()  # beside the domain
+    values[np.isnan(values)] = own.max()  # outside the domain
     values[south - rows.start :, west - columns.start :][: own.shape[0], : own.shape[1]] = own
     y, x = p_y - rows.start, p_x - columns.start
     if _are_corners(y, values.shape[0]) and _are_corners(x, values.shape[1]):

@@ -105,7 +105,7 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     full = restart_place(path)
     state = {name: _array(name, value) for name, value in model.state().items()}
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
-    fix = "free some space, or another folder for the restart file"
+    fix = "free disk space, or use another folder for the restart file"
     with beside(full) as temporary, writing(full, safe=safe, fix=fix):
         check_space(full, sum(value.nbytes for value in state.values()), at=temporary, safe=safe, fix=fix)
         _write(temporary, model, state, start_date)

@@ -28,12 +28,12 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Sounding:
-    """Air over a place.
+    """Vertical profile of the air at one location.
 
     Attributes
     ----------
     z : (n,), m
-        Above the sea, or above the model's z = 0; rising.
+        Height above sea level, or above the model's z = 0; increasing.
     theta : (n,), K
         Potential temperature.
     humidity : (n,), kg/kg
@@ -41,7 +41,7 @@ class Sounding:
     u, v : (n,), m/s
         Eastward and northward wind.
     surface_pressure : float or None, Pa
-        At z = 0, where the file tells it.
+        Pressure at z = 0, if the file contains it.
     """
 
     z: np.ndarray
@@ -53,7 +53,7 @@ class Sounding:
 
     @property
     def virtual(self) -> Sounding:
-        """The same as dry air of the same density: theta is the virtual potential temperature, humidity 0."""
+        """Dry air of equal density: theta is the virtual potential temperature, humidity is 0."""
         theta = self.theta * (1.0 + VAPOUR * self.humidity)
         return replace(self, theta=theta, humidity=np.zeros_like(theta))
 
@@ -67,12 +67,12 @@ def read_sounding(path: str | os.PathLike[str]) -> Sounding:
         Either an `input_sounding` file as WRF and CM1 read it (a line of surface pressure, hPa, potential
         temperature, K, and mixing ratio, g/kg; then lines of height, m, theta, K, mixing ratio, g/kg, u and v, m/s),
         whose first line becomes the level z = 0; or a table with a header (comma, semicolon, tab or blank separated)
-        and the columns z and theta, and if there are any qv, u and v, with units in brackets where they are others.
+        and the columns z and theta and, optionally, qv, u and v, with units in brackets if they differ from these.
 
     Raises
     ------
     InputError
-        If the file is missing or its lines are not these, with the line.
+        If the file is missing or a line is not valid.
     """
     full = input_file(path, "sounding")
     lines = [
@@ -144,7 +144,7 @@ def _numbers(words: list[str]) -> list[float] | None:
 
 
 def _checked(found: Sounding, path: Path) -> Sounding:
-    """Refuse heights that do not rise, and what no air has."""
+    """Raise `InputError` for heights that do not increase, and for implausible values."""
     if (falls := np.flatnonzero(np.diff(found.z) <= 0.0)).size:
         k = int(falls[0])
         raise InputError(

@@ -27,7 +27,7 @@ LONGITUDE_LATITUDE = "OGC:CRS84"
 
 
 class Feature(NamedTuple):
-    """One thing on a map.
+    """Feature of a vector file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Feature(NamedTuple):
     geometry : dict
         As in GeoJSON: ``type`` and ``coordinates``.
     properties : dict
-        What the file says of it.
+        Properties in the file.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Feature(NamedTuple):
     properties: Mapping[str, Any]
 
     def parts(self) -> Iterator[tuple[str, Any]]:
-        """Type and coordinates of each part: Point, LineString or Polygon."""
+        """Return type and coordinates of each part: Point, LineString or Polygon."""
         kind, at = self.geometry["type"], self.geometry["coordinates"]
         if kind.startswith("Multi"):
             yield from ((kind.removeprefix("Multi"), one) for one in at)
@@ -53,12 +53,12 @@ class Feature(NamedTuple):
 
 
 def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
-    """Features of a GeoJSON file, and the coordinate system that it names, as older ones do.
+    """Read the features of a GeoJSON file, and the coordinate system that older files declare.
 
     Raises
     ------
     InputError
-        If it is no FeatureCollection.
+        If the file is not a FeatureCollection.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -89,23 +89,23 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
 
 
 def _name_of(properties: Mapping[str, Any], other: object) -> str:
-    """The property "name", however it is capitalised; where there is none or nothing in it, `other`."""
+    """Return the property "name" in any capitalisation; `other` if it is missing or empty."""
     found = [value for key, value in properties.items() if key.casefold() == "name"]
     named = found and found[0] is not None and found[0] == found[0] and str(found[0]).strip()
     return str(found[0]).strip() if named else str(other)
 
 
 class Layer(NamedTuple):
-    """What a file holds, in its own coordinate system.
+    """Content of a file, in its own coordinate system.
 
     Parameters
     ----------
     path : Path
     features : list of Feature
     crs : str or None
-        What the file says.
+        Coordinate system of the file.
     may_guess : bool
-        Without `crs`: it is in longitude and latitude if its numbers can be that (RFC 7946).
+        Without `crs`: coordinates in the range of longitude and latitude are degrees (RFC 7946).
     """
 
     path: Path
@@ -115,7 +115,7 @@ class Layer(NamedTuple):
 
 
 def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Layer:
-    """Features of a file, as they are; arguments and errors as of `read_features`."""
+    """Read the features of a file without conversion; for arguments and errors see `read_features`."""
     from rasterio.features import is_valid_geom
 
     geojson = path.suffix.lower() in GEOJSON
@@ -150,7 +150,7 @@ def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Laye
 
 
 def _has_numbers(geometry: Mapping[str, Any]) -> bool:
-    """Whether every point of a geometry is two finite numbers or more."""
+    """Return whether every point of a geometry has two or more finite numbers."""
     kind = geometry["type"]
     depth = ("Point", "LineString", "Polygon").index(kind.removeprefix("Multi")) + kind.startswith("Multi")
 
@@ -165,24 +165,25 @@ def _has_numbers(geometry: Mapping[str, Any]) -> bool:
 
 
 def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | None = None) -> list[Feature]:
-    """Features of a file, in the coordinate system of a grid.
+    """Read the features of a file, in the coordinate system of a grid.
 
     Parameters
     ----------
     path : Path
-        A file that ends in one of `SUFFIXES`.
+        File with a suffix in `SUFFIXES`.
     grid : Grid
-        If its coordinate system is not known, coordinates are taken as they are. GeoJSON that names none is in
-        longitude and latitude (RFC 7946) where its numbers can be that, else in the grid's.
+        Without a coordinate system of the grid, coordinates are unchanged. GeoJSON without a declared system is in
+        longitude and latitude (RFC 7946) if its numbers are in that range, else in the system of the grid.
     kinds : sequence of str
-        Types that are wanted: Point, LineString, Polygon; those of several parts (MultiPolygon ..) too.
+        Accepted types: Point, LineString, Polygon, including types of several parts (MultiPolygon ..).
     layer : str, optional
-        Of a file that holds several.
+        Layer of a file with several layers.
 
     Raises
     ------
     InputError
-        If a feature is of another type, there is none, a system cannot be understood, or a library is missing.
+        If a feature has another type, the file has no features, a coordinate system is not supported, or a library is
+        missing.
     """
     held = layer_of(path, kinds, layer)
     points = np.concatenate([points_of(one.geometry["coordinates"]) for one in held.features])
@@ -196,7 +197,7 @@ def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | Non
 
 
 def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], str | None]:
-    """Features of a file by pyogrio, and its coordinate system."""
+    """Read the features of a file by pyogrio, and its coordinate system."""
     missing = [name for name in ("pyogrio", "shapely") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
@@ -228,25 +229,25 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
 
 
 def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_guess: bool, grid: Grid) -> Any:
-    """The coordinate system from which points of a file have to be warped to a grid's; None if they are as they are.
+    """Return the coordinate system from which points are transformed to the grid's; None if they are unchanged.
 
     Parameters
     ----------
     path : Path, optional
         The file, for errors.
     points : (n, 2) array
-        Its points.
+        Points of the file.
     crs : str, optional
-        What it says of their system; if nothing, they are taken to be in the grid's.
+        Coordinate system of the file. Default: the system of the grid.
     may_guess : bool
-        If it says nothing: points that can be longitudes and latitudes are such (RFC 7946).
+        Without `crs`: points in the range of longitude and latitude are degrees (RFC 7946).
     grid : Grid
-        If its system is not known, points are taken as they are, but for degrees.
+        Without a coordinate system of the grid, points are unchanged, and degrees are an error.
 
     Raises
     ------
     InputError
-        For a system that cannot be understood, degrees and a grid of no known system, or degrees that are none.
+        For an unsupported coordinate system, degrees and a grid without a coordinate system, or values out of range.
     """
     ours = parse_crs(grid.crs)
     if crs is None and may_guess and ours is not None and may_be_degrees(points):
@@ -274,12 +275,12 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
 
 
 def may_be_degrees(points: np.ndarray) -> bool:
-    """Whether all points, (n, 2), can be longitudes and latitudes."""
+    """Return whether all points, (n, 2), can be longitudes and latitudes."""
     return bool((np.abs(points) <= (360.0, 90.0)).all())
 
 
 def check_degrees(crs: Any, points: np.ndarray, name: str) -> None:
-    """Refuse points, (n, 2), of a system in degrees that no longitude and latitude can be: mostly, swapped ones."""
+    """Raise `InputError` for points, (n, 2), out of the range of degrees, which are often swapped coordinates."""
     if crs.is_geographic and not may_be_degrees(points):
         x, y = points[int(np.argmax(~(np.abs(points) <= (360.0, 90.0)).all(1)))]
         got = f"{name}: longitude {x:.10g}, latitude {y:.10g}"
@@ -291,14 +292,14 @@ def check_degrees(crs: Any, points: np.ndarray, name: str) -> None:
 
 
 def points_of(coordinates: Any) -> np.ndarray:
-    """All points of nested coordinates, (n, 2)."""
+    """Return all points of nested coordinates, (n, 2)."""
     if isinstance(coordinates[0], (int, float)):
         return np.array([coordinates[:2]], np.float64)
     return np.concatenate([points_of(one) for one in coordinates])
 
 
 def zone_numbers(features: Sequence[Feature], grid: Grid) -> np.ndarray:
-    """Which polygon the centre of each cell lies in, (ny, nx) int, row 0 = south; -1 is none, later ones win."""
+    """Return the polygon number at each cell centre, (ny, nx) int, row 0 = south; -1: none. Later polygons override."""
     from rasterio.features import rasterize
     from rasterio.transform import Affine
 

@@ -126,7 +126,7 @@ def read_weather(
     -----
     A mean or an amount over a period (between the bounds of a record, or since the previous record) is assigned to the
     middle of the period. The first and the last value are held constant to the ends, so that over many records
-    the total is that of the file.
+    the total equals the total of the file.
     """
     files = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     wanted, made = dict(variables or {}), dict[str, list[Part]]()

@@ -1,4 +1,4 @@
-"""Manning's n from classes of land cover, by a table; those of ESA WorldCover and of NLCD come with the package."""
+"""Manning's n from land-cover classes by a table; tables of ESA WorldCover and NLCD are included."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SHIPPED = ("esa-worldcover", "nlcd")
 
 
 def read_class_table(table: str | Path) -> dict[int, float]:
-    """Values by class, from a CSV with the columns ``class`` and ``n``; lines that begin with # are notes.
+    """Read values by class from a CSV file with the columns ``class`` and ``n``; lines that begin with # are comments.
 
-    Semicolons or tabs may part the columns too, and decimals then have a comma or a point.
+    Semicolons or tabs may also separate the columns; decimals then have a comma or a point.
 
     Parameters
     ----------
     table : str or Path
-        One of `SHIPPED`, or a file.
+        A name in `SHIPPED`, or a file.
 
     Raises
     ------
     InputError
-        If the file is missing or has other columns, a class is no whole number or stands there twice, or n is not > 0.
+        If the file is missing or has other columns, a class is not an integer or occurs twice, or n is not > 0.
     """
     if table in SHIPPED:
         name, text = str(table), (resources.files(__name__) / f"{table}.csv").read_text(encoding="utf-8")
@@ -72,12 +72,12 @@ def read_class_table(table: str | Path) -> dict[int, float]:
 
 
 def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem:
-    """A raster of class numbers as one of their values; NaN where there is no data.
+    """Return the raster of the values of a raster of classes; NaN where there is no data.
 
     Raises
     ------
     InputError
-        If a class is not in the table, with its code and how many cells have it.
+        If a class is not in the table, with its code and its number of cells.
     """
     codes, place, counts = np.unique(raster.elevation, return_inverse=True, return_counts=True)
     missing = [(code, count) for code, count in zip(codes, counts, strict=True) if code == code and code not in table]
