@@ -185,7 +185,7 @@ def holland(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the 10 m wind along x and y, m s-1, and the pressure, Pa, at (dx, dy), m, from the cyclone centre.
 
-    p = p_c + (p_n - p_c) exp(-(R/r)^B). The rotating wind follows one of `PROFILES` and is turned inwards by 20
+    p = p_c + (p_n - p_c) exp(-(R/r)^B). The rotating wind follows one of `PROFILES`, with an inflow angle of 20
     degrees. The translation contributes a fraction of the translation velocity, proportional to the rotating wind. The
     maximum of the sum is ``max_wind``; the translation contributes at most half of it.
 

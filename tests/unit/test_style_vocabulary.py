@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from pathlib import Path
 
 import pytest
 
 import check_vocabulary as cv
+import reference_python
 
 
 def kinds(path: Path, text: str) -> list[tuple[str, str]]:
@@ -51,3 +54,26 @@ def test_rates_and_rising_counts_break_the_rules(folder):
     assert cv.check({"pages": 0, "messages": 0}, hits, {"src/eagre: comments": 2}) == []
     broken = cv.check({"pages": 0, "messages": 0}, hits, {"src/eagre: comments": 1})
     assert broken[0] == "src/eagre: comments: 2 private terms; allowed: 1" and len(broken) == 3
+
+
+def public_docstrings():
+    """Yield the name and the docstring of each name of the Python API and of its members."""
+    for section in reference_python.SECTIONS:
+        module = importlib.import_module(section.module)
+        for name in reference_python.names_of(section):
+            value = getattr(module, name)
+            yield name, inspect.getdoc(value) if callable(value) else None
+            for member in (one for one in dir(value) if inspect.isclass(value) and not one.startswith("_")):
+                yield f"{name}.{member}", inspect.getdoc(getattr(value, member, None))
+
+
+def test_public_docstrings_use_standard_terms():
+    passages = {cv.blank(cv.DOCSTRING_CODE, text): name for name, text in public_docstrings() if text}
+    words = sum(len(cv.WORD.findall(text)) for text in passages)
+    hits = [
+        f"{name}: {match[0]}"
+        for text, name in passages.items()
+        for entry in cv.entries()
+        for match in entry.matches(cv.Passage("docstring", text, 1))
+    ]
+    assert words > 15000 and 1000.0 * len(hits) / words < cv.GOAL, "\n".join(hits)

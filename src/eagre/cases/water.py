@@ -87,7 +87,7 @@ class WaterCase:
         return self.bed_centre + self.initial.depth
 
     def model(self, **options: Any) -> Any:
-        """Return an `eagre.ShallowWater` for this case; `options` override those of the case."""
+        """Return an `eagre.ShallowWater` for this case; `options` override options of the case."""
         from eagre.models.shallow_water.model import ShallowWater
 
         water = {"depth": self.initial.depth} if self.level is None else {"surface_elevation": self.level}

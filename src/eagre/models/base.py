@@ -26,44 +26,44 @@ class BaseModel:
 
     @property
     def levels(self) -> Levels | None:
-        """The levels of its fields of three dimensions: none."""
+        """Vertical levels of three-dimensional fields; None for two-dimensional models."""
         return None
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a user should know before the run."""
+        """Notes about the set-up, shown before the run."""
         return ()
 
     @property
     def summary_rows(self) -> Sequence[tuple[str, str]]:
-        """Rows (name, text) of the summary at the end of a run; an empty name continues the row above."""
+        """Rows (label, text) of the run summary; an empty label continues the previous row."""
         return ()
 
     @property
     def wall_points(self) -> np.ndarray | None:
-        """Mask (ny, nx) of points on walls where the flow does not change: none."""
+        """Mask (ny, nx) of points on walls without flow; None for models without such points."""
         return None
 
     @property
     def particle_positions(self) -> np.ndarray:
-        """x, y of the particles that it carries, (n, 2), m."""
+        """Positions x, y of Lagrangian particles, (n, 2), m; n is 0 for models without particles."""
         return np.empty((0, 2))
 
     def start_sampling(self, recording: Recording | None) -> bool:
-        """It cannot take values on its way."""
+        """Return False: the model does not support in-run sampling."""
         return False
 
     def snapshot(self: Model, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
-        """Fields as they are now: copied at once. Models whose fields are large copy them beside their steps."""
+        """Return a function that returns the current fields. This model copies them immediately."""
         fields = {name: self.field(name) for name in names}
         return lambda: fields
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
-        """Build what works on the device, `_engine` and `_stepper`, for a state that `restore` is about to take up."""
+        """Build `_engine` and `_stepper` for a state that `restore` loads next."""
         raise NotImplementedError
 
     def __getstate__(self: Any) -> dict[str, Any]:
-        """For pickle and copy: the set-up and the state; compiled programs and a device's arrays stay here."""
+        """Return the set-up and the state for pickle and copy, without compiled kernels and device arrays."""
         kept = {name: value for name, value in vars(self).items() if name not in ("_engine", "_stepper")}
         return {"kept": kept, "state": self.state()}
 
@@ -71,12 +71,12 @@ class BaseModel:
         vars(self).update(given["kept"])
         self._begin_anew(given["state"])
         self.restore(given["state"])
-        vars(self).update(given["kept"])  # the first volume and time are those of the model that was copied
+        vars(self).update(given["kept"])  # keep the initial volume and time of the copied model
 
     def use_tuning(self: Any, device: Any) -> None:
-        """Go on on `device`, the same one with another table of layouts; the state stays.
+        """Use another table of launch parameters for the same device; the state is unchanged.
 
-        An engine that can take them up keeps its arrays; others are built anew.
+        Engines without support for this are rebuilt.
         """
         take = getattr(self._engine, "use_tuning", None)
         if take is not None:
@@ -86,7 +86,7 @@ class BaseModel:
         given = self.__getstate__()
         kept = {**given["kept"], "device": device}
         del self._engine, self._stepper
-        gc.collect()  # arrays of the last engine: its closures hold one another
+        gc.collect()  # free the arrays of the previous engine, whose closures form cycles
         self.__setstate__({**given, "kept": kept})
 
     run = run_to_dataset

@@ -97,20 +97,20 @@ def find_kind(name: str) -> Kind:
 
 
 def load_case(path: str | Path, changes: Mapping[str, Any] | None = None) -> Case:
-    """Read a case file of any kind; its `build` makes the model.
+    """Read a case file of any model; `Case.build` returns the model.
 
     Parameters
     ----------
     path : str or Path
         A TOML file whose key ``model`` names the kind.
     changes : dict, optional
-        Values in place of those of the file, ``{"friction.manning": 0.03, "output.file": "rough.nc"}``; keys are spelt
-        as messages spell them (``boundaries.north[1].rate``), None takes a key out, paths start from the file's folder.
+        Values that replace values of the file, ``{"friction.manning": 0.03, "output.file": "rough.nc"}``. Keys have the
+        form of error messages (``boundaries.north[1].rate``). None removes a key. Paths are relative to the case file.
 
     Raises
     ------
     InputError
-        If the file is missing, is no TOML, names no kind, or its contents are wrong.
+        If the file is missing, is not valid TOML, does not name a model, or has wrong contents.
     """
     from eagre.config.problems import ConfigError, Problem
     from eagre.config.toml import line_of, read_toml

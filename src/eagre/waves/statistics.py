@@ -121,7 +121,7 @@ def zero_crossings(surface: Field, interval: float, *, crossing: str = "up") -> 
 
 
 def power_spectrum(surface: Field, interval: float, *, segment: int | None = None) -> TabulatedSpectrum:
-    """Return the variance density by Welch's method, with Hann windows that overlap by half, without the mean.
+    """Return the variance density by Welch's method, with half-overlapping Hann windows, without the mean.
 
     Parameters
     ----------

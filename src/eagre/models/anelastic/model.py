@@ -394,12 +394,12 @@ class AnelasticFlow(BaseModel):
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know before the run."""
+        """Notes about the set-up, shown before the run."""
         return [*notes_of(self.setup), *self._start_notes, *self._taken_up]
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
-        """What the summary of a run tells of its end."""
+        """Rows (label, text) of the run summary."""
         return summary_rows_of(self._engine)
 
     def settings(self) -> dict[str, str | float | int]:
