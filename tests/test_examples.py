@@ -358,11 +358,13 @@ def test_a_bar_makes_short_waves_of_long_ones(tmp_path):
     assert shares["x04"] < 0.25 and shares["x17"] > 2.0 * shares["x04"]
 
 
-def test_thacker_bowl_returns_after_one_period(script):
+def test_thacker_bowl_returns_after_one_period(script, monkeypatch, tmp_path):
     bowl = script("examples/thacker_bowl/thacker_bowl.py")
+    monkeypatch.setattr(bowl, "OUTPUT", tmp_path / "bowl.png")
     coarse, fine = bowl.main(30), bowl.main(60)
     assert fine < 0.06
     assert fine < 0.9 * coarse
+    assert bowl.OUTPUT.stat().st_size > 10_000
 
 
 def test_a_wind_seiche_has_the_set_up_and_the_period_of_linear_theory(script, monkeypatch, tmp_path):
