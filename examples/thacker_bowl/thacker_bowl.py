@@ -1,12 +1,13 @@
-"""Oscillation of water in a paraboloid basin, compared with the exact solution of Thacker.
+"""Oscillation of water in a paraboloid basin.
 
-The water surface stays a plane that rotates around the axis of the basin (W. C. Thacker, Some exact
-solutions to the nonlinear shallow-water wave equations, J. Fluid Mech. 107, 1981, doi:10.1017/S0022112081001882).
-The picture shows the surface in a section through the axis during the first half of the period.
+The script compares the water depth after one period with the exact solution of Thacker. The water surface stays a
+plane that rotates around the axis of the basin (W. C. Thacker, Some exact solutions to the nonlinear shallow-water
+wave equations, J. Fluid Mech. 107, 1981, doi:10.1017/S0022112081001882). The picture shows the surface in a section
+through the axis during the first half of the period T.
 
 Run:       python examples/thacker_bowl/thacker_bowl.py [CELLS]
 Plot:      examples/thacker_bowl/output/thacker_bowl.png
-Run time:  10 s
+Run time:  5 s
 Model:     shallow-water
 
 CELLS is the number of cells along a side, 100 by default.
