@@ -26,7 +26,7 @@ PARALLEL := -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= passive
 export MPLBACKEND ?= agg
 
-.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-lowest lint bench validate reference constraints docs gallery clean
+.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-browser test-lowest lint bench validate reference constraints docs gallery clean
 .NOTPARALLEL:
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make test        lint and every test that needs neither a GPU nor minutes"
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make test-gpu    the tests that need an NVIDIA GPU"
+	@echo "make test-browser the documentation in Chromium"
 	@echo "make test-lowest the lowest versions that pyproject.toml allows, in an environment of their own"
 	@echo "make lint        ruff, pyright, import-linter, sizes, vocabulary"
 	@echo "make docs        build the documentation site in build/docs"
@@ -78,17 +79,17 @@ lint: $(READY)
 test: lint docs test-jit test-nojit test-simulator test-lowest
 
 test-jit: $(READY)
-	$(PYTEST) $(PARALLEL) -m "not slow and not gpu and not simulator"
+	$(PYTEST) $(PARALLEL) -m "not slow and not gpu and not simulator and not browser"
 
 test-nojit: $(READY)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "nojit and not slow and not gpu and not simulator"
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "nojit and not slow and not gpu and not simulator and not browser"
 
 # The CPU that kernels are compared with is plain Python here: compiling it would take 16 of 20 minutes.
 test-simulator: $(READY)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "simulator and not slow"
 
 test-slow: $(READY)
-	$(PYTEST) $(PARALLEL) -m "slow and not gpu and not simulator"
+	$(PYTEST) $(PARALLEL) -m "slow and not gpu and not simulator and not browser"
 
 # The lower bounds of pyproject.toml are true: a case with all outputs runs with exactly these versions.
 test-lowest:
@@ -98,6 +99,11 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c $(LOWEST)/versions.txt \
 		'.[$(subst $() ,$(comma),$(LOWEST_EXTRAS))]'
 	cd $(LOWEST) && EAGRE_CACHE=$(CURDIR)/$(LOWEST)/cache bin/python ../../tools/smoke_run.py smoke
+
+# The built site in Debian's Chromium: apt install chromium
+test-browser: docs
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	$(PYTEST) -m browser tests/site
 
 test-gpu: $(READY)
 	$(PYTEST) -m gpu

@@ -198,10 +198,10 @@ def warm_air(device, precision):
     """A warm bubble in neutral air of 300 K."""
     grid = Grid.from_points(12, 1, 1200.0, 1.0, periodic=(True, True))
     z = np.linspace(0.0, 800.0, 9)[:, None, None]
-    warm = np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
+    theta = 300.0 + np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
     return AnelasticFlow(
-        grid, 9, top_height=800.0, atmosphere=boussinesq(theta=300.0), theta_perturbation=warm, time_step=2.0,
-        device=device, precision=precision,
+        grid, 9, top_height=800.0, atmosphere=boussinesq(theta=300.0), theta=theta, time_step=2.0, device=device,
+        precision=precision,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Checks of what a user hands to the model."""
+"""Checks of model arguments."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from eagre.grid import Grid, centre_bed
 from eagre.names import unknown_field
 from eagre.plausible import check_plausible
 
-DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
-HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, initial water, their checks
+DEVICE_WORDS = 12  # values per cell in the precision of the run: two or three states, bed, Manning map
+HOST_WORDS = 6  # double-precision values per cell during model set-up: bed, initial state, temporary arrays
 
 
 def check_memory(
     grid: Grid, device: Device | Group, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
 ) -> None:
-    """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host.
+    """Raise `MemoryNeededError` if a model on `grid` does not fit the device, or its input data do not fit the host.
 
-    words : arrays of a model on the device; padding : rows and columns by which they exceed the grid.
+    words : number of device arrays of the model; padding : additional rows and columns of these arrays.
     """
     needed = words * (grid.ny + padding[0]) * (grid.nx + padding[1]) * np.dtype(check_precision(precision)).itemsize
     if device.kind == "cuda" and needed > device.free_memory():
@@ -38,12 +38,12 @@ def check_memory(
 
 
 def check_input_memory(grid: Grid, more: int = 0) -> None:
-    """Raise `MemoryNeededError` unless the host has room for the input of a model on `grid`, and `more` bytes."""
+    """Raise `MemoryNeededError` if the host cannot hold the input data of a model on `grid` and `more` bytes."""
     check_host_memory(HOST_WORDS * 8 * (grid.ny + 5) * (grid.nx + 5) + more)
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """`value` if it is one of `allowed`; else an error that names the nearest."""
+    """Return `value` if it is one of `allowed`; otherwise raise `InputError` with the closest match."""
     if value in allowed:
         return value
     near = difflib.get_close_matches(str(value), allowed, 1) or [allowed[0]]
@@ -51,7 +51,7 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def checked_number(name: str, value: Any, low: float, high: float) -> float:
-    """`value` as a float within [low, high]."""
+    """Return `value` as a float within [low, high]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -62,29 +62,34 @@ def checked_number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -> InputError:
-    """The error for an array that fits no points of a grid; the line to write if it fits others, or turned round."""
+    """Return the error for an array of wrong shape, with a correction for cell-centred or transposed arrays."""
     wanted = grid.shape_of(location)
     where = "cell corners, (ny + 1, nx + 1)" if location == "corner" else "cells, (ny, nx)"
     fix = ""
     if shape == grid.shape and location == "corner":
         dem = "eagre.io.Dem(values, grid.x0, grid.y0, grid.dx, grid.dy)"
-        fix = f"eagre.io.dem_to_corners({dem}, grid), of values at cells"
+        fix = f"eagre.io.dem_to_corners({dem}, grid)  # values at cell centres"
     elif shape == wanted[::-1]:
-        fix = f"{name} = {name}.T, of values (x, y)"
-    return InputError(f"{name} of shape {shape}", allowed=f"a number, or shape {wanted}: values at {where}", fix=fix)
+        fix = f"{name} = {name}.T  # values are in the order (x, y)"
+    return InputError(
+        f"{name} of shape {shape}",
+        allowed=f"a number, or shape {wanted}: values at {where}",
+        fix=fix,
+        problem=f"The shape of {name} does not match the grid.",
+    )
 
 
 def checked_field(
     name: str, value: Any, grid: Grid, location: str, quantity: str = "", *, low: float = -math.inf
 ) -> np.ndarray:
-    """`value` as a float64 array of the shape of `location`; a scalar fills it.
+    """Return `value` as a float64 array of the shape of `location`; a scalar is broadcast.
 
-    quantity : key of `eagre.plausible.QUANTITIES` for the range of the values; low : the least value.
+    quantity : key of `eagre.plausible.QUANTITIES`, for the plausible range; low : lower bound.
 
     Raises
     ------
     InputError
-        For a wrong shape, or values that are not finite, below `low` or implausible; names a cell.
+        For a wrong shape, or values that are not finite, below `low` or implausible. The message names a cell.
     """
     shape = grid.shape_of(location)
     array = own_array(name, value)
@@ -96,10 +101,12 @@ def checked_field(
     if bad.any():
         j, i = (int(k) for k in np.argwhere(bad)[0])
         first, count = array[j, i], int(bad.sum())
+        bound = f" below {low:g}" if low > -math.inf else ""
         raise InputError(
             f"{name} with {count} bad values, the first {first} at (j, i) = ({j}, {i})",
             allowed="finite numbers" + (f" >= {low:g}" if low > -math.inf else ""),
             fix="" if np.isfinite(first) else f"{name} = np.nan_to_num({name}, nan=...)",
+            problem=f"The array {name} contains values that are not finite{' or are' + bound if bound else ''}.",
         )
     if quantity:
         check_plausible(quantity, array if np.ndim(value) else array.flat[0], name)
@@ -107,10 +114,10 @@ def checked_field(
 
 
 def check_until(until: float, now: float) -> None:
-    """Refuse to run to a time that is no number, or before the model's present `now`, s."""
+    """Raise `InputError` if a target time is not a number or precedes the current model time `now`, s."""
     if not isinstance(until, Real) or not now <= until < math.inf:
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
-        allowed = f"a time from {now:g} s on (the model's present), a number"
+        allowed = f"a number, {now:g} s (the current model time) or later"
         raise InputError(f"until = {got}", allowed=allowed, fix=f"until = {now + 60.0:g}")
 
 
@@ -118,7 +125,7 @@ _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 
 
 def grid_state(grid: Grid, parts: Mapping[str, Basis] | None = None) -> dict[str, np.ndarray]:
-    """What a state says of its grid, and of what else its values stand on."""
+    """Return the grid parameters and the reference data, for a saved state."""
     return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | basis_state(parts or {})
 
 
@@ -126,9 +133,9 @@ def check_state(
     state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = (),
     parts: Mapping[str, Basis] | None = None,
 ) -> None:  # fmt: skip
-    """Refuse a state of another kind or grid, with values that are not finite, or that stand on something else.
+    """Raise `InputError` for a state of another model kind, grid or reference data, or with values that are not finite.
 
-    fields : shapes by name; numbers : names of what else must be there, of any shape; parts : see `eagre.basis`.
+    fields : shapes by name; numbers : names of required entries of any shape; parts : see `eagre.basis`.
     """
     for name in (*fields, *numbers):
         found = np.shape(state[name]) if name in state else None
@@ -139,26 +146,42 @@ def check_state(
                 f"a state with {name} of shape {found}" if found is not None else f"a state without {name}",
                 allowed=f"the state of a model of the same kind and grid{more}",
                 fix="model.restore(read_restart(path, model))",
+                problem=f"The state has no {name}." if found is None else f"The state has {name} of another shape.",
             )
         if np.asarray(state[name]).dtype.kind not in "biuf":
-            raise InputError(f"a state with {name} of type {np.asarray(state[name]).dtype}", allowed="real numbers")
+            raise InputError(
+                f"a state with {name} of type {np.asarray(state[name]).dtype}", allowed="real numbers",
+                problem=f"The values of {name} in the state are not real numbers.",
+            )  # fmt: skip
         if name in fields and not np.isfinite(state[name]).all():
-            raise InputError(f"a state with {name} that is not finite", allowed="finite numbers")
+            raise InputError(
+                f"a state with {name} that is not finite", allowed="finite numbers",
+                problem=f"The field {name} of the state contains NaN or infinity.",
+            )  # fmt: skip
     for key, theirs, ours in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
         if theirs != ours:
             raise InputError(
-                f"a state of a grid with {key} = {theirs:g}", allowed=f"{key} = {ours:g}, as the model has"
-            )
+                f"a state of a grid with {key} = {theirs:g}", allowed=f"{key} = {ours:g}, as in the model",
+                problem=f"The grid of the state differs from the grid of the model in {key}.",
+            )  # fmt: skip
     check_basis(state, parts or {})
 
 
 def check_sample(
     names: Iterable[str], points: Sequence[tuple[int, int]], variables: Iterable[str], grid: Grid
 ) -> tuple[np.ndarray, np.ndarray]:
-    """j and i of the cells to sample, (n,) each; refuses fields that are not there and cells outside the grid."""
+    """Return j and i of the cells to sample, (n,) each.
+
+    Raises
+    ------
+    InputError
+        For unknown fields and cells outside the grid.
+    """
     known = list(variables)
     if isinstance(names, str):
-        raise InputError(f"names = {names!r}", allowed="a list", fix=f'["{names}"]')
+        raise InputError(
+            f"names = {names!r}", allowed="a list", fix=f'["{names}"]', problem="The argument names is not a list."
+        )
     for name in names:
         if name not in known:
             raise unknown_field(name, known)
@@ -168,6 +191,7 @@ def check_sample(
         j, i = (int(k) for k in cells[outside][0])
         raise InputError(
             f"the cell (j, i) = ({j}, {i})",
+            problem="The cell is outside the grid.",
             allowed=f"j from 0 to {grid.ny - 1}, i from 0 to {grid.nx - 1}",
             fix="model.sample(names, [grid.cell_of(x, y)])",
         )
@@ -175,11 +199,12 @@ def check_sample(
 
 
 def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    """Initial surface elevation and depth, m, (ny, nx), from one of the two."""
+    """Return the initial surface elevation and depth, m, (ny, nx), from one of the two."""
     if surface is not None and depth is not None:
         raise InputError(
-            "surface_elevation and depth", allowed="one of the two", fix="ShallowWater(..., surface_elevation=0.0)"
-        )
+            "surface_elevation and depth", allowed="one of the two", fix="ShallowWater(..., surface_elevation=0.0)",
+            problem="Two initial conditions are given for the water depth.",
+        )  # fmt: skip
     bed_mean = centre_bed(bed)
     if depth is not None:
         thickness = checked_field("depth", depth, grid, "centre", "depth")

@@ -1,4 +1,4 @@
-"""What every model offers: the run loop, the files, the command line, validation and benchmarks need nothing else."""
+"""Interface of all models, used by the run loop, output files, command line, validation and benchmarks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 SampleTimes = Callable[[float, float, int], list[float]]
-"""Times after one and up to another, s: the first so many."""
+"""Return the first `n` sample times after one time and up to another, s: (after, until, n)."""
 
 Batch = Callable[[], dict[str, np.ndarray]]
-"""Gives fields by name, (times, points)."""
+"""Function that returns sampled fields by name, (times, points)."""
 
 
 class Recording(NamedTuple):
-    """Values that a model is to take on its way.
+    """Request for values that a model samples during `advance`.
 
-    names, points : fields, and cells (j, i). instants : when; the model lands on each of them.
-    take : called in `advance` with times, s, ascending, and their values. These may be asked for, on any thread, until
-    it is called again and has returned.
+    names, points : names of fields, and cells (j, i). instants : sample times; time steps end at each of them.
+    take : callback; `advance` calls it with ascending times, s, and a function that returns their values. This function
+    may be called from any thread until the next call of `take` has returned.
     """
 
     names: Sequence[str]
@@ -38,29 +38,29 @@ class Recording(NamedTuple):
 
 
 class Model(Protocol):
-    """A model of any kind at one instant.
+    """Interface of a model: grid, fields, time stepping and restart.
 
-    A class is a model if it has these members; it need not inherit from this one. Arrays are on the host.
+    A class implements the interface by these members; it need not inherit from `Model`. All arrays are on the host.
     """
 
     @property
     def kind(self) -> str:
-        """Name of the kind in case files and on the command line."""
+        """Name of the model in case files and on the command line."""
         ...
 
     @property
     def grid(self) -> Grid:
-        """The grid of its fields."""
+        """Horizontal grid of the fields."""
         ...
 
     @property
     def levels(self) -> Levels | None:
-        """The levels of its fields of three dimensions; None where there are none."""
+        """Vertical levels of three-dimensional fields; None for models without such fields."""
         ...
 
     @property
     def device(self) -> Device | Group:
-        """Where it computes: one device, or several that share the domain."""
+        """Device of the model, or a group of devices that share the domain."""
         ...
 
     @property
@@ -77,111 +77,113 @@ class Model(Protocol):
 
     @property
     def steps(self) -> int:
-        """Steps made since the start of the run, across restarts."""
+        """Number of completed steps since the start of the run, across restarts."""
         ...
 
     @property
     def time_step(self) -> float:
-        """Length of the next step before it is shortened to land on a time, s."""
+        """Length of the next step, s, before it is shortened to end at a requested time."""
         ...
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step to `until`, s, or stop after `max_steps` steps.
+        """Advance the model to `until`, s, or by at most `max_steps` steps.
 
         Raises
         ------
         InputError
-            If `until` lies before the present.
+            If `until` is earlier than the current model time.
         BlowUpError
-            If the solution stops being finite; the model then holds its last good state.
+            If the solution contains NaN or infinity; the model then holds the last valid state.
         """
         ...
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
-        """A function that makes `count` steps, give or take a few where the device decides which are accepted.
+        """Return a function that advances the model by `count` steps, for timing.
 
-        For timing: it does not check the solution, copies nothing to the host, need not wait for the device and
-        disregards the end of series. `steps` counts what it made; the model can be used on afterwards.
+        The function does not check the solution, copies nothing to the host, need not wait for the device and ignores
+        the end of time series. The number of completed steps may differ slightly from `count` where the device decides
+        whether steps are accepted; `steps` counts the completed steps. The model can be used afterwards.
         """
         ...
 
     def use_tuning(self, device: Any) -> None:
-        """Go on on `device`, the same one with another table of layouts; the state stays."""
+        """Use another table of launch parameters for the same device; the state is unchanged."""
         ...
 
     # -- fields -------------------------------------------------------------------------------------
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """What `field` gives, by name."""
+        """Available fields, by name."""
         ...
 
     def field(self, name: str) -> np.ndarray:
-        """A field of `variables`, of the shape of its location (centres: (ny, nx)), in its units; levels come first."""
+        """Return a field in its units, of the shape of its location (centres: (ny, nx)); vertical levels come first."""
         ...
 
     def snapshot(self, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
-        """Fields as they are now, while the model goes on: a function that gives them, once, on any thread.
+        """Store copies of fields and return a function that returns them by name.
 
-        It is to be called before the next `snapshot`.
+        The model can advance before the function is called. The function can be called once, from any thread, and must
+        be called before the next `snapshot`.
         """
         ...
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        """Values of fields in cells (j, i): one array (n,) a name, without a copy of the whole field."""
+        """Return values of fields in cells (j, i), one array (n,) per name, without copying whole fields."""
         ...
 
     def start_sampling(self, recording: Recording | None) -> bool:
-        """Take values on the way from now on, or None: no more; False if the model cannot, and has to be stopped."""
+        """Start in-run sampling, or stop it with None; return False if the model does not support it."""
         ...
 
     @property
     def wall_points(self) -> np.ndarray | None:
-        """Mask (ny, nx) of points on walls where the flow does not change; None if the model has none."""
+        """Mask (ny, nx) of wall points with constant values; None if the model has no such points."""
         ...
 
     @property
     def particle_positions(self) -> np.ndarray:
-        """x, y of the particles that it carries, (n, 2), m; n is 0 in most models."""
+        """x, y of passive particles, (n, 2), m; n is 0 for models without particles."""
         ...
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that a run needs to continue bit for bit."""
+        """Return the state that a run needs to continue bitwise identically."""
         ...
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Continue from a `state` of a model with the same set-up."""
+        """Restore a `state` of a model with the same set-up."""
         ...
 
     # -- summary ------------------------------------------------------------------------------------
 
     def settings(self) -> Mapping[str, str | float | int]:
-        """The resolved set-up, for the attributes of output files."""
+        """Return the resolved set-up, for the attributes of output files."""
         ...
 
     def diagnostics(self) -> dict[str, float]:
-        """Integrals and extremes now; ``"volume_error"``, if there is one, is the mass error of the progress bar."""
+        """Return current integrals and extrema; the progress bar shows ``"volume_error"`` as mass error, if present."""
         ...
 
     def statistics(self) -> dict[str, float]:
-        """Facts of the steps so far, at least ``"steps"``, ``"dt_min"`` and ``"dt_max"``, s."""
+        """Return statistics of the steps, at least ``"steps"``, ``"dt_min"`` and ``"dt_max"``, s."""
         ...
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a user should know before the run."""
+        """Notes about the set-up, shown before the run."""
         ...
 
     @property
     def summary_rows(self) -> Sequence[tuple[str, str]]:
-        """Rows (name, text) of the summary at the end of a run; an empty name continues the row above."""
+        """Rows (label, text) of the run summary; an empty label continues the previous row."""
         ...
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a cell that a step must move between memory and processor, caches being perfect."""
+        """Compulsory memory traffic per cell and step, bytes (perfect caches)."""
         ...
 
     def run(
@@ -199,10 +201,10 @@ class Model(Protocol):
 
 
 def gauged(model: Model) -> list[str]:
-    """Names of the fields that gauges can show: those that change with time and have no levels."""
+    """Return the names of fields that gauges can record: time-dependent fields without vertical levels."""
     return [name for name, one in model.variables.items() if not (one.static or one.levels)]
 
 
 def field_type(model: Model) -> np.dtype:
-    """Type of a model's fields: float32 or float64."""
+    """Return the floating-point type of a model's fields."""
     return np.dtype(np.float32 if model.precision == "single" else np.float64)

@@ -18,38 +18,39 @@ from eagre.grid import Grid
 from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.plausible import QUANTITIES, check_plausible
 
-AIR_DENSITY = 1.15  # of the cyclone's air, kg m-3 (Holland 1980)
-SHAPES = (1.0, 2.5)  # of B (Holland 1980)
-TO_SURFACE = 0.9  # wind at 10 m over that above the boundary layer
+AIR_DENSITY = 1.15  # air density in the cyclone, kg m-3 (Holland 1980)
+SHAPES = (1.0, 2.5)  # bounds of the shape parameter B (Holland 1980)
+TO_SURFACE = 0.9  # ratio of the 10 m wind to the gradient wind above the boundary layer
 OF_TRANSLATION = 0.55
-"""Part of the eye's velocity in the surface wind: N. Lin and D. Chavas, J. Geophys. Res. 117, D09120 (2012),
-doi:10.1029/2011JD017126."""
-MAX_TRANSLATION = 0.5  # of the largest wind: in a weak storm that moves fast the wind still turns around the eye
+"""Fraction of the translation velocity in the surface wind: N. Lin and D. Chavas, J. Geophys. Res. 117, D09120 (2012),
+doi:10.1029/2011JD017126.
+"""
+MAX_TRANSLATION = 0.5  # upper limit of this contribution, fraction of the maximum wind, for weak storms that move fast
 INFLOW = math.radians(20.0)
-PEAK = np.linspace(0.2, 1.0, 801)  # distances from the eye, over R, at which the maximum wind is sought
-STEPS_A_RADIUS = 6.0  # records in the time in which the eye moves by the radius of the largest wind
+PEAK = np.linspace(0.2, 1.0, 801)  # distances from the centre, divided by R, where the maximum wind is searched
+STEPS_A_RADIUS = 6.0  # records per time in which the centre moves by the radius of maximum wind
 NODES_A_RADIUS = 8.0
 MOST_RECORDS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """Where a cyclone is, and how strong, at increasing times; all arrays (n,), n >= 2.
+    """Track of a tropical cyclone: position and intensity at increasing times; all arrays (n,), n >= 2.
 
     Parameters
     ----------
     times : s
     x, y : m
-        The eye, in the coordinates of the grid.
+        Coordinates of the centre, in the coordinates of the grid.
     latitude : degrees north
-        Gives the sense of rotation and f.
+        Latitude of the centre; determines the sense of rotation and the Coriolis parameter.
     central_pressure : Pa
     max_wind : m s-1
-        Largest wind at 10 m, a mean of ten minutes, that of the translation in it.
+        Maximum 10-minute mean wind at 10 m, including the effect of translation.
     radius : m
-        Of the largest wind.
+        Radius of maximum wind.
     outer_wind, outer_radius : m s-1 and m, optional
-        A weaker wind far outside, and where it blows, a mean around the eye: of the profile of 2010.
+        Azimuthal-mean wind at an outer radius; required by the profile "holland-2010".
     """
 
     times: np.ndarray
@@ -66,27 +67,38 @@ class Track:
         for field in self._given():
             values = np.array(getattr(self, field.name), np.float64)
             if values.ndim != 1 or values.shape != np.shape(self.times) or not np.isfinite(values).all():
-                raise InputError(f"{field.name} of a track", allowed="finite numbers, one for each time")
+                raise InputError(
+                    f"{field.name} of a track", allowed="finite numbers, one for each time",
+                    problem=f"The values {field.name} of the track are not valid.",
+                )  # fmt: skip
             object.__setattr__(self, field.name, values)
         if self.times.size < 2 or not (np.diff(self.times) > 0).all():
-            raise InputError(f"{self.times.size} times of a track", allowed="two or more, increasing")
+            raise InputError(
+                f"{self.times.size} times of a track", allowed="two or more, increasing",
+                problem="The track needs at least two times in increasing order.",
+            )  # fmt: skip
         for name, low, high in (("max_wind", 1.0, np.inf), ("radius", 1e3, 5e5)):
             values = getattr(self, name)
             if not ((values >= low) & (values <= high)).all():
                 got = f"{name} of a track from {values.min():g} to {values.max():g}"
-                raise InputError(got, allowed=f"{low:g} to {high:g}, SI units")
+                raise InputError(
+                    got, allowed=f"{low:g} to {high:g}, SI units", problem=f"The {name} of the track is out of range."
+                )
         check_plausible("air_pressure", self.central_pressure, "central_pressure", "a track")
         check_plausible("wind", self.max_wind, "max_wind", "a track")
         if self.outer_wind is not None and self.outer_radius is not None:
             self._check_outer(self.outer_wind, self.outer_radius)
         if not (np.abs(self.latitude) <= 60.0).all() or self.latitude.min() * self.latitude.max() < 0.0:
-            raise InputError("latitudes of a track on both sides of the equator or beyond 60", allowed="one hemisphere")
+            raise InputError(
+                "latitudes of a track on both sides of the equator or beyond 60", allowed="one hemisphere",
+                problem="The track must stay in one hemisphere, between 60 degrees south and 60 degrees north.",
+            )  # fmt: skip
 
     def _given(self) -> list[Field[Any]]:
         return [one for one in fields(self) if getattr(self, one.name) is not None]
 
     def _check_outer(self, wind: np.ndarray, radius: np.ndarray) -> None:
-        """Refuse an outer wind that is not weaker than the largest, that of the eye's way apart, or not outside."""
+        """Raise `InputError` unless the outer wind is weaker than the rotating wind and outside the maximum."""
         way = np.hypot(np.diff(self.x), np.diff(self.y)) / np.diff(self.times)
         carried = _translation(self.max_wind, np.maximum(np.append(way[0], way), np.append(way, way[-1])))
         wrong = (wind <= 0.0) | (wind >= self.max_wind - carried) | (radius <= self.radius) | (radius > 2e6)
@@ -94,35 +106,37 @@ class Track:
             k = int(np.argmax(wrong))
             raise InputError(
                 f"outer_wind {wind[k]:g} m/s at outer_radius {radius[k]:g} m in row {k + 1} of a track",
-                allowed=f"below {self.max_wind[k] - carried[k]:g} m/s, the largest wind without the part of the "
-                f"eye's velocity, and outside {self.radius[k]:g} m, to 2e+06",
+                allowed=f"below {self.max_wind[k] - carried[k]:g} m/s, the maximum wind without translation; radius "
+                f"from {self.radius[k]:g} m to 2e+06 m",
+                problem="The outer wind of the track is too strong, or is not outside the radius of maximum wind.",
             )
 
     def at(self, time: float) -> dict[str, float]:
-        """All values at a time, s, linear between those given."""
+        """Return all values at a time, s, interpolated linearly."""
         found = {one.name: float(np.interp(time, self.times, getattr(self, one.name))) for one in self._given()[1:]}
         k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, self.times.size - 2))
         step = self.times[k + 1] - self.times[k]
         return found | {"u": (self.x[k + 1] - self.x[k]) / step, "v": (self.y[k + 1] - self.y[k]) / step}
 
     def instants(self) -> np.ndarray:
-        """Times of records, s: those of the track, and as many between as the eye's way needs."""
+        """Return the record times, s: the times of the track, refined by the displacement of the centre."""
         way = np.hypot(np.diff(self.x), np.diff(self.y)) / np.minimum(self.radius[1:], self.radius[:-1])
         counts = np.maximum(1, np.ceil(STEPS_A_RADIUS * way)).astype(int)
         if counts.sum() > MOST_RECORDS:
-            raise InputError(f"a track of {counts.sum()} records", allowed=f"{MOST_RECORDS} at most")
+            got, problem = f"a track of {counts.sum()} records", "The track needs too many records."
+            raise InputError(got, allowed=f"up to {MOST_RECORDS}", problem=problem)
         pieces = zip(self.times[:-1], self.times[1:], counts, strict=True)
         return np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in pieces), self.times[-1:]])
 
 
 def wind_of_1980(r: np.ndarray, largest: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
-    """Wind at 10 m without the translation, m s-1, and the shape B, at r, m, from the eye (Holland 1980).
+    """Return the 10 m wind without translation, m s-1, at distances r, m, and the shape parameter B (Holland 1980).
 
-    B = V (V + R |f|) rho e / (p_n - p_c), so that the maximum lies at R; the gradient wind above the boundary layer is
-    sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2, of which a tenth is lost below.
-    Where B is at a bound, or R |f| is not small, that wind has another maximum than V and is scaled to V.
+    B = V (V + R |f|) rho e / (p_n - p_c) puts the maximum wind at R. The gradient wind above the boundary layer is
+    sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2; the 10 m wind is 0.9 times this wind.
+    The profile is scaled to the maximum V, which differs where B is clipped or R |f| is not small.
 
-    largest : the largest of it; deficit : p_n - p_c, Pa.
+    largest : maximum wind V; deficit : p_n - p_c, Pa.
     """
     f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(storm["latitude"])))
     above = largest / TO_SURFACE
@@ -159,7 +173,7 @@ def _shape_of(squared: float, deficit: float, bounds: tuple[float, float]) -> fl
 
 
 def _translation(max_wind: Any, velocity: Any) -> Any:
-    """Part of the maximum wind, m s-1, that comes from a translation of the eye at `velocity`, m s-1."""
+    """Return the contribution of the translation velocity to the maximum wind, m s-1."""
     return np.minimum(OF_TRANSLATION * velocity, MAX_TRANSLATION * max_wind)
 
 
@@ -169,11 +183,22 @@ PROFILES = {"holland-1980": wind_of_1980, "holland-2010": wind_of_2010}
 def holland(
     dx: np.ndarray, dy: np.ndarray, storm: dict[str, float], ambient: float, profile: str = "holland-1980"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Wind at 10 m along x and y, m s-1, and pressure, Pa, at (dx, dy), m, from the eye.
+    """Return the 10 m wind along x and y, m s-1, and the pressure, Pa, at (dx, dy), m, from the cyclone centre.
 
-    p = p_c + (p_n - p_c) exp(-(R/r)^B). The wind of one of `PROFILES` crosses the isobars at 20 degrees. To it comes
-    the part of the eye's velocity that the translation gives, which fades as the wind does. The maximum of the sum is
-    ``max_wind``; the translation contributes at most half of it.
+    p = p_c + (p_n - p_c) exp(-(R/r)^B). The rotating wind follows one of `PROFILES` and is turned inwards by 20
+    degrees. The translation contributes a fraction of the translation velocity, proportional to the rotating wind. The
+    maximum of the sum is ``max_wind``; the translation contributes at most half of it.
+
+    Parameters
+    ----------
+    dx, dy : array, m
+        Distance from the centre.
+    storm : dict
+        Values of the track at one time, see `Track.at`.
+    ambient : float, Pa
+        Ambient pressure p_n.
+    profile : str
+        One of `PROFILES`.
     """
     velocity = math.hypot(storm["u"], storm["v"])
     carried = float(_translation(storm["max_wind"], velocity))
@@ -192,38 +217,43 @@ def holland(
 def cyclone_fields(
     track: Track, grid: Grid, ambient: float = 101_300.0, name: str = "cyclone", profile: str = "holland-1980"
 ) -> tuple[TimeVaryingField, TimeVaryingField, TimeVaryingField]:
-    """Wind along x and y and pressure of a cyclone on a grid.
+    """Return wind along x, wind along y and pressure of a cyclone as time-varying fields on a grid.
 
     Parameters
     ----------
     track : Track
     grid : Grid
     ambient : float, Pa
-        Pressure far from it.
+        Ambient pressure far from the cyclone.
     name : str
-        Of the track, for errors.
+        Name of the track, for error messages.
     profile : str
         One of `PROFILES`.
 
     Raises
     ------
     InputError
-        For an ambient pressure below that of the eye, an unknown profile, or one that needs an outer wind without.
+        For an ambient pressure below a central pressure, an unknown profile, or a profile that needs an outer wind
+        if the track has none.
 
     Notes
     -----
-    Records are made where the eye has moved by a sixth of its radius, on nodes an eighth of it apart.
+    The centre moves by a sixth of the radius of maximum wind between records; nodes are an eighth of it apart.
     """
     check_plausible("air_pressure", ambient, "ambient")
     if ambient <= track.central_pressure.max():
         raise InputError(
             f"ambient = {ambient:g} Pa for central pressures to {track.central_pressure.max():g} Pa",
-            allowed="a pressure above all of them", fix="ambient = 101300.0",
-        )  # fmt: skip
+                allowed="a pressure above all of them", fix="ambient = 101300.0",
+                problem="The ambient pressure is not above the central pressures of the track.",
+            )  # fmt: skip
     if profile not in PROFILES:
         raise InputError(f"profile = {profile!r}", allowed=", ".join(PROFILES), fix='profile = "holland-1980"')
     if profile == "holland-2010" and (track.outer_wind is None or track.outer_radius is None):
-        raise InputError(f"profile {profile} of a track without an outer wind", allowed="outer_wind and outer_radius")
+        raise InputError(
+            f"profile {profile} of a track without an outer wind", allowed="outer_wind and outer_radius",
+            problem=f"The profile {profile} requires an outer wind.",
+        )  # fmt: skip
     nodes = NodeGrid.within(grid, float(track.radius.min()) / NODES_A_RADIUS)
     instants = RecordTimeAxis(track.instants(), name)
     x, y = np.meshgrid(*nodes.points(grid))

@@ -1,8 +1,8 @@
-"""Subdomains of a grid: which cells each device has, and which of its neighbours' it needs beside them.
+"""Domain decomposition: the cells of each subdomain, and the halo cells of its neighbours.
 
-A subdomain *owns* a block of cells; every cell of the grid has one owner. It *holds* up to `halo` cells more across
-each cut. Indices of cells are those of the whole grid, and below 0 or beyond its end across a periodic cut. Bands of
-rows are blocks that are cut along one axis (`bands`); nothing here is bound to that.
+A subdomain *owns* a block of cells; every cell of the grid has one owner. It *holds* up to `halo` additional cells at
+each subdomain interface. Cell indices are global; indices below 0 or beyond the end refer to cells across a periodic
+boundary. Row slabs are blocks that are decomposed along one axis (`bands`).
 """
 
 from __future__ import annotations
@@ -22,31 +22,30 @@ from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 from eagre.fields import STAGGERED
 
-Range = tuple[int, int]  # first cell, and the one behind the last
+Range = tuple[int, int]  # first cell, and one past the last
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Blocks of a grid, numbered by ranks as C arrays are: the last axis fastest.
+    """Decomposition of a grid into blocks, numbered by rank in C order (last axis fastest).
 
     Parameters
     ----------
     cuts : tuple of tuples of int
-        For each axis, the outermost first, the first cell of each block, and the number of cells.
+        For each axis, the outermost first: first cell of each block, and the total number of cells.
     halo : tuple of int
-        For each axis, cells held of the neighbours across a cut.
+        For each axis, width of the halo at a subdomain interface, cells.
     before : tuple of int
-        For each axis, elements of a subdomain's arrays before the first of its cells.
+        For each axis, number of array elements before the first cell of a subdomain.
     overlap : bool
-        Whether the first cell of its arrays is the first one held; else it is the first one owned.
+        Whether the first cell of the arrays is the first cell held (True) or the first cell owned (False).
     periodic : tuple of bool
         For each axis, whether the first block is the neighbour of the last.
     padded : bool
-        Whether regions reach over all of an array along an axis that is not cut, with what lies outside the grid:
-        then whole rows lie in one piece.
+        Whether regions include the padding of the array along axes that are not decomposed; rows are then contiguous.
     behind : tuple of int
-        For each axis, cells held beyond the halo behind a subdomain, as far as there are some: grids that are halved
-        need odd numbers.
+        For each axis, additional halo cells after a subdomain, where available: grids that are coarsened by two need
+        odd numbers.
     """
 
     cuts: tuple[tuple[int, ...], ...]
@@ -59,12 +58,12 @@ class Decomposition:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Cells of the grid along each axis."""
+        """Number of cells of the grid along each axis."""
         return tuple(ends[-1] for ends in self.cuts)
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Blocks along each axis."""
+        """Number of blocks along each axis."""
         return tuple(len(ends) - 1 for ends in self.cuts)
 
     @cached_property
@@ -73,11 +72,11 @@ class Decomposition:
         return math.prod(self.blocks)
 
     def is_periodic(self, axis: int) -> bool:
-        """Whether an axis closes on itself."""
+        """Return whether an axis is periodic."""
         return bool(self.periodic) and self.periodic[axis]
 
     def own(self, rank: int, location: str = "centre") -> tuple[Range, ...]:
-        """Cells of a subdomain along each axis; of two that share a face the one behind it has it."""
+        """Return the range of cells owned along each axis; a shared face belongs to the subdomain after it."""
         ranges = []
         for axis, place in enumerate(np.unravel_index(rank, self.blocks)):
             ends = self.cuts[axis]
@@ -86,7 +85,7 @@ class Decomposition:
         return tuple(ranges)
 
     def held(self, rank: int, location: str = "centre") -> tuple[Range, ...]:
-        """Cells of a subdomain and of its halo along each axis."""
+        """Return the range of cells held, including the halo, along each axis."""
         ranges = []
         for axis, (first, last) in enumerate(self.own(rank)):
             cut, wraps = self.blocks[axis] > 1, self.is_periodic(axis)
@@ -98,7 +97,7 @@ class Decomposition:
         return tuple(ranges)
 
     def region(self, rank: int, ranges: Sequence[Range]) -> tuple[Any, ...]:
-        """Index into an array of a subdomain for cells of the grid; axes before those of the grid stay whole."""
+        """Return the index into a subdomain array for global cells; axes before the grid axes are not sliced."""
         starts = [first for first, _ in (self.held(rank) if self.overlap else self.own(rank))]
         found: list[Any] = [...]
         for axis, ((first, last), start, before) in enumerate(zip(ranges, starts, self.before, strict=True)):
@@ -107,7 +106,7 @@ class Decomposition:
         return tuple(found)
 
     def messages(self, fields: Mapping[str, str], targets: Iterable[int] | None = None) -> list[Message]:
-        """What fills the halos of `fields`, names with their locations: by target, source, field."""
+        """Return the halo exchange messages of `fields` (locations by name), ordered by target, source and field."""
         found = []
         for target in range(self.count) if targets is None else targets:
             for source in range(self.count):
@@ -117,7 +116,7 @@ class Decomposition:
         return found
 
     def _shifts(self, same: bool) -> list[tuple[int, ...]]:
-        """By how many cells a source may be moved: whole periods along axes that are cut and periodic."""
+        """Return the shifts of a source in cells: multiples of the period along decomposed periodic axes."""
         some = [
             (-size, 0, size) if self.is_periodic(axis) and self.blocks[axis] > 1 else (0,)
             for axis, size in enumerate(self.shape)
@@ -142,7 +141,7 @@ class Decomposition:
     # -- host arrays --------------------------------------------------------------------------------
 
     def scatter(self, values: np.ndarray, rank: int, location: str = "centre") -> np.ndarray:
-        """What a subdomain holds of a field of the whole grid, whose last axes are the grid's."""
+        """Return the cells that a subdomain holds of a global field, whose last axes are the grid axes."""
         held = self.held(rank, location)
         if all(low >= 0 and high <= size for (low, high), size in zip(held, values.shape[-len(held) :], strict=True)):
             return values[(..., *(slice(*one) for one in held))]
@@ -151,7 +150,7 @@ class Decomposition:
         return values
 
     def gather(self, parts: Sequence[np.ndarray], location: str = "centre") -> np.ndarray:
-        """A field of the whole grid from what each subdomain owns of it."""
+        """Return a global field from the cells that each subdomain owns."""
         sizes = [size + self._extra(axis, location) for axis, size in enumerate(self.shape)]
         whole = np.empty((*parts[0].shape[: -len(sizes)], *sizes), parts[0].dtype)
         for rank, part in enumerate(parts):
@@ -159,36 +158,36 @@ class Decomposition:
         return whole
 
     def own_part(self, rank: int, array: np.ndarray, location: str = "centre") -> np.ndarray:
-        """What a subdomain owns of a field, from a host copy of its array."""
+        """Return the owned cells of a field from a host copy of a subdomain array."""
         starts = [first for first, _ in (self.held(rank) if self.overlap else self.own(rank))]
         places = zip(self.own(rank, location), starts, self.before, strict=True)
         return array[(..., *(slice(first - start + k, last - start + k) for (first, last), start, k in places))]
 
 
 def bands(rows: int, columns: int, heights: Sequence[int], **options: Any) -> Decomposition:
-    """Bands of rows from south to north; options: halo and before along y and x, and others of `Decomposition`."""
+    """Return row slabs from south to north; options: halo and before along y and x, and others of `Decomposition`."""
     return Decomposition(((0, *np.cumsum(heights).tolist()), (0, columns)), **options)
 
 
 def equal_parts(cells: int, count: int) -> list[int]:
-    """Cells of each of `count` parts: as equal as they can be, the larger ones first."""
+    """Return `count` parts of `cells` that differ by at most one; larger parts come first."""
     return [cells // count + (part < cells % count) for part in range(count)]
 
 
 def total(values: Sequence[float]) -> float:
-    """Sum over subdomains, always in the order of their ranks."""
+    """Return the sum over subdomains in the order of ranks."""
     return sum(values[1:], values[0])
 
 
 def extreme(values: Sequence[float], of: Callable[[Sequence[float]], float] = max) -> float:
-    """Largest (or smallest) value over subdomains; not a number if any is not."""
+    """Return the maximum (or minimum) over subdomains; NaN if any value is NaN."""
     return float("nan") if np.isnan(values).any() else of(values)
 
 
 def check_thickness(group: Group, cells: int, least: int, what: str, allowed: str) -> None:
-    """Raise `InputError` unless each of a group's devices gets `least` cells or more along the axis that is cut.
+    """Raise `InputError` unless each device of a group gets at least `least` cells along the decomposed axis.
 
-    what : of the cells, for the message; allowed : what else can be done.
+    what : description of the cells, for the message; allowed : alternatives, for the message.
     """
     count = len(group.members)
     if cells // count < least:
@@ -197,11 +196,12 @@ def check_thickness(group: Group, cells: int, least: int, what: str, allowed: st
             f"{count} devices for {cells} {what}",
             allowed=f"{f'up to {most} devices' if most > 1 else 'one device'}: {allowed}",
             fix=f'device = "{group.kind}"',
+            problem="The domain is too small for this number of devices.",
         )
 
 
 def check_memory_of_each(group: Group, needed: Sequence[int]) -> None:
-    """Raise `MemoryNeededError` unless what each subdomain needs, bytes, fits its device."""
+    """Raise `MemoryNeededError` unless the memory needed by each subdomain, bytes, fits its device."""
     by_device: dict[Device, int] = {}
     for member, part in zip(group.members, needed, strict=True):
         by_device[member] = by_device.get(member, 0) + part

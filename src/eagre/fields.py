@@ -1,4 +1,4 @@
-"""Fields: what a variable is, declared once for allocation, output and documentation, and how one lies in memory."""
+"""Field metadata for allocation, output and documentation, and the memory layout of arrays."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ if TYPE_CHECKING:  # files know fields, and no device
     from eagre.backend.device import Device
 
 STAGGERED = {"centre": (), "face_x": (-1,), "face_y": (-2,), "face_z": (-3,), "corner": (-2, -1)}
-"""Axes along which a location has a point more than there are cells, counted from the last, x."""
+"""Axes, counted from the last (x), along which a location has one more point than the grid has cells."""
 
 
 def points_at(location: str, cells: Sequence[int]) -> tuple[int, ...]:
-    """Points of a field at a location of a grid of (ny, nx) or (nz, ny, nx) cells."""
+    """Return the shape of a field at a location of a grid of (ny, nx) or (nz, ny, nx) cells."""
     if location not in STAGGERED or any(axis < -len(cells) for axis in STAGGERED[location]):
         allowed = [name for name, axes in STAGGERED.items() if all(axis >= -len(cells) for axis in axes)]
-        raise InputError(f"location {location!r}", allowed=", ".join(allowed))
+        raise InputError(
+            f"location {location!r}", allowed=", ".join(allowed), problem="The location does not exist on this grid."
+        )
     return tuple(n + (axis - len(cells) in STAGGERED[location]) for axis, n in enumerate(cells))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How fields of a grid lie in memory: `[k, j, i]`, i fastest, with halos around and rows of a length that suits.
+    """Memory layout of fields: index order `[k, j, i]`, i fastest, with halos and padded rows.
 
     Parameters
     ----------
     cells : tuple of int
         (ny, nx) or (nz, ny, nx).
     before : tuple of int
-        Elements before the first point along each axis; none if not given.
+        Number of elements before the first point along each axis; 0 by default.
     after : tuple of int
-        Elements behind the last cell along each axis, at least: `before` if not given. A field at faces needs one.
+        Minimum number of elements after the last cell along each axis; `before` by default. Fields at faces need 1.
     pitch : int
-        A row is a multiple of so many elements long.
+        Row lengths are rounded up to a multiple of this number of elements.
 
     Notes
     -----
@@ -52,20 +54,20 @@ class Layout:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of an array."""
+        """Shape of an array, including halos and padding."""
         none = (0,) * len(self.cells)
         before, after = self.before or none, self.after or self.before or none
         *rows, length = (n + low + high for n, low, high in zip(self.cells, before, after, strict=True))
         return (*rows, -(-length // self.pitch) * self.pitch)
 
     def interior(self, location: str = "centre") -> tuple[Any, ...]:
-        """Index of the points at a location; axes before those of the grid stay whole."""
+        """Return the index of the points at a location; other axes are not sliced."""
         points = points_at(location, self.cells)
         before = self.before or (0,) * len(points)
         return (..., *(slice(low, low + n) for low, n in zip(before, points, strict=True)))
 
     def padded(self, values: np.ndarray, real: Any, outside: float = 0.0) -> np.ndarray:
-        """Values at the points of any location in an array of this layout, with `outside` around."""
+        """Return an array of this layout with values at the points of any location and `outside` elsewhere."""
         before = self.before or (0,) * len(self.cells)
         own = values.shape[-len(self.cells) :]
         array = np.full((*values.shape[: -len(self.cells)], *self.shape), outside, real)
@@ -73,25 +75,25 @@ class Layout:
         return array
 
     def unpadded(self, array: np.ndarray, location: str = "centre") -> np.ndarray:
-        """A copy of the values at a location of an array on the host."""
+        """Return a copy of the values at a location of a host array."""
         return array[self.interior(location)].copy()
 
     def zeros(self, device: Device, real: Any, *components: int) -> Any:
-        """An array on a device, with axes for components before those of the grid."""
+        """Return a device array of zeros; component axes come before the grid axes."""
         return device.zeros((*components, *self.shape), real)
 
     def fill(self, device: Device, array: Any, values: np.ndarray, outside: float = 0.0) -> None:
-        """Overwrite an array on a device with values at points, and `outside` around them."""
+        """Overwrite a device array with values at points and `outside` elsewhere."""
         device.fill(array, self.padded(values, array.dtype, outside))
 
     def host(self, device: Device, array: Any, location: str = "centre") -> np.ndarray:
-        """A copy on the host of the values at a location of an array on a device."""
+        """Return a host copy of the values at a location of a device array."""
         return self.unpadded(device.host(array), location)
 
 
 @dataclass(frozen=True)
 class Variable:
-    """What a model's field is.
+    """Metadata of a model field.
 
     Parameters
     ----------
@@ -100,19 +102,19 @@ class Variable:
     units : str
         UDUNITS string, for example ``"m2 s-1"``.
     long_name : str
-        One line for people.
+        Description in one line.
     standard_name : str, optional
-        CF standard name, where the table has one.
+        CF standard name, if the CF table has one.
     location : str
         ``"centre"``, ``"face_x"``, ``"face_y"``, ``"corner"`` (see `eagre.grid`), or in 3-D ``"face_z"``.
     static : bool
         True for fields that do not change with time (bed elevation).
     levels : bool
-        True for fields with a value on each of the model's levels, (nz, ny, nx); see `eagre.grid.Levels`.
+        True for fields on the vertical levels of the model, (nz, ny, nx); see `eagre.grid.Levels`.
     cell_methods : str
-        What a value stands for in time, in CF's words.
+        CF cell methods: statistic over the time interval.
     flags : tuple of str
-        Meanings of the values 1, 2 .. of a field of classes.
+        Meanings of the values 1, 2, ... of a categorical field.
     """
 
     name: str
@@ -130,15 +132,15 @@ WATER_VARIABLES = (
     Variable(
         "surface_elevation",
         "m",
-        "surface elevation; the bed where dry",
+        "water surface elevation; bed elevation in dry cells",
         "water_surface_height_above_reference_datum",
     ),
     Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
     Variable("discharge_x", "m2 s-1", "unit discharge, x-component"),
     Variable("discharge_y", "m2 s-1", "unit discharge, y-component"),
-    Variable("velocity_x", "m s-1", "velocity averaged over depth, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity averaged over depth, y-component", "sea_water_y_velocity"),
-    Variable("speed", "m s-1", "speed, averaged over depth", "sea_water_speed"),
-    Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
+    Variable("velocity_x", "m s-1", "depth-averaged velocity, x-component", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "depth-averaged velocity, y-component", "sea_water_y_velocity"),
+    Variable("speed", "m s-1", "depth-averaged speed", "sea_water_speed"),
+    Variable("bed", "m", "cell-mean bed elevation", "ground_level_altitude", static=True),
 )
-"""What the shallow-water models show of their state, at centres."""
+"""Output fields of the shallow-water models, at cell centres."""

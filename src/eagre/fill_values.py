@@ -1,4 +1,4 @@
-"""Fill values: numbers that files and gauges write for missing data, found where nothing declares them."""
+"""Detection of undeclared fill values: numbers that files and gauges store for missing data."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ FILL_VALUES = (
 )
 """Usual fill values. The last one is the default of the NetCDF library for real numbers."""
 NEAR = 0.9
-"""A value beyond this part of a fill value, on the same side of 0, is as large as the fill value."""
+"""A fill value is plausible data if other values of the same sign exceed this fraction of it."""
 MIN_GAP_FACTOR = 3.0
-"""A fill value is farther from all other values than this multiple of the largest gap between those."""
+"""Minimum distance of a fill value from all other values, in units of the largest gap between those values."""
 
 
 def find_fill(values: np.ndarray) -> float | None:
-    """Return a usual fill value among finite `values` of another size, or None.
+    """Return a common fill value that is an outlier among finite `values`, or None.
 
-    A value that belongs to the data has others near or beyond it, or is reached by steps as large as others. Numbers
-    are compared in single precision, as many files store them.
+    A number is regarded as data if other values are close to it or beyond it, or if the gaps between other values are
+    as large. Numbers are compared in single precision, as many files store them.
     """
     single = _single(values)
     return next((fill for fill in FILL_VALUES if _stands_out(single, np.float32(fill))), None)
 
 
 def is_fill(values: np.ndarray, fill: float) -> np.ndarray:
-    """Return where `values` are a fill value that `find_fill` found."""
+    """Return a mask of `values` equal to a fill value that `find_fill` returned."""
     return _single(values) == np.float32(fill)
 
 
 def _single(values: np.ndarray) -> np.ndarray:
-    """Return `values` in single precision; larger ones become infinite."""
+    """Return `values` in single precision; values beyond its range become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(values).astype(np.float32)
 
 
 def _stands_out(values: np.ndarray, fill: np.float32) -> bool:
-    """Return whether `values` hold `fill` and nothing of its size."""
+    """Return whether `values` contain `fill` as an outlier."""
     missing = values == fill
     if not missing.any():
         return False
@@ -53,17 +53,17 @@ def _stands_out(values: np.ndarray, fill: np.float32) -> bool:
 
 
 def check_series_fill(times: np.ndarray, values: np.ndarray, name: str) -> None:
-    """Raise `InputError` for fill values in a time series: lines would lead to them and back.
+    """Raise `InputError` for fill values in a time series, which linear interpolation would treat as data.
 
-    A series of one value alone is accepted.
+    A series with equal values is accepted.
 
     Parameters
     ----------
     times : (n,) array, s
     values : (n,) array
-        As they are written, before any conversion of units.
+        Values before any unit conversion.
     name : str
-        Where the series comes from.
+        Source of the series, for error messages.
     """
     fill = find_fill(values)
     if fill is None:
@@ -72,14 +72,14 @@ def check_series_fill(times: np.ndarray, values: np.ndarray, name: str) -> None:
     if missing.all():
         return
     row = int(np.argmax(missing))
-    fix = f"the same rows without those of {fill:g}"
+    fix = f"the file without the rows of {fill:g}"
     if name == "series":  # made in Python
         fix = f"keep = values != {fill:g}; Series(times[keep], values[keep])"
     raise InputError(
         f"{name}: the value {fill:g} in {int(missing.sum())} of {values.size} rows, the first at "
-        f"t = {times[row]:g} s (row {row}), as if it meant no data",
-        allowed="true values; rows without a value can be left out, since values are linear in between (a measured "
+        f"t = {times[row]:g} s (row {row})",
+        allowed="measured values; omit rows without a value, they are interpolated linearly (a measured "
         f"value of this size can be written as {fill * 1.00001:.8g})",
         fix=fix,
-        problem=f"The series holds {fill:g}, a usual fill value of missing data, among values of another size.",
+        problem=f"The series contains {fill:g}, a common fill value for missing data, as an outlier.",
     )

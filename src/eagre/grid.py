@@ -55,7 +55,7 @@ class Grid:
                 raise InputError(
                     f"{name} = {got!r}", allowed="a whole number from 1 to 2147483647", fix=f"{name} = 100"
                 )
-            object.__setattr__(self, name, int(value))  # launches take no integers of NumPy
+            object.__setattr__(self, name, int(value))  # kernel launches do not accept NumPy integers
         for name in ("dx", "dy"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float, np.number)) and SHORTEST <= value <= LONGEST):
@@ -78,10 +78,10 @@ class Grid:
         y0: float = 0.0,
         periodic: tuple[bool, bool] = (False, False),
     ) -> Grid:
-        """A grid whose centres are nx x ny points from (x0, y0) to (x0 + length_x, y0 + length_y), m.
+        """Return a grid whose centres are nx x ny points from (x0, y0) to (x0 + length_x, y0 + length_y), m.
 
-        For models whose unknowns stand on points with walls through the outermost ones. Where x or y is `periodic`,
-        the length is the period: n points have n spacings. One point stands for a strip as wide as its length.
+        For models with unknowns at points and walls through the outermost points. Along a `periodic` axis the length is
+        the period: n points have n spacings. A single point represents a strip with the width of the length.
         """
         steps = []
         for name, count, length, wraps in (("nx", nx, length_x, periodic[0]), ("ny", ny, length_y, periodic[1])):
@@ -132,24 +132,24 @@ class Grid:
         return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
 
     def shape_of(self, location: str) -> tuple[int, int]:
-        """Shape of a field at `location`: "centre", "face_x", "face_y" or "corner"."""
+        """Return the shape of a field at `location`: "centre", "face_x", "face_y" or "corner"."""
         ny, nx = points_at(location, self.shape)
         return ny, nx
 
     def mesh(self, location: str = "centre") -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (x, y) of every point at `location`, each of `shape_of(location)`, m."""
+        """Return coordinates (x, y) of all points at `location`, each of `shape_of(location)`, m."""
         self.shape_of(location)
         x = self.x_corner if location in ("face_x", "corner") else self.x
         y = self.y_corner if location in ("face_y", "corner") else self.y
         return tuple(np.meshgrid(x, y))  # type: ignore[return-value]
 
     def cell_of(self, x: float, y: float) -> tuple[int, int]:
-        """Indices (j, i) of the cell that holds the point (x, y), m.
+        """Return the indices (j, i) of the cell that contains the point (x, y), m.
 
         Raises
         ------
         InputError
-            If the point lies outside the domain.
+            If the point is outside the domain.
         """
         west, east, south, north = self.extent
         if not (west <= x <= east and south <= y <= north):
@@ -158,8 +158,9 @@ class Grid:
             fix = f"{1e3 * x:.10g}, {1e3 * y:.10g}  # metres, not kilometres" if kilometres else ""
             raise InputError(
                 f"the point ({x:.10g}, {y:.10g})",
-                allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain, metres)",
+                allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (domain, metres)",
                 fix=f"x first, then y: {y:.10g}, {x:.10g}" if swapped else fix,
+                problem="The point is outside the domain.",
             )
         i = min(int((x - self.x0) / self.dx), self.nx - 1)
         j = min(int((y - self.y0) / self.dy), self.ny - 1)
@@ -168,16 +169,16 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels of a model of three dimensions: ``z = height[k] + share[k] terrain_height[j, i]``, upward.
+    """Vertical levels of a three-dimensional model: ``z = height[k] + share[k] terrain_height[j, i]``, upward.
 
     Parameters
     ----------
     height : (nz,) array, m
-        Of each level over flat ground; rising.
+        Height of each level above flat ground; increasing.
     share : (nz,) array, optional
-        How much of the ground a level follows: 1 at the ground, 0 at a flat top.
+        Fraction of the terrain height that a level follows: 1 at the ground, 0 at a flat top.
     terrain_height : (ny, nx) array, m, optional
-        Height of the ground at centres; without it the levels are flat.
+        Terrain height at centres; without it the levels are flat.
     """
 
     height: np.ndarray
@@ -194,7 +195,7 @@ class Levels:
 
 
 def centre_bed(bed: np.ndarray) -> np.ndarray:
-    """Bed at centres, (ny, nx), from the corners (ny + 1, nx + 1), m."""
+    """Return the bed at centres, (ny, nx), from the bed at corners, (ny + 1, nx + 1), m."""
     return 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
 
 

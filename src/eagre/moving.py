@@ -1,7 +1,7 @@
-"""Fields of the weather that change in space and time: records on nodes that are coarser than the cells.
+"""Weather fields that vary in space and time: records on nodes with a spacing of one or more cells.
 
-A node lies at every n-th corner of a cell. Between nodes a field is bilinear, between records linear in time. Only two
-records are in use at a time; the next is read in a thread meanwhile.
+A node is located at every n-th cell corner. Interpolation is bilinear between nodes and linear in time between records.
+Two records are in use at a time; a background thread reads the next one.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from eagre.grid import Grid
 from eagre.plausible import check_plausible
 from eagre.series import Series
 
-KEPT = 4  # records on the host: two in use, the next, and one that several devices may still ask for
+KEPT = 4  # records on the host: two in use, the next one, and one that other devices may still need
 LARGEST_STRIDE = 256
 
 
 @dataclass(frozen=True)
 class NodeGrid:
-    """Where the values of records lie: node (m, n) at the south-west corner of cell (step_y m, step_x n).
+    """Nodes of records: node (m, n) is the south-west corner of cell (step_y m, step_x n).
 
-    So what is linear between nodes has in every cell one slope, that from face to face.
+    A field that is linear between nodes therefore has a constant slope in each cell.
 
     Parameters
     ----------
     ny, nx : int
-        Cells of the grid; the last nodes lie on or beyond the last cells.
+        Number of cells of the grid; the last nodes are at or beyond the last cells.
     step_y, step_x : int
-        Cells between nodes, powers of two: the place of a cell among nodes is exact in any precision.
+        Number of cells between nodes, a power of two: positions of cells between nodes are exact in any precision.
     """
 
     ny: int
@@ -43,7 +43,7 @@ class NodeGrid:
 
     @classmethod
     def within(cls, grid: Grid, spacing: float) -> NodeGrid:
-        """Nodes at most `spacing`, m, apart, or one a cell where cells are larger than that."""
+        """Return nodes at most `spacing`, m, apart; one node per cell if cells are larger."""
 
         def step(size: float, cells: int) -> int:
             most = max(1.0, min(spacing / size, LARGEST_STRIDE, 2.0 * cells))
@@ -53,19 +53,19 @@ class NodeGrid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Nodes along y and x; the last ones lie at the last corners or beyond."""
+        """Number of nodes along y and x; the last nodes are at the last corners or beyond."""
         return -(-self.ny // self.step_y) + 1, -(-self.nx // self.step_x) + 1
 
     def points(self, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-        """x, (columns,), and y, (rows,), of the nodes, m."""
+        """Return x, (columns,), and y, (rows,), of the nodes, m."""
         rows, columns = self.shape
         x = grid.x0 + self.step_x * np.arange(columns) * grid.dx
         return x, grid.y0 + self.step_y * np.arange(rows) * grid.dy
 
     def place(self, axis: int, low: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Node before each of `count` places a cell apart, and the part of the way to the next.
+        """Return the preceding node and the fractional position to the next node of `count` points one cell apart.
 
-        low : the first of them, in cells: 0.5 is the centre of the first cell.
+        low : position of the first point, in cells; 0.5 is the centre of the first cell.
         """
         place = (low + np.arange(count)) / (self.step_y if axis == 0 else self.step_x)
         node = np.clip(place.astype(int), 0, self.shape[axis] - 2)
@@ -74,9 +74,9 @@ class NodeGrid:
 
 @dataclass(frozen=True, eq=False)
 class RecordTimeAxis:
-    """The times of records, s, two or more, increasing.
+    """Times of records, s, two or more, increasing.
 
-    name : of where they come from, for errors; files : the same for each record, where they come from several.
+    name : source of the records, for error messages; files : source file of each record, if there are several files.
     """
 
     times: np.ndarray
@@ -89,49 +89,53 @@ class RecordTimeAxis:
             raise InputError(
                 f"{self.name}: {times.size} times" + ("" if times.size < 2 else " that do not increase"),
                 allowed="two or more, increasing",
+                problem="The record times do not increase." if times.size > 1 else "At least two records are required.",
             )
         object.__setattr__(self, "times", times)
 
     @cached_property
     def hats(self) -> tuple[Series, Series]:
-        """Factors of the records 0, 2, 4 .. and of 1, 3, 5 ..: 1 at their own times, 0 at the others'."""
+        """Interpolation weights of the even and of the odd records over time: 1 at their own times, 0 at the others."""
         odd = np.arange(self.times.size) % 2
         return Series(self.times, 1.0 - odd, self.name), Series(self.times, 1.0 * odd, self.name)
 
     def name_of(self, k: int) -> str:
-        """Of where record k comes from."""
+        """Return the source of record k, for error messages."""
         return self.files[k] if self.files else self.name
 
     def first(self, time: float) -> int:
-        """Number of the record before `time`, s, or at it; the other one in use follows."""
+        """Return the index of the last record at or before `time`, s; the next record is the other one in use."""
         return int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, self.times.size - 2))
 
     def in_slot(self, slot: int, time: float) -> int:
-        """Number of the record that slot 0 (even ones) or 1 (odd ones) holds at `time`, s."""
+        """Return the index of the record that slot 0 (even records) or 1 (odd records) holds at `time`, s."""
         first = self.first(time)
         return first if first % 2 == slot else first + 1
 
     def end(self, time: float) -> float:
-        """Until when the two records of `time`, s, are enough."""
+        """Return the time, s, until which the two records of `time` are sufficient."""
         return float(self.times[self.first(time) + 1])
 
 
 class TimeVaryingField:
-    """A field of the weather that changes in space and time, read record by record while the model goes on.
+    """Weather field that varies in space and time; records are read during the run.
 
     Parameters
     ----------
     instants : RecordTimeAxis
+        Times of the records.
     nodes : NodeGrid
+        Nodes of the records.
     read : callable
-        Gives record k, (rows, columns) of the nodes; called in a thread, one record after the other.
+        Function of the record index k that returns the record, (rows, columns); called sequentially in a thread.
     name : str
-        What it is, for errors: ``"wind along x"``.
+        Description of the field, for error messages: ``"wind along x"``.
     most : float
-        Largest absolute value that is believed; bounds what the field can do before it is read.
+        Largest plausible absolute value; bounds the effect of the field before it is read.
     unit : str
+        Unit of the values.
     quantity : str
-        Key of `eagre.plausible.QUANTITIES` for the range of the values; empty if only `most` bounds them.
+        Key of `eagre.plausible.QUANTITIES` for the plausible range; empty if only `most` bounds the values.
     """
 
     def __init__(
@@ -144,10 +148,10 @@ class TimeVaryingField:
         self._records: dict[int, np.ndarray] = {}
         self._coming: dict[int, Future[np.ndarray]] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self.used = (0, 1)  # the records in use, by slot
+        self.used = (0, 1)  # indices of the records in use, by slot
 
     def record(self, k: int) -> np.ndarray:
-        """Values of record k on the nodes, checked; the one after it begins to be read.
+        """Return the checked values of record k on the nodes, and start reading the next record.
 
         Raises
         ------
@@ -172,37 +176,42 @@ class TimeVaryingField:
         self._coming[k] = self._pool.submit(self.read, k)
 
     def checked(self, values: np.ndarray, k: int) -> np.ndarray:
-        """`values` as record k; raises `InputError` as `record` does."""
+        """Return `values` as record k after the checks of `record`."""
         where = f"{self.instants.name_of(k)}: {self.name} at t = {self.instants.times[k]:g} s"
         if values.shape != self.nodes.shape:
-            raise InputError(f"{where} of shape {values.shape}", allowed=f"values on {self.nodes.shape} nodes")
+            raise InputError(
+                f"{where} of shape {values.shape}", allowed=f"values on {self.nodes.shape} nodes",
+                problem="The shape of the record does not match the nodes.",
+            )  # fmt: skip
         if not np.isfinite(values).all():
             missing = int((~np.isfinite(values)).sum())
             raise InputError(
                 f"{where} is missing at {missing} of {values.size} places of the grid",
-                allowed="values everywhere over the grid (fill gaps before)",
+                allowed="values at all nodes (fill gaps before)",
+                problem="The record has missing values.",
             )
         if self.quantity:
             check_plausible(self.quantity, values, where, key=self.name)
         if (largest := float(np.abs(values).max())) > self.most:
             raise InputError(
                 f"{where} comes to {largest:g} {self.unit}",
-                allowed=f"{self.most:g} {self.unit} at most: is the unit in the file the right one?",
+                allowed=f"{self.most:g} {self.unit} at most: check the unit in the file",
+                problem=f"The {self.name} exceeds its largest plausible value.",
             )
         return values
 
     def use(self, time: float) -> None:
-        """Have the records for `time`, s, at hand: what `in_use` gives from then on."""
+        """Load the records for `time`, s, for later calls of `in_use`."""
         self.used = (self.instants.in_slot(0, time), self.instants.in_slot(1, time))
         for k in sorted(self.used):
             self.record(k)
 
     def in_use(self, slot: int) -> np.ndarray:
-        """The record of a slot at the time of the last `use`."""
+        """Return the record of a slot at the time of the last call of `use`."""
         return self.record(self.used[slot])
 
     def at(self, time: float) -> np.ndarray:
-        """Values on the nodes at `time`, s."""
+        """Return values on the nodes at `time`, s."""
         k, times = self.instants.first(time), self.instants.times
         part = min(max((time - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
         return (1.0 - part) * self.record(k) + part * self.record(k + 1)

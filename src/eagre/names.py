@@ -1,4 +1,4 @@
-"""Names that a user wrote: the nearest that there is, and fields of a vector by the vector's name."""
+"""Names written by the user: closest valid name, and vector names that stand for their components."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Collection, Iterable, Sequence
 
 from eagre.errors import InputError
 
-LEAST_LIKENESS = 0.6  # of 0 (nothing in common) to 1 (the same letters)
-SHORTEST_END = 4  # letters of a name that is recognised at the end of a longer one
+LEAST_LIKENESS = 0.6  # similarity from 0 (no common letters) to 1 (equal)
+SHORTEST_END = 4  # minimum length of a name that is recognised as the end of a longer one
 AXES = ("x", "y", "z")
 WIND = ("u", "v", "w")
 
 
 def nearest(word: object, names: Iterable[str]) -> str | None:
-    """The one of `names` that looks most like `word`, capitals and dashes for underscores aside; None if none does.
+    """Return the name most similar to `word`, or None; case is ignored, and dashes count as underscores.
 
-    A name that differs from `word` by leading words only is preferred if it is the only one.
+    A name that differs from `word` only by leading words is preferred if it is the only such name.
 
     Parameters
     ----------
     word : object
-        What was written, a text as a rule.
+        Input of the user, usually a string.
     names : iterable of str
-        What may be written.
+        Valid names.
     """
     folded, written = {_folded(name): name for name in names}, _folded(str(word))
     same_end = [] if written in folded else [name for name in folded if _one_ends_the_other(name, written)]
@@ -34,15 +34,16 @@ def nearest(word: object, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: object, names: Iterable[str]) -> str:
-    """``' (did you mean "name"?)'``, or an empty text when nothing is near."""
+    """Return ``' (did you mean "name"?)'``, or an empty string if no name is similar."""
     name = nearest(word, names)
     return f' (did you mean "{name}"?)' if name else ""
 
 
 def components(name: str, known: Collection[str]) -> list[str]:
-    """Those of `known` that `name` stands for: itself, the components of a vector, or none.
+    """Return the known fields that `name` stands for: itself, the components of a vector, or none.
 
-    A vector has fields that end in ``_x`` and ``_y``, and maybe ``_z``; ``"velocity"`` of air is u, v and w.
+    The components of a vector end in ``_x``, ``_y`` and, in 3-D, ``_z``; ``"velocity"`` of the anelastic model stands
+    for u, v and w.
     """
     if name in known:
         return [name]
@@ -53,27 +54,27 @@ def components(name: str, known: Collection[str]) -> list[str]:
 
 
 def vectors(known: Collection[str]) -> list[str]:
-    """Names of vectors whose components `known` holds."""
+    """Return the names of vectors whose components are in `known`."""
     found = [name[:-2] for name in known if name.endswith("_x") and f"{name[:-2]}_y" in known]
     return found + (["velocity"] if {"u", "v"} <= set(known) and "velocity" not in found else [])
 
 
 def field_names(names: Sequence[str], known: Collection[str], key: str = "variables") -> list[str]:
-    """Fields that a list asks for, each once, components in place of a vector.
+    """Return the fields of a list without duplicates; vectors are replaced by their components.
 
     Parameters
     ----------
     names : sequence of str
-        What was written under `key`.
+        Names given for `key`.
     known : collection of str
-        Fields that there are.
+        Available fields.
     key : str
-        What the list is called, for the message.
+        Name of the list, for the message.
 
     Raises
     ------
     InputError
-        For names of none, with all of them, those that there are and the list to write.
+        For unknown names; the message contains all unknown names, the available fields and a corrected list.
     """
     possible = [*known, *vectors(known)]
     if wrong := [name for name in names if not components(name, known)]:
@@ -81,20 +82,24 @@ def field_names(names: Sequence[str], known: Collection[str], key: str = "variab
         right = [name if components(name, known) else nearest(name, possible) for name in names]
         listed = list(dict.fromkeys(name for name in right if name)) or possible[:1]
         fix = f"{key} = {json.dumps(listed)}" if listed else ""
-        raise InputError(f"{key} with {told}", allowed=", ".join(possible) or "none: there are none", fix=fix)
+        raise InputError(
+            f"{key} with {told}", allowed=", ".join(possible) or "none: there are none", fix=fix,
+            problem=f"The list {key} contains an unknown field.",
+        )  # fmt: skip
     return list(dict.fromkeys(one for name in names for one in components(name, known)))
 
 
 def unknown_field(name: object, known: Collection[str]) -> InputError:
-    """The error for a field that a model does not have: the nearest one, or the components of a vector."""
+    """Return the error for a field that a model does not have, with the closest name or the components of a vector."""
     parts = components(str(name), known)
     near = parts[0] if parts else nearest(name, known)
     hint = f", a vector of {', '.join(parts)}" if parts else did_you_mean(name, known)
-    return InputError(f"the field {name!r}{hint}", allowed=", ".join(known), fix=f'"{near}"' if near else "")
+    fix, problem = f'"{near}"' if near else "", "The field does not exist."
+    return InputError(f"the field {name!r}{hint}", allowed=", ".join(known), fix=fix, problem=problem)
 
 
 def _one_ends_the_other(name: str, other: str) -> bool:
-    """Whether two names differ by leading words only: ``theta`` and ``minmod_theta``."""
+    """Return whether two names differ only by leading words: ``theta`` and ``minmod_theta``."""
     short, long = sorted((name, other), key=len)
     return len(short) >= SHORTEST_END and long.endswith(f"_{short}")
 

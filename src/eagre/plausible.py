@@ -1,7 +1,7 @@
-"""Plausible ranges of physical quantities, and the mistakes that values outside them suggest.
+"""Plausible ranges of physical quantities, and likely mistakes that cause values outside these ranges.
 
-`QUANTITIES` is the only table of such ranges: numbers, series, rasters, weather files and arguments in Python are all
-compared with it. A range leaves room for every extreme that has been observed on Earth and for laboratory models.
+`QUANTITIES` is the only table of such ranges. It is used for numbers, time series, rasters, weather files and Python
+arguments. The ranges include all extremes observed on Earth and the values of laboratory models.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity with its plausible range in SI units, and the mistakes that are known.
+    """Quantity with its plausible range in SI units and its known mistakes.
 
-    ``what`` is the name in messages, ``minimum`` and ``maximum`` are the bounds, ``usual`` is a text to write.
+    ``what`` is the name in messages, ``minimum`` and ``maximum`` are the bounds, ``usual`` is an example value.
     """
 
     what: str
@@ -92,7 +92,7 @@ QUANTITIES: dict[str, Quantity] = {
         "anomaly of the sea-level pressure", "Pa", -17_000.0, 9_000.0, '"-30 hPa"',
         (Mistake(-1e6, -17_000.0, FILL, _number(0.0)),),
     ),
-    # air of soundings begins at the ground, to 5,000 m high; other planets are not meant
+    # soundings start at the ground, at elevations up to 5,000 m; other planets are excluded
     "surface_pressure": Quantity(
         "pressure at z = 0", "Pa", 30_000.0, 120_000.0, '"1000 hPa"',
         (
@@ -128,7 +128,7 @@ QUANTITIES: dict[str, Quantity] = {
     "manning": Quantity(
         "Manning's n", "s m-1/3", 0.0, 2.0, "0.03", (Mistake(5.0, 300.0, STRICKLER, _inverse),),
     ),
-    # of a channel beyond the domain, whose friction alone gives the depth
+    # friction of a channel outside the domain, which alone determines the depth
     "channel_manning": Quantity(
         "Manning's n", "s m-1/3", 0.003, 2.0, "0.03", (Mistake(5.0, 300.0, STRICKLER, _inverse),),
     ),
@@ -236,7 +236,7 @@ def plausible_number(quantity: str, value: Any, name: str) -> float:
 
 
 def check_pressure_of_force(values: Any, name: str, source: str = "") -> None:
-    """Raise `InputError` for a map, Pa, of neither a sea-level pressure nor an anomaly of one.
+    """Raise `InputError` for a pressure map, Pa, that is neither a sea-level pressure nor a pressure anomaly.
 
     A force depends on the gradient alone. A map between 850 and 1090 Pa everywhere is an absolute pressure in hPa.
     """

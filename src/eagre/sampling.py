@@ -1,4 +1,4 @@
-"""Checks that samples of a function of time resolve it: the error of the lines between them."""
+"""Checks that samples of a function of time resolve it, by the error of linear interpolation."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 from eagre.errors import InputError
 
 MAX_ERROR = 0.02
-"""Largest error of the lines between samples, fraction of the range of the function."""
+"""Maximum error of linear interpolation between samples, as a fraction of the range of the function."""
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 FRACTIONS = tuple(sorted(k * GOLDEN % 1.0 for k in range(1, 6)))
-"""Points of an interval at which function and line are compared: irrational, so that no period hides between them."""
+"""Points of an interval where the interpolation error is evaluated; irrational, so that they resolve any period."""
 JUMP = 0.5
-"""A discontinuity: the other changes in an interval sum up to less than this fraction of the largest one."""
-ROUNDING = 1e-9  # of the largest value: errors below are rounding
-MAX_INTERVALS = 1000  # of those with the largest errors, which are searched for discontinuities
-MAX_TRIED = 100_000  # samples of a trial of a smaller step
+"""A change is a discontinuity if all other changes in its interval sum to less than this fraction of it."""
+ROUNDING = 1e-9  # relative to the maximum value: smaller errors are rounding errors
+MAX_INTERVALS = 1000  # intervals with the largest errors that are searched for discontinuities
+MAX_TRIED = 100_000  # maximum number of samples when a smaller step is tried
 
 Function = Callable[[np.ndarray], np.ndarray]
-"""Values, (n,), at times, (n,)."""
+"""Function that returns values, (n,), at times, (n,)."""
 
 
 def check_resolved(function: Function, times: np.ndarray, values: np.ndarray, name: str) -> None:
-    """Raise `InputError` if lines between samples miss a function by more than `MAX_ERROR` of its range.
+    """Raise `InputError` if the error of linear interpolation exceeds `MAX_ERROR` of the range of a function.
 
-    A discontinuity has the same error whatever the step, and is allowed: it becomes a ramp of one step.
+    Discontinuities are allowed: their error does not depend on the step, and they become ramps of one step.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def check_resolved(function: Function, times: np.ndarray, values: np.ndarray, na
     times : (n,) array, s
         Evenly spaced times of the samples.
     values : (n,) array
-        The function at `times`.
+        Values of the function at `times`.
     name : str
-        The function, for the error.
+        Name of the function, for the error message.
     """
     if times.size < 2:
         return
@@ -49,9 +49,9 @@ def check_resolved(function: Function, times: np.ndarray, values: np.ndarray, na
     first, last = float(times[max(k - 20, 0)]), float(times[min(k + 21, times.size - 1)])
     smaller = resolving_step(function, first, last, 0.5 * every, limit)
     raise InputError(
-        f"{name} sampled with every = {every:g} s: between t = {times[k]:g} and {times[k + 1]:g} s the line is off by "
-        f"{errors[k]:.3g}, {100.0 * errors[k] / value_range:.3g} % of the range of the function",
-        allowed=f"an error of {100.0 * MAX_ERROR:g} % of the range at most",
+        f"{name} sampled with every = {every:g} s: between t = {times[k]:g} and {times[k + 1]:g} s the interpolation "
+        f"error is {errors[k]:.3g}, {100.0 * errors[k] / value_range:.3g} % of the range of the function",
+        allowed=f"an error of up to {100.0 * MAX_ERROR:g} % of the range",
         fix="" if smaller is None else f"every = {smaller:g}",
         problem="The samples are too far apart for the function.",
     )
@@ -60,9 +60,9 @@ def check_resolved(function: Function, times: np.ndarray, values: np.ndarray, na
 def resolving_step(
     function: Function, start: float, end: float, step: float, limit: float | None = None
 ) -> float | None:
-    """Return a step up to `step` that resolves a function from `start` to `end`, s, rounded down; None if none does.
+    """Return a step up to `step` that resolves a function from `start` to `end`, s, rounded down, or None.
 
-    limit : the largest error; without it `MAX_ERROR` of the range there.
+    limit : maximum error; the default is `MAX_ERROR` of the range in the interval.
     """
     while (end - start) / step < MAX_TRIED:
         times = start + rounded_down(step) * np.arange(math.ceil((end - start) / rounded_down(step)) + 1)
@@ -74,14 +74,14 @@ def resolving_step(
 
 
 def rounded_down(number: float) -> float:
-    """Return the next smaller number of 1, 2 and 5 times a power of ten."""
+    """Return the next smaller number of the form 1, 2 or 5 times a power of ten."""
     power = math.floor(math.log10(number) + 1e-9)
     first = next(one for one in (5, 2, 1) if number >= one * 10.0**power * (1.0 - 1e-9) or one == 1)
     return float(f"{first}e{power}")
 
 
 def _errors(function: Function, times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Largest error of the line in each interval, the limit of errors, and the range of the function."""
+    """Return the maximum interpolation error of each interval, the error limit, and the range of the function."""
     errors, low, high = np.zeros(times.size - 1), float(values.min()), float(values.max())
     for fraction in FRACTIONS:
         between = function(times[:-1] + fraction * np.diff(times))
@@ -91,7 +91,7 @@ def _errors(function: Function, times: np.ndarray, values: np.ndarray) -> tuple[
 
 
 def _unresolved(function: Function, times: np.ndarray, errors: np.ndarray, limit: float) -> int | None:
-    """Number of the interval with the largest error above the limit that is no discontinuity, or None."""
+    """Return the interval with the largest error above the limit that has no discontinuity, or None."""
     worst = np.flatnonzero(errors > limit)
     worst = worst[np.argsort(errors[worst])[::-1][:MAX_INTERVALS]]
     if not worst.size:

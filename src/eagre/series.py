@@ -1,4 +1,4 @@
-"""Time series that drive boundaries and sources."""
+"""Time series of boundary conditions and source terms."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from eagre.sampling import check_resolved
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Values at increasing times, linear in between.
+    """Time series with linear interpolation.
 
     Parameters
     ----------
     times : (n,) array, s
         Strictly increasing model times.
     values : (n,) array
-        Values at `times`, in the units of what they drive.
+        Values at `times`, in the unit of the forced quantity.
     name : str
-        Where the series comes from, for error messages (a file name).
+        Source of the series, for error messages (a file name).
 
     Notes
     -----
-    A run that asks for a time outside [times[0], times[-1]] is refused before it starts
-    (`covers`): a series that ends early is an input error, never extended silently.
+    A series is not extrapolated: a run that needs times outside [times[0], times[-1]] raises `InputError` before its
+    first step (`covers`).
 
     Examples
     --------
@@ -52,6 +52,7 @@ class Series:
                 f"{self.name}: dates",
                 allowed="times in s since model time 0",
                 fix='Series.from_dates(dates, values, start="2026-01-31")',
+                problem="The times of the series are dates, but seconds are required.",
             )
         times = own_array(f"{self.name}: times", self.times)
         values = own_array(f"{self.name}: values", self.values)
@@ -59,12 +60,13 @@ class Series:
             raise InputError(
                 f"{self.name}: times of shape {times.shape} and values of shape {values.shape}",
                 allowed="two 1-D arrays of the same length >= 1",
+                problem="The times and values of the series do not match.",
             )
         if not np.isfinite(times).all() or not np.isfinite(values).all():
             bad = int(np.argmin(np.isfinite(times) & np.isfinite(values)))
             raise InputError(
                 f"{self.name}: row {bad} is not finite (t = {times[bad]:g} s, value {values[bad]:g})",
-                allowed="finite numbers only; values are linear in between, so rows without a value can be left out",
+                allowed="finite numbers; omit rows without a value, they are interpolated linearly",
                 fix="keep = np.isfinite(values); Series(times[keep], values[keep])" if self.name == "series" else "",
                 problem="The series has missing values.",
             )
@@ -73,6 +75,7 @@ class Series:
             raise InputError(
                 f"{self.name}: time {times[bad]:g} s in row {bad} after {times[bad - 1]:g} s",
                 allowed="strictly increasing times",
+                problem="The times of the series do not increase.",
             )
         check_series_fill(times, values, self.name)
         object.__setattr__(self, "times", times)
@@ -80,12 +83,12 @@ class Series:
 
     @classmethod
     def constant(cls, value: float, name: str = "constant") -> Series:
-        """The same value at all times."""
+        """Return a series with a constant value."""
         return cls(np.array([0.0]), np.array([float(value)]), name)
 
     @classmethod
     def of(cls, value: float | Series, name: str = "constant") -> Series:
-        """`value` itself if it is a series, else a constant one; refuses what is no number."""
+        """Return `value` if it is a series, otherwise a constant series; raise `InputError` if it is not a number."""
         if isinstance(value, Series):
             return value
         try:
@@ -94,33 +97,37 @@ class Series:
             if isinstance(error, InputError):
                 raise
             raise InputError(
-                f"{value!r}", allowed="a number in SI units, or a Series", fix="Series(times, values)"
-            ) from None
+                f"{value!r}", allowed="a number in SI units, or a Series", fix="Series(times, values)",
+                problem="The value is not a number or a series.",
+            ) from None  # fmt: skip
 
     @classmethod
     def from_dates(
         cls, dates: Iterable[object], values: np.ndarray, start: str | date | np.datetime64, name: str = "series"
     ) -> Series:
-        """Values at dates, as the index of a series of pandas or a coordinate of xarray has them.
+        """Return a series of values at dates, such as the index of a pandas series or an xarray coordinate.
 
         Parameters
         ----------
-        dates : (n,) of datetime64, datetimes or ISO texts
-            Those with a zone are converted, those without one are UTC.
+        dates : (n,) of datetime64, datetimes or ISO strings
+            Dates with a time zone are converted to UTC; dates without a time zone are UTC.
         values : (n,) array
             Values at `dates`.
         start : str or datetime
-            The date of model time 0: `start_date` of a case.
+            Date of model time 0: `start_date` of a case.
         name : str
-            For error messages.
+            Name of the series, for error messages.
 
         Raises
         ------
         InputError
-            If a date is none, or dates do not increase.
+            If a date is invalid, or dates do not increase.
         """
         if np.asarray(dates).ndim != 1:
-            raise InputError(f"{name}: dates of shape {np.asarray(dates).shape}", allowed="dates along one axis")
+            raise InputError(
+                f"{name}: dates of shape {np.asarray(dates).shape}", allowed="dates along one axis",
+                problem="The dates are not a one-dimensional array.",
+            )  # fmt: skip
         zero = _utc(start, f"{name}: start")
         moments = [_utc(moment, f"{name}: row {row}") for row, moment in enumerate(np.asarray(dates))]
         times = [(moment - zero) / np.timedelta64(1, "s") for moment in moments]
@@ -130,19 +137,19 @@ class Series:
     def sampled(
         cls, function: Callable[[float], float], end: float, every: float, start: float = 0.0, name: str = "function"
     ) -> Series:
-        """A function of time, taken every `every` s from `start` to `end` and linear in between.
+        """Return a series of samples of a function every `every` s from `start` to `end`.
 
         Raises
         ------
         InputError
-            If the times make no series, the function gives no finite number, or the lines between samples miss it by
-            more than 2 % of its range (`eagre.sampling`).
+            If `end` or `every` is invalid, the function returns a value that is not finite, or the error of linear
+            interpolation exceeds 2 % of the range of the function (`eagre.sampling`).
 
         Examples
         --------
         >>> tide = Series.sampled(lambda t: 1.5 * math.sin(2 * math.pi * t / 44712.0), end=86400.0, every=300.0)
         >>> len(tide.times)
-        289
+        145
         """
         times = _instants(start, end, every, name, "sampled(function, ")
 
@@ -166,32 +173,32 @@ class Series:
         start: float = 0.0,
         name: str = "tides",
     ) -> Series:
-        """A tide of constituents, taken every `every` s from `start` to `end` and linear in between.
+        """Return a tide as a sum of constituents, sampled every `every` s from `start` to `end`.
 
         Parameters
         ----------
         constituents : dict of str to (amplitude, phase lag)
-            Names of `eagre.tides.NAMES`, such as M2; amplitudes in units of what the series drives, lags in degrees.
+            Names of `eagre.tides.NAMES`, such as M2; amplitudes in the unit of the forced quantity, lags in degrees.
         end : float
             Model time, s.
         phases : "greenwich", "start" or a date
-            "greenwich": lags behind the equilibrium tide at Greenwich, as harmonic analyses and atlases give them, so
-            that f A cos(V + u - lag) is summed (`eagre.tides`). "start": A cos(speed t - lag), t from model time 0. A
-            date, UTC: the same with t from that date.
+            Reference of the phase lags. "greenwich": Greenwich phase lags, as given by harmonic analyses and tidal
+            atlases; f A cos(V + u - lag) is summed (`eagre.tides`). "start": A cos(speed t - lag), with t from model
+            time 0. A date, UTC: the same with t from this date.
         start_date : date
-            Of model time 0, UTC; needed unless `phases` is "start".
+            Date of model time 0, UTC; required unless `phases` is "start".
         mean : float
-            Added to the sum.
+            Mean level, added to the sum.
         every, start : float
-            s, up to 1/20 of the shortest period. Lines between samples 60 s apart miss an M2 of 1 m by 0.01 mm,
-            an M8 by 0.14 mm.
+            Sampling interval and first time, s. The interval is at most 1/20 of the shortest period. The error of
+            linear interpolation with 60 s is 0.01 mm for an M2 of 1 m and 0.14 mm for an M8 of 1 m.
         name : str
-            For error messages.
+            Name of the series, for error messages.
 
         Raises
         ------
         InputError
-            If a constituent is not known, numbers are none, the date of model time 0 is needed and not given, or
+            If a constituent is unknown, a value is not a number, the date of model time 0 is required and missing, or
             `every` is too long for a constituent.
 
         Examples
@@ -208,22 +215,22 @@ class Series:
 
     @property
     def is_constant(self) -> bool:
-        """True if the series holds one row, and so any time."""
+        """True if the series has one row, and so the same value at all times."""
         return self.times.size == 1
 
     def __call__(self, time: float) -> float:
-        """Value at `time`, s, linear between rows, held at the ends."""
+        """Return the value at `time`, s, by linear interpolation; constant outside the range of times."""
         return float(np.interp(time, self.times, self.values))
 
     def mean(self, start: float, end: float) -> float:
-        """Mean from `start` to a later `end`, s: the integral of the lines between the rows."""
+        """Return the exact mean of the interpolated series from `start` to a later `end`, s."""
         first, last = np.searchsorted(self.times, start, "right"), np.searchsorted(self.times, end, "left")
         times = np.concatenate([[start], self.times[first:last], [end]])
         values = np.interp(times, self.times, self.values)
         return float((0.5 * (values[1:] + values[:-1]) * np.diff(times)).sum() / (end - start))
 
     def covers(self, start: float, end: float) -> None:
-        """Raise `InputError` unless the series reaches from `start` to `end`, s."""
+        """Raise `InputError` unless the series covers the interval from `start` to `end`, s."""
         if self.is_constant:
             return
         if start < self.times[0] or end > self.times[-1] * (1 + 1e-12) + 1e-12:
@@ -251,12 +258,13 @@ def told_apart(*values: float) -> list[str]:
 
 
 def _instants(start: float, end: float, every: float, name: str, call: str) -> np.ndarray:
-    """Times from `start` to `end` or just beyond, s; `call` is what to write in front of them."""
+    """Return times from `start` to `end` or the next sample after it, s; `call` precedes the correction in messages."""
     if not (0.0 < every < math.inf and start < end < math.inf):
         raise InputError(
             f"{name}: every {every} s from {start} s to {end} s",
             allowed="a step > 0 and an end after the start",
             fix=f"Series.{call}end=86400.0, every=60.0)",
+            problem="The sampling interval or the end of the series is not valid.",
         )
     return start + every * np.arange(math.ceil((end - start) / every * (1.0 - 1e-12)) + 1)
 
@@ -264,15 +272,17 @@ def _instants(start: float, end: float, every: float, name: str, call: str) -> n
 def _phases(
     phases: str | date | np.datetime64, start_date: str | date | np.datetime64 | None, name: str
 ) -> tuple[np.datetime64 | None, float]:
-    """The date of model time 0 if phase lags are Greenwich's, and else by how much later than `phases` that is, s."""
+    """Return the date of model time 0 for Greenwich phase lags, otherwise None and the offset from `phases`, s."""
     if isinstance(phases, str) and phases == "start":
         return None, 0.0
     if isinstance(phases, str) and (near := nearest(phases, ("greenwich", "start"))) not in (None, phases):
         got = f"{name}: phases = {phases!r}"
-        raise InputError(got, allowed='"greenwich", "start" or a date', fix=f'phases="{near}"')
+        problem = "The reference of the phase lags is unknown."
+        raise InputError(got, allowed='"greenwich", "start" or a date', fix=f'phases="{near}"', problem=problem)
     if start_date is None:
         got = f"{name}: phases = {str(phases)!r} without a date of model time 0"
-        raise InputError(got, allowed='start_date, or phases="start"', fix='start_date="2026-01-31"')
+        problem = "The date of model time 0 is required for these phase lags."
+        raise InputError(got, allowed='start_date, or phases="start"', fix='start_date="2026-01-31"', problem=problem)
     zero = _utc(start_date, f"{name}: start_date")
     if isinstance(phases, str) and phases == "greenwich":
         return zero, 0.0
@@ -280,7 +290,7 @@ def _phases(
 
 
 def _utc(moment: object, what: str) -> np.datetime64:
-    """A date as UTC without a zone, to a microsecond."""
+    """Return a date in UTC with a resolution of a microsecond."""
     try:
         if isinstance(moment, str):
             moment = datetime.fromisoformat(moment)
@@ -292,4 +302,7 @@ def _utc(moment: object, what: str) -> np.datetime64:
             return moment.astype("datetime64[us]")
     except ValueError:
         pass
-    raise InputError(f"{what}: {str(moment)!r} as a date", allowed="a date", fix='"2026-01-31T12:00:00"')
+    raise InputError(
+        f"{what}: {str(moment)!r} as a date", allowed="a date", fix='"2026-01-31T12:00:00"',
+        problem="The value is not a date.",
+    )  # fmt: skip

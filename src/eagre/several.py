@@ -1,9 +1,8 @@
-"""Several devices as one: arrays cut into bands of rows, and launches that are stages of all devices.
+"""Multi-device execution: arrays decomposed into row slabs, and launches that run on all devices.
 
-`SeveralDevices` is a `Device` to those who make arrays and launches by it and never look into either: its arrays are
-`Banded`, its launches are stages of a `Group` (one list for each device), and `BARRIER` may stand between them. What
-crosses a cut is exchanged by whoever knows how far differences reach (`LocalTransport`); here is only what every
-device does for itself.
+`SeveralDevices` implements `Device` for code that only creates arrays and launches: its arrays are `Banded`, and each
+launch is a stage of a `Group` (one list of launches for each device), optionally followed by `BARRIER`. Halo exchange
+is not done here but by the caller, which knows the stencil width (`LocalTransport`).
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from eagre.layouts.facts import Facts
 
 
 class Banded:
-    """An array of several devices.
+    """Array distributed over several devices.
 
     Parameters
     ----------
     parts : sequence of arrays
-        One a device, with what it holds of its neighbours' rows.
+        One per device, including halo rows.
     shape : tuple of int
-        Of the whole array.
+        Global shape.
     axis : int or None
-        That of the rows, from the end: -2 of fields (.., ny, nx), -1 of numbers of rows (.., ny). None: all of it is on
-        each device.
+        Decomposed axis, counted from the end: -2 for fields (.., ny, nx), -1 for values per row (.., ny). None: each
+        device has a full copy.
     """
 
     def __init__(self, parts: Sequence[Any], shape: tuple[int, ...], axis: int | None) -> None:
@@ -40,13 +39,13 @@ class Banded:
 
     @property
     def dtype(self) -> Any:
-        """Of its elements."""
+        """Data type of the elements."""
         return self.parts[0].dtype
 
     def __getitem__(self, some: slice | int) -> Banded:
-        """Some or one of the first axis, which is not that of rows."""
+        """Return a slice or an element of the first axis, which must not be the decomposed axis."""
         if self.axis is not None and len(self.shape) <= -self.axis:
-            raise EagreError("rows cannot be taken out of an array in bands")
+            raise EagreError("Rows of a decomposed array cannot be selected.")
         parts = [part[some] for part in self.parts]
         if isinstance(some, int):
             return Banded(parts, self.shape[1:], self.axis)
@@ -54,13 +53,13 @@ class Banded:
 
 
 class SeveralDevices(Device):
-    """The devices of a group, each with a band of rows.
+    """Group of devices, each with a slab of rows.
 
     Parameters
     ----------
     group : Group
     rows : Decomposition
-        In bands, as `eagre.decomposition.bands` makes them, `overlap` set and nothing before the first cell.
+        Row slabs of `eagre.decomposition.bands`, with `overlap` set and no elements before the first cell.
     """
 
     def __init__(self, group: Group, rows: Decomposition) -> None:
@@ -77,32 +76,32 @@ class SeveralDevices(Device):
     # -- arrays -------------------------------------------------------------------------------------
 
     def held(self, rank: int) -> tuple[int, int]:
-        """Rows of a band and those of its neighbours beside it: the first, and the one behind the last."""
+        """Return the rows held by a slab, including the halo: the first, and one past the last."""
         return self.rows.held(rank)[0]
 
     def own(self, rank: int) -> slice:
-        """The rows of the grid that are a band's own."""
+        """Return the global rows owned by a slab."""
         return slice(*self.rows.own(rank)[0])
 
     def inside(self, rank: int) -> slice:
-        """Where a band's own rows lie among those that it holds."""
+        """Return the slice of the owned rows within the rows held."""
         (low, high), first = self.rows.own(rank)[0], self.held(rank)[0]
         return slice(low - first, high - first)
 
     def cut(self, values: np.ndarray, rank: int, axis: int = -2) -> np.ndarray:
-        """What a band holds of host values whose rows lie along an axis."""
+        """Return the part of host values that a slab holds, for rows along an axis."""
         return values.take(range(*self.held(rank)), axis=axis, mode="wrap")
 
     def array(self, values: np.ndarray) -> Banded:
-        """A copy of values on each device."""
+        """Return a copy of the values on each device."""
         return Banded([member.array(values) for member in self.members], values.shape, None)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
-        """Zeros on each device."""
+        """Return an array of zeros on each device."""
         return Banded([member.zeros(shape, dtype) for member in self.members], shape, None)
 
     def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
-        """Zeros of fields, (.., ny, nx)."""
+        """Return decomposed fields of zeros, (.., ny, nx)."""
         parts = []
         for rank, member in enumerate(self.members):
             low, high = self.held(rank)
@@ -110,12 +109,12 @@ class SeveralDevices(Device):
         return Banded(parts, shape, -2)
 
     def field(self, values: np.ndarray, axis: int = -2) -> Banded:
-        """A copy of host values of all rows, which lie along an axis."""
+        """Return a decomposed copy of host values with rows along an axis."""
         parts = [member.array(self.cut(values, rank, axis)) for rank, member in enumerate(self.members)]
         return Banded(parts, values.shape, axis)
 
     def own_rows(self, values: np.ndarray) -> Banded:
-        """Values of rows, (ny,), on each device with 0 for rows of its neighbours."""
+        """Return values per row, (ny,), on each device, with 0 in the halo rows."""
         parts = []
         for rank, member in enumerate(self.members):
             low, high = self.held(rank)
@@ -125,7 +124,7 @@ class SeveralDevices(Device):
         return Banded(parts, values.shape, -1)
 
     def add_up(self, sums: Banded) -> None:
-        """Let every device have the sum of all devices' numbers in an array that each has the whole of."""
+        """Replace replicated arrays by their sum over all devices."""
         found = [member.host(part) for member, part in zip(self.members, sums.parts, strict=True)]
         self.fill(sums, sum(found[1:], found[0]))
 
@@ -155,7 +154,7 @@ class SeveralDevices(Device):
         return found
 
     def plane(self, array: Banded, axis: int, n: int) -> np.ndarray:
-        """Host copy of plane n across an axis of a field (nz, ny, nx)."""
+        """Return a host copy of plane n normal to an axis of a field (nz, ny, nx)."""
         if axis == 1:
             rank = next(rank for rank in range(len(self.members)) if self.own(rank).start <= n < self.own(rank).stop)
             return self.members[rank].host(array.parts[rank][:, n - self.held(rank)[0]])
@@ -193,9 +192,9 @@ class SeveralDevices(Device):
         return self.members[0].loop(cell, precision, switches)
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
-        """A stage: a loop over (.., ny, nx) on all rows that each device holds."""
+        """Return a stage: a loop over (.., ny, nx) on all rows held by each device."""
         if region[-2] != self.rows.shape[0]:
-            raise EagreError(f"a loop over {region}; allowed: regions that end in all {self.rows.shape} points")
+            raise EagreError(f"The loop covers {region}; allowed: regions that end in all {self.rows.shape} points.")
         stage: list[list[Launch]] = []
         for rank, member in enumerate(self.members):
             low, high = self.held(rank)
@@ -203,12 +202,12 @@ class SeveralDevices(Device):
         return stage
 
     def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
-        """A stage in which every device makes the same loop with its parts of arrays."""
+        """Return a stage in which each device runs the same loop with its parts of the arrays."""
         return [[one.over(program, region, part_of(arguments, rank))] for rank, one in enumerate(self.members)]
 
 
 def part_of(value: Any, rank: int) -> Any:
-    """What an argument is on a device: its part of arrays in bands, also inside tuples."""
+    """Return the part of an argument on a device; decomposed arrays are replaced also inside tuples."""
     if isinstance(value, Banded):
         return value.parts[rank]
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Files that are written beside the one whose name they take: by one process, and swept up if that was killed."""
+"""Temporary files next to a target file, removed also after a killed process."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-UNTOUCHED = 600.0  # s without a write, after which a file whose process is gone is nobody's
+UNTOUCHED = 600.0  # s without a write, after which the file of a terminated process is removed
 
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """A name beside `path` that is this process's own: of the host and the process. What is left there is removed.
+    """Yield a temporary path next to `path`, unique for the host and process; the file is removed at the end.
 
-    So are those that killed processes of this host left long ago. Files of other hosts stay: nobody here knows
-    whether their processes are gone.
+    Old temporary files of terminated processes of this host are removed, too. Files of other hosts remain: whether
+    their processes still run is unknown.
     """
     _sweep(path)
     temporary = path.with_name(f".{path.name}.{_host()}.{os.getpid()}.tmp")
@@ -30,21 +30,21 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def _host() -> str:
-    """The name of this host in eight letters that every disk takes."""
+    """Return an eight-character code of the host name that is valid in file names."""
     return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def _sweep(path: Path) -> None:
-    """Remove what processes of this host that are gone left beside `path`."""
+    """Remove temporary files next to `path` of terminated processes of this host."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.{_host()}.*.tmp"):
         process = left.name.split(".")[-2]
-        with suppress(OSError):  # another run may sweep it up too, or it is somebody else's
+        with suppress(OSError):  # another process may remove the file first, or it belongs to another user
             if process.isdigit() and _is_gone(int(process)) and time.time() - left.stat().st_mtime > UNTOUCHED:
                 left.unlink()
 
 
 def _is_gone(process: int) -> bool:
-    """Whether no process of this host has the number; not known on Windows, where asking may end one."""
+    """Return whether no process of this host has the number; False on Windows, where the check could end a process."""
     if os.name == "nt":
         return False
     try:

@@ -1,9 +1,9 @@
-"""Tides as sums of constituents: their speeds, and the phases that they have at a date.
+"""Tidal prediction by harmonic constituents: speeds, equilibrium arguments and nodal corrections.
 
-A constituent of amplitude A and phase lag G adds f A cos(V + u - G). V is a sum of whole multiples of mean longitudes
-(A. T. Doodson, Proc. R. Soc. Lond. A 100, 305-329 (1921), doi:10.1098/rspa.1921.0088), which J. Meeus, Astronomical
-Algorithms, 2nd ed. (1998), equations 25.2, 47.1 and 47.7, gives over time. f and u follow the moon's node through its
-18.6 years (A. T. Doodson and H. D. Warburg, Admiralty Manual of Tides, HMSO (1941)).
+A constituent of amplitude A and phase lag G adds f A cos(V + u - G). V is a sum of integer multiples of mean longitudes
+(A. T. Doodson, Proc. R. Soc. Lond. A 100, 305-329 (1921), doi:10.1098/rspa.1921.0088). J. Meeus, Astronomical
+Algorithms, 2nd ed. (1998), equations 25.2, 47.1 and 47.7, gives these longitudes over time. The nodal corrections f and
+u vary with the 18.6-year lunar nodal cycle (A. T. Doodson and H. D. Warburg, Admiralty Manual of Tides, HMSO (1941)).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from eagre.errors import InputError
 from eagre.names import did_you_mean
 from eagre.sampling import rounded_down
 
-MIN_SAMPLES = 20  # per period: lines between samples are then off by up to 1.2 % of an amplitude
+MIN_SAMPLES = 20  # per period: the error of linear interpolation is then up to 1.2 % of an amplitude
 NOON_2000 = np.datetime64("2000-01-01T12:00", "us")
 HOURS = 876_600.0  # in a Julian century
-LONGITUDES = {  # mean longitudes, degrees: at noon of 2000-01-01, a century, a century squared
-    "s": (218.3164477, 481267.88123421, -0.0015786),  # the moon
-    "h": (280.46646, 36000.76983, 0.0003032),  # the sun
-    "p": (83.3532465, 4069.0137287, -0.01032),  # the moon's perigee
-    "N": (125.0445479, -1934.1362891, 0.0020754),  # its ascending node
-    "p1": (282.93735, 1.71946, 0.00046),  # the sun's perigee
+LONGITUDES = {  # mean longitudes, degrees: value at noon of 2000-01-01, rates per century and per century squared
+    "s": (218.3164477, 481267.88123421, -0.0015786),  # Moon
+    "h": (280.46646, 36000.76983, 0.0003032),  # Sun
+    "p": (83.3532465, 4069.0137287, -0.01032),  # lunar perigee
+    "N": (125.0445479, -1934.1362891, 0.0020754),  # lunar ascending node
+    "p1": (282.93735, 1.71946, 0.00046),  # solar perigee
 }
 
 
 class Line(NamedTuple):
-    """A line of the tide: multiples of the lunar time and of longitudes, and quarter turns on top."""
+    """Astronomical constituent: multiples of lunar time and longitudes, and additional quarter cycles."""
 
     tau: int
     s: int
@@ -40,11 +40,11 @@ class Line(NamedTuple):
     p: int
     p1: int
     quarters: int
-    node: str = ""  # whose f and u it has; empty: 1 and 0
+    node: str = ""  # key of `NODES` for f and u; empty: f = 1, u = 0
 
 
 class Node(NamedTuple):
-    """f = sum of c_k cos(k N) from k = 0 on, u = sum of d_k sin(k N) from k = 1 on, degrees."""
+    """Nodal correction: f = sum of c_k cos(k N) from k = 0, u = sum of d_k sin(k N) from k = 1, degrees."""
 
     f: tuple[float, ...]
     u: tuple[float, ...]
@@ -79,7 +79,7 @@ COMPOUNDS = {
     "2MS6": ("M2", "M2", "S2"),
     "M8": ("M2", "M2", "M2", "M2"),
 }
-"""Tides of shallow water: sums of others."""
+"""Shallow-water (compound) constituents, as sums of astronomical constituents."""
 NODES = {
     "MM": Node((1.0, -0.13, 0.0013), ()),
     "MF": Node((1.0429, 0.4135, -0.004), (-23.74, 2.68, -0.38)),
@@ -91,7 +91,7 @@ NODES = {
     "K2": Node((1.0241, 0.2863, 0.0083, -0.0015), (-17.74, 0.68, -0.04)),
 }
 NAMES = (*LINES, *COMPOUNDS)
-"""Constituents that are known."""
+"""Names of supported constituents."""
 
 
 def _lines(name: str) -> list[Line]:
@@ -99,12 +99,12 @@ def _lines(name: str) -> list[Line]:
 
 
 def speed(name: str) -> float:
-    """How fast a constituent turns, degrees an hour: 28.984104 of M2.
+    """Return the speed of a constituent, degrees per hour: 28.984104 for M2.
 
     Raises
     ------
     InputError
-        If it is not known.
+        If the constituent is unknown.
     """
     rates = {letter: terms[1] / HOURS for letter, terms in LONGITUDES.items()} | {"tau": 0.0}
     rates["tau"] = 15.0 + rates["h"] - rates["s"]
@@ -112,20 +112,23 @@ def speed(name: str) -> float:
 
 
 def known(name: str) -> str:
-    """The name of a constituent, in capitals, or `InputError` with the nearest one."""
+    """Return the name of a constituent in capitals; raise `InputError` with the closest match if it is unknown."""
     upper = str(name).upper()
     if upper not in NAMES:
-        raise InputError(f"the constituent {name!r}{did_you_mean(upper, NAMES)}", allowed=", ".join(NAMES))
+        raise InputError(
+            f"the constituent {name!r}{did_you_mean(upper, NAMES)}", allowed=", ".join(NAMES),
+            problem="The tidal constituent is unknown.",
+        )  # fmt: skip
     return upper
 
 
 def checked(constituents: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
-    """Amplitudes and phase lags by names as in `NAMES`.
+    """Return amplitudes and phase lags with names as in `NAMES`.
 
     Raises
     ------
     InputError
-        If there is none, a name is not known or stands twice, or numbers are none or no pair.
+        If there are no constituents, a name is unknown or occurs twice, or a value is not a valid pair of numbers.
     """
     found: dict[str, tuple[float, float]] = {}
     for name, pair in constituents.items():
@@ -134,19 +137,25 @@ def checked(constituents: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
             isinstance(amplitude, Real) and isinstance(lag, Real) and 0 <= amplitude < math.inf and abs(lag) <= 720
         ):
             allowed = "an amplitude, 0 or more, and a phase lag in degrees"
-            raise InputError(f"{name}: {pair!r}", allowed=allowed, fix=f"{known(name)}: (1.2, 143.0)")
+            fix, problem = f"{known(name)}: (1.2, 143.0)", f"The constituent {name} has no valid pair of values."
+            raise InputError(f"{name}: {pair!r}", allowed=allowed, fix=fix, problem=problem)
         if known(name) in found:
-            raise InputError(f"{known(name)} twice", allowed="each constituent once")
+            raise InputError(
+                f"{known(name)} twice", allowed="each constituent once", problem="A tidal constituent occurs twice."
+            )
         found[known(name)] = float(amplitude), float(lag)
     if not found:
-        raise InputError("no constituents", allowed="one or more", fix='{"M2": (1.2, 143.0)}')
+        raise InputError(
+            "no constituents", allowed="one or more", fix='{"M2": (1.2, 143.0)}', problem="There are no constituents."
+        )
     return found
 
 
 def check_step(constituents: Mapping[str, tuple[float, float]], every: float, name: str) -> None:
-    """Raise `InputError` if samples `every` s apart do not resolve constituents: `MIN_SAMPLES` per period at least.
+    """Raise `InputError` if fewer than `MIN_SAMPLES` samples, `every` s apart, resolve a period of a constituent.
 
-    Between samples h apart a line misses a constituent of amplitude A and period T by up to A (1 - cos(pi h / T)).
+    The error of linear interpolation between samples h apart is up to A (1 - cos(pi h / T)) for amplitude A and period
+    T.
     """
     periods = {one: 360.0 * 3600.0 / speed(one) for one, (amplitude, _) in constituents.items() if amplitude > 0.0}
     shortest = min(periods, key=lambda one: periods[one], default=None)
@@ -154,8 +163,8 @@ def check_step(constituents: Mapping[str, tuple[float, float]], every: float, na
         return
     error = sum(a * (1.0 - math.cos(math.pi * min(every / periods[n], 1.0))) for n, (a, _) in constituents.items() if a)
     raise InputError(
-        f"{name}: every = {every:g} s for {shortest} of period {periods[shortest]:.0f} s; the lines between samples "
-        f"are off by up to {error:.3g}",
+        f"{name}: every = {every:g} s for {shortest} of period {periods[shortest]:.0f} s; the interpolation error is "
+        f"up to {error:.3g}",
         allowed=f"{MIN_SAMPLES} samples or more per period of the fastest constituent: every up to "
         f"{periods[shortest] / MIN_SAMPLES:.0f} s",
         fix=f"every = {rounded_down(periods[shortest] / MIN_SAMPLES):g}",
@@ -164,19 +173,19 @@ def check_step(constituents: Mapping[str, tuple[float, float]], every: float, na
 
 
 def _turned(line: Line, angles: Mapping[str, Any]) -> Any:
-    """Sum of multiples of angles, or of their rates."""
+    """Return the sum of multiples of angles, or of their rates."""
     return sum(getattr(line, letter) * angles[letter] for letter in ("tau", "s", "h", "p", "p1"))
 
 
 def argument(name: str, dates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """V + u, degrees at Greenwich, and f of a constituent.
+    """Return the equilibrium argument V + u, degrees at Greenwich, and the nodal factor f of a constituent.
 
     Parameters
     ----------
     name : str
-        Of `NAMES`.
+        One of `NAMES`.
     dates : (n,) of datetime64, UTC
-        Taken for dynamical time, from which it differs by a minute: 0.01 degrees.
+        Used as dynamical time; the difference of about a minute changes the argument by 0.01 degrees.
 
     Returns
     -------
@@ -200,7 +209,7 @@ def argument(name: str, dates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def heights(
     constituents: Mapping[str, tuple[float, float]], times: np.ndarray, start: np.datetime64 | None = None
 ) -> np.ndarray:
-    """Sum of constituents.
+    """Return the sum of constituents.
 
     Parameters
     ----------
@@ -208,8 +217,8 @@ def heights(
         Names as in `NAMES`; amplitudes in the unit of the result, lags in degrees.
     times : (n,) array, s
     start : datetime64, optional
-        The date of time 0, UTC. With it the sum is of f A cos(V + u - lag), lags being those behind Greenwich that
-        harmonic analyses and atlases of tides give; without it of A cos(speed t - lag).
+        Date of time 0, UTC. With it, f A cos(V + u - lag) is summed, with Greenwich phase lags as given by harmonic
+        analyses and tidal atlases; without it, A cos(speed t - lag).
 
     Returns
     -------

@@ -88,7 +88,7 @@ def test_profiles_over_a_hill_are_at_heights(eagre, opened, tmp_path):
         (PROFILES + "heights = [900.0]", ["profiles.heights", "z = 900 m", "to 800 m"]),
         (PROFILES.replace(".nc", ".csv"), ["profiles.file", ".nc"]),
         (PROFILES.replace("every = 2", "every = 0"), ["profiles.every"]),
-        (PROFILES.replace("_profiles", ""), ["two outputs"]),
+        (PROFILES.replace("_profiles", ""), ["Two outputs have the same file"]),
     ],
 )
 def test_what_cannot_be_averaged_is_refused(eagre, tmp_path, more, words):
@@ -179,7 +179,7 @@ def test_nothing_to_measure_is_no_file(eagre, tmp_path):
         ('"tower"', '"mast"', ["probes", "mast 2"]),
         ("heights = [250.0]", "heights = [50.0]", ["spectra", "below the highest terrain"]),
         ("heights = [250.0]", 'heights = [250.0]\naxes = ["z"]', ["axes"]),
-        ("{name}_k.nc", "{name}_y.nc", ["two outputs"]),
+        ("{name}_k.nc", "{name}_y.nc", ["Two outputs have the same file"]),
         ("{name}_maxima.csv", "{name}_maxima.txt", [".nc or .csv"]),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_valid_case_is_described_and_nothing_is_written(eagre, folder):
         ('"river.csv" }', '"river.csv", value = "level" }', "level"),
         ('maximum = ["depth"]', 'maximum = ["depht"]', "depht"),
         ('interval = "60 s"', 'interval = "60 s", variables = ["tide"]', "tide"),
-        ('"results/gauges.csv"', '"results/out.nc"', "two outputs"),
+        ('"results/gauges.csv"', '"results/out.nc"', "Two outputs have the same file"),
         ("bed.value = -10.0", 'bed.file = "bed.tif"', "bed.tif"),
     ],
 )

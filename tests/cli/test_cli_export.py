@@ -126,6 +126,23 @@ def test_a_vector_is_a_band_for_each_component(eagre, tmp_path):
         assert [file.tags(n)["variable"] for n in file.indexes] == ["velocity_x", "velocity_y"]
 
 
+def test_derived_fields_are_exported(eagre, tmp_path):
+    """The documented `export -v speed` of a file with velocities."""
+    both = {name: (("time", "y", "x"), np.full((3, NY, NX), one), {"units": "m s-1"}) for name, one in
+            (("velocity_x", 3.0), ("velocity_y", 4.0))}  # fmt: skip
+    make_file(tmp_path / "out.nc", **both)
+    done = eagre("export", tmp_path / "out.nc", "-v", "speed", "-v", "froude", "-o", tmp_path / "a.tif")
+    assert done.code == 0, done.err
+    with rasterio.open(tmp_path / "a.tif") as file:
+        assert file.descriptions == ("speed, 2026-01-31 12:02:00", "Froude number, 2026-01-31 12:02:00")
+        assert file.units == ("m s-1", "1") and [file.tags(n)["variable"] for n in (1, 2)] == ["speed", "froude"]
+        speed, froude = file.read()
+    wet = water(2) > 1e-3
+    np.testing.assert_array_equal(np.isfinite(speed[::-1]), wet)
+    np.testing.assert_allclose(speed[::-1][wet], 5.0)
+    np.testing.assert_allclose(froude[::-1][wet], 5.0 / np.sqrt(9.81 * water(2)[wet]), rtol=1e-6)
+
+
 def test_a_large_map_is_a_cloud_optimised_one(eagre, tmp_path):
     x, y = np.arange(1300.0), np.arange(600.0)
     values = (("y", "x"), np.tile(x, (600, 1)), {"units": "m", "grid_mapping": "crs"})
@@ -151,7 +168,7 @@ def test_classes_keep_their_numbers_in_overviews(eagre, tmp_path):
     with rasterio.open(tmp_path / "a.tif", overview_level=0) as file:
         assert set(np.unique(file.read(1))) <= {0.0, 6.0}
     done = eagre("export", path, "-v", "hazard", "-v", "other", "-o", tmp_path / "b.tif")
-    assert (done.code, "a file of their own" in done.err) == (exits.BAD_INPUT, True)
+    assert (done.code, "classes in a separate file" in done.err) == (exits.BAD_INPUT, True)
 
 
 @pytest.mark.parametrize("times", [(), (10.0,)])

@@ -90,7 +90,7 @@ def test_an_output_is_never_an_input(eagre, tmp_path, key, place, source, spelli
     case.write_text(REAL.format(**values, **(NAMES | {place: name})))
     done = eagre("run", case)
     assert done.code == exits.BAD_INPUT, done.err
-    assert f"{place}.file (line" in done.err and "which the case reads" in done.err and source in done.err
+    assert f"{place}.file (line" in done.err and "would overwrite the input" in done.err and source in done.err
     assert path.read_bytes() == b"precious"
 
 
@@ -101,7 +101,11 @@ def test_two_outputs_are_never_one_file(eagre, fake_case, tmp_path, second):
     path = fake_case()
     path.write_text(path.read_text().replace('"restart.nc"', f'"{second}"'))
     done = eagre("run", path, "--overwrite")
-    assert (done.code, "restart.file (line" in done.err, "two outputs" in done.err) == (exits.BAD_INPUT, True, True)
+    assert (done.code, "restart.file (line" in done.err, "Two outputs have the same file" in done.err) == (
+        exits.BAD_INPUT,
+        True,
+        True,
+    )
     assert not (tmp_path / "out.nc").exists()
 
 
@@ -158,7 +162,7 @@ def test_folders_where_files_go_and_files_where_folders_go(eagre, fake_case, tmp
     (tmp_path / "out.nc").mkdir()
     done = eagre("run", path, "--overwrite")
     assert done.code == exits.BAD_INPUT
-    assert "output.file (line" in done.err and "out.nc, which is a folder" in done.err
+    assert "output.file (line" in done.err and "out.nc is a folder." in done.err
     (tmp_path / "out.nc").rmdir()
     path = fake_case(file='"case.toml/inside/out.nc"')
     done = eagre("run", path)

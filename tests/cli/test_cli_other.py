@@ -74,7 +74,7 @@ def test_new_overwrites_nothing(eagre, tmp_path):
     (tmp_path / "case.toml").write_text("mine")
     done = eagre("new", "shallow-water", tmp_path)
     assert done.code == exits.BAD_INPUT
-    assert "nothing is overwritten" in done.err and "--name" in done.err
+    assert "existing files are not overwritten" in done.err and "--name" in done.err
     assert (tmp_path / "case.toml").read_text() == "mine"
     assert eagre("new", "shallow-water", tmp_path, "--name", "other.toml").code == 0
 
@@ -85,11 +85,35 @@ def test_new_tells_the_nearest_kind(eagre, tmp_path):
     (tmp_path / "file").touch()
     assert eagre("new", "shallow-water", tmp_path / "file" / "x").code == exits.NO_OUTPUT
     done = eagre("new", "shallow-water", tmp_path / "file")
-    assert done.code == exits.BAD_INPUT and "file, which is a file" in done.err
+    assert done.code == exits.BAD_INPUT and "file is a file, not a folder." in done.err
     done = eagre("new", "shallow-water", tmp_path, "--name", "sub/a.toml")
     assert done.code == exits.BAD_INPUT and "--name case.toml" in done.err
     done = eagre("new", "shallow-water", tmp_path / "a folder")
     assert shlex.split(done.out.partition("next:")[2]) == ["eagre", "run", str(tmp_path / "a folder" / "case.toml")]
+
+
+WAVES_AND_SIDES = """
+model = "potential-waves"
+[run]
+end_time = "20 s"
+start_date = 2026-01-31T12:00:00
+[basin]
+nx = 353
+length_x = 22.0
+depth = 0.4
+[[relaxation_zones]]
+side = "west"
+width = 4.0
+wave = {kind = "stream_function", height = 0.02, period = "2 s", stokes_current = 0.0, datum = "still_water"}
+ramp = "4 s"
+[[relaxation_zones]]
+side = "east"
+width = "5 m"
+[gauges]
+file = "gauges.csv"
+interval = "0.05 s"
+points = {before = [6.0, 0.0], bar = [11, 0]}
+"""
 
 
 def test_info_about_the_machine(eagre, monkeypatch, tmp_path):
@@ -97,7 +121,14 @@ def test_info_about_the_machine(eagre, monkeypatch, tmp_path):
     monkeypatch.setenv("EAGRE_TUNING", str(tmp_path))
     done = eagre("info")
     assert done.code == 0, done.err
-    for words in ("eagre", "python", "numpy", "memory", "cpu (", "never tuned (eagre tune --all)"):
+    for words in (
+        "eagre",
+        "python",
+        "numpy",
+        "memory",
+        "cpu (",
+        "shipped values (eagre tune --all measures this device)",
+    ):
         assert words in done.out
     file_of(select("cpu")).write_text("{")
     done = eagre("info")
@@ -140,10 +171,32 @@ def test_info_about_files(eagre, fake_case, tmp_path):
 
 
 def test_info_about_the_template(eagre, tmp_path):
+    """Values are printed as in the file, a table of a section in a row of its own."""
     assert eagre("new", "shallow-water", tmp_path).code == 0
     found = eagre("info", tmp_path / "case.toml").out
-    for words in ("end_time = 40.0", "east = absorbing", "hypot(x - 50, y - 75)", "reservoir, behind_hill"):
-        assert words in found
+    for row in (
+        'run              end_time = "40 s", device = "auto", precision = "single"',
+        'boundaries.east  kind = "absorbing", level = 1.2',
+        "gauges.points    reservoir = [50.0, 75.0], behind_hill = [170.0, 80.0]",
+    ):
+        assert row in found.splitlines()
+    assert "hypot(x - 50, y - 75)" in found
+
+
+def test_info_about_a_case_with_waves_boundaries_and_gauges(eagre, tmp_path):
+    (tmp_path / "case.toml").write_text(WAVES_AND_SIDES)
+    done = eagre("info", tmp_path / "case.toml")
+    assert done.code == 0, done.err
+    rows = [tuple(line.split("  ", 1)) for line in done.out.splitlines()]
+    found = {name: text.strip() for name, text in rows}
+    assert found["run"] == 'end_time = "20 s", start_date = 2026-01-31T12:00:00'
+    assert found["relaxation_zones[1]"] == 'side = "west", width = 4.0, ramp = "4 s"'
+    assert found["relaxation_zones[1].wave"] == (
+        'kind = "stream_function", height = 0.02, period = "2 s", stokes_current = 0.0, datum = "still_water"'
+    )
+    assert found["relaxation_zones[2]"] == 'side = "east", width = "5 m"'
+    assert found["gauges"] == 'file = "gauges.csv", interval = "0.05 s"'
+    assert found["gauges.points"] == "before = [6.0, 0.0], bar = [11, 0]"
 
 
 def test_info_refuses_what_it_does_not_know(eagre, tmp_path):
@@ -282,7 +335,7 @@ def test_bench_prints_each_row_when_it_is_measured(monkeypatch, capsys):
 def test_a_size_that_is_too_small_gets_advice_for_the_command(eagre, command):
     """Whalin's tank has a 16th as many rows as points: 33 points give 3 rows, 65 give 5, and order 6 needs 4."""
     done = eagre(command, "potential-waves", "--device", "cpu", "--size", 33)
-    assert done.code == exits.BAD_INPUT and "write:   --size 65" in done.err and "this is a bug" not in done.err
+    assert done.code == exits.BAD_INPUT and "write:   --size 65" in done.err and "This is a bug" not in done.err
     assert "ny =" not in done.err.split("write:")[1]
 
 
@@ -300,7 +353,7 @@ def test_results_of_bench_are_replaced_and_not_appended(tmp_path):
     found = json.loads(path.read_text())
     assert [(record["shape"], record["ms_per_step"]) for record in found] == [([512, 256], 10.0), ([8, 8], 12.5)]
     path.write_text("[1]")
-    with pytest.raises(InputError, match="no list of measurements"):
+    with pytest.raises(InputError, match="is not a list of measurements"):
         update(path, [RECORD])
     with pytest.raises(exits.OutputError):
         update(tmp_path / "nowhere" / "a.json", [RECORD])

@@ -82,7 +82,7 @@ def test_only_the_outputs_that_say_so_are_replaced(eagre, case, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"zone.nc"', '"all.nc"', ("output[2].file (line", "two outputs")),
+        ('"zone.nc"', '"all.nc"', ("output[2].file (line", "Two outputs have the same file")),
         ('"zone.nc"', '"zone.tif"', ("output[2].file (line", ".nc")),
         (
             '["speed"]',
@@ -93,7 +93,7 @@ def test_only_the_outputs_that_say_so_are_replaced(eagre, case, tmp_path):
         ("stride = 3", "stride = 13", ("output[3].stride (line", "1 to 12")),
         ("stride = 3", "strid = 3", ("output[3].strid (line", 'did you mean "stride"')),
         ("[2.0, 9.0, 1.0, 7.0]", "[2.0, 19.0, 1.0, 7.0]", ("output[2].extent (line", "extent = [0, 12, 0, 9]")),
-        ("[2.0, 9.0, 1.0, 7.0]", "[2.6, 3.4, 1.0, 7.0]", ("output[2].extent (line", "centres of some cells")),
+        ("[2.0, 9.0, 1.0, 7.0]", "[2.6, 3.4, 1.0, 7.0]", ("output[2].extent (line", "centres of the cells")),
         ("[2.0, 9.0, 1.0, 7.0]", "[9.0, 2.0, 1.0, 7.0]", ("output[2].extent (line", "[west, east, south, north]")),
     ],
 )

@@ -1,4 +1,4 @@
-"""`eagre plot` and `eagre animate`: pictures from small files, and what is refused."""
+"""`eagre plot` and `eagre animate`: pictures from small files, and rejected options."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_gauges_with_observations(eagre, gauges, tmp_path):
     assert isinstance(results, GaugeFile)
     assert (results.names, list(results.values)) == (["pier", "ch5"], ["depth", "speed"])
     np.testing.assert_array_equal(results.values["depth"], [[1, 2], [2, 1]])
-    assert results.labels["speed"] == "speed (m s-1)"
+    assert results.labels["speed"] == "speed (m s$^{-1}$)"
     when, columns = read_observed(tmp_path / "seen.txt")
     np.testing.assert_allclose(when, [0.0, 0.6, 1.2])
     np.testing.assert_allclose(columns["ch5"], [1.5, np.nan, 1.0])
@@ -433,7 +433,7 @@ def test_what_profiles_do_not_hold_is_refused(eagre, tmp_path, options, words):
 
 def test_profiles_are_no_series_for_waves(eagre, tmp_path):
     found = eagre("waves", make_profiles(tmp_path / "profiles.nc"))
-    assert found.code == exits.BAD_INPUT and "holds no series" in found.err
+    assert found.code == exits.BAD_INPUT and "holds no gauge series" in found.err
 
 
 def test_northings_are_written_out(tmp_path):
@@ -482,13 +482,13 @@ def test_numbers_of_no_place_have_a_panel_each(eagre, tmp_path, monkeypatch, end
     assert ("largest upward wind (m s-1): 1 to 3" in told) if ending == ".nc" else ("max_w (m s-1)" in told)
     for options, words in (
         (["-v", "maxw"], ("did you mean", "--variable max_w")),
-        (["-t", "10 s"], ("which holds numbers over time",)),
-        (["--observed", "measured.csv"], ("which holds numbers over time",)),
+        (["-t", "10 s"], ("which holds scalar time series",)),
+        (["--observed", "measured.csv"], ("which holds scalar time series",)),
     ):
         found = eagre("plot", path, *options)
         assert found.code == exits.BAD_INPUT and all(word in found.err for word in words), found.err
     found = eagre("waves", path)
-    assert found.code == exits.BAD_INPUT and "holds no series" in found.err
+    assert found.code == exits.BAD_INPUT and "holds no gauge series" in found.err
 
 
 def make_spectra(path):
@@ -558,3 +558,124 @@ def test_an_animation_that_is_interrupted_leaves_what_was_there(eagre, fields, t
         done = eagre("animate", fields, "--dpi", 40)
         assert done.code == exits.INTERRUPTED, done.err
         assert (tmp_path / "out.gif").read_bytes() == b"older" and not list(tmp_path.glob(".out*"))
+
+
+# -- derived fields, arrows, rasters, spectra -----------------------------------------------------
+
+
+def make_flow(path):
+    """Write depth and velocity of a pool on a slope."""
+    with xr.open_dataset(make_fields(path), decode_times=False, engine="h5netcdf") as dataset:
+        flow = dataset.load()
+    about = {"units": "m s-1"}
+    velocities = {f"velocity_{axis}": (("time", "y", "x"), 0.0 * flow["depth"].values + 0.3, about) for axis in "xy"}
+    flow.drop_vars("discharge_x").assign(velocities).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+@pytest.mark.parametrize("name", ["speed", "discharge", "froude"])
+def test_derived_fields_are_drawn(eagre, tmp_path, name):
+    path = make_flow(tmp_path / "out.nc")
+    assert eagre("plot", path, "-v", name, "--dpi", 40).code == 0
+    assert eagre("animate", path, "-v", name, "--dpi", 40).code == 0
+    assert "derived: speed, discharge, froude" in eagre("plot", path, "-v", "x").err
+
+
+def test_arrows_and_wet_depth_are_options_of_both_commands(eagre, fields, tmp_path):
+    path = make_flow(tmp_path / "flow.nc")
+    sizes = {}
+    for options in ((), ("--vectors",), ("--wet-depth", "5 m")):
+        done = eagre("plot", path, "--dpi", 60, *options)
+        assert done.code == 0, done.err
+        sizes[options] = (tmp_path / "flow.png").read_bytes()
+        assert eagre("animate", path, "--dpi", 40, "--every", 2, *options).code == 0
+    assert len(set(sizes.values())) == 3
+    for command in ("plot", "animate"):
+        done = eagre(command, fields, "--vectors")
+        assert (done.code, "no velocity components" in done.err) == (exits.BAD_INPUT, True), done.err
+        done = eagre(command, fields, "--wet-depth", "-1 cm")
+        assert (done.code, "threshold is negative" in done.err) == (exits.BAD_INPUT, True), done.err
+
+
+@pytest.mark.parametrize("option", [["--vectors"], ["--wet-depth", "1 cm"]])
+def test_options_of_maps_are_rejected_for_series(eagre, gauges, option):
+    done = eagre("plot", gauges, *option)
+    assert done.code == exits.BAD_INPUT and f"{option[0]} does not apply to series" in done.err, done.err
+
+
+def test_a_spectrum_has_a_frequency_axis(eagre, tmp_path, monkeypatch):
+    path = tmp_path / "spectrum.csv"
+    path.write_text(
+        "frequency (Hz),pier variance density (m2/Hz),ch5 variance density (m2/Hz)\n0,0,1\n0.5,2,3\n1,1,2\n"
+    )
+    figures = saved_figures(monkeypatch)
+    assert eagre("plot", path).code == 0
+    (figure,) = figures
+    assert figure.axes[-1].get_xlabel() == "frequency (Hz)" and figure.axes[-1].get_xscale() == "log"
+    assert figure.get_supylabel() == "variance density (m$^{2}$/Hz)"
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["pier", "ch5"]
+    np.testing.assert_array_equal(figure.axes[1].lines[0].get_xydata(), [[0.5, 3.0], [1.0, 2.0]])
+    done = eagre("plot", path, "--observed", path)
+    assert done.code == exits.BAD_INPUT and "does not apply to spectra" in done.err
+
+
+def test_theta_is_the_first_choice_of_profiles(eagre, tmp_path, monkeypatch):
+    path = make_profiles(tmp_path / "profiles.nc")
+    with xr.open_dataset(path, decode_times=False, engine="h5netcdf") as dataset:
+        wind = dataset.load().assign(u=dataset["theta"] * 0.0)
+    wind[["u", *(name for name in wind.data_vars if name != "u")]].to_netcdf(path, engine="h5netcdf")
+    assert next(iter(open_results(path).values)) == "u"
+    lines = drawn_lines(monkeypatch)
+    assert eagre("plot", path).code == 0
+    assert lines[0][0].min() > 300.0
+
+
+def write_raster(path, crs, west=500_000.0, cell=10.0, bands=1):
+    """Write a GeoTIFF with a gap in the north-west corner."""
+    import rasterio
+
+    values = np.arange(bands * 600.0).reshape(bands, 20, 30).astype(np.float32)
+    values[:, 0, 0] = -9999.0
+    about = {"driver": "GTiff", "height": 20, "width": 30, "count": bands, "dtype": "float32", "crs": crs}
+    place = rasterio.Affine(cell, 0.0, west, 0.0, -cell, 50.0)
+    with rasterio.open(path, "w", transform=place, nodata=-9999.0, **about) as file:
+        file.write(values)
+        if bands > 1:
+            file.descriptions = ("water depth", "speed")
+            file.units = ("m", "m s-1")
+    return path
+
+
+def saved_figures(monkeypatch):
+    """Figures that are saved from now on."""
+    found, save = [], Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: found.append(self) or save(self, *a, **k))
+    return found
+
+
+def test_rasters_are_drawn_with_coordinates_and_a_colour_bar(eagre, tmp_path, monkeypatch):
+    figures = saved_figures(monkeypatch)
+    path = write_raster(tmp_path / "bay.tif", "EPSG:32633")
+    assert eagre("plot", path, "--dpi", 50).code == 0 and (tmp_path / "bay.png").exists()
+    axes, bar = figures[0].axes
+    assert axes.get_images()[0].get_extent() == pytest.approx((500_000.0, 500_300.0, -150.0, 50.0))
+    assert (axes.get_xlabel(), axes.get_title(loc="left"), bar.get_ylabel()) == ("x (m)", "bay", "bay")
+    assert axes.texts[0].get_text() == "", "a raster has no time"
+    image = np.asarray(axes.get_images()[0].get_array())
+    assert np.ptp(image[-1, 0]) < 0.02 and np.ptp(image[-1, 1]) > 0.02, "missing values are grey"
+    (tmp_path / "a.asc").write_text("ncols 3\nnrows 2\nxllcorner 5\nyllcorner 7\ncellsize 2\n1 2 3\n4 5 6\n")
+    assert eagre("plot", tmp_path / "a.asc").code == 0
+    assert eagre("plot", tmp_path / "bay.tif", "-t", "1 s").code == exits.BAD_INPUT
+    assert eagre("plot", tmp_path / "none.tif").code == exits.BAD_INPUT
+
+
+def test_rasters_in_degrees_and_with_several_bands(eagre, tmp_path, monkeypatch):
+    figures = saved_figures(monkeypatch)
+    path = write_raster(tmp_path / "world.tif", "EPSG:4326", west=10.0, cell=0.1, bands=2)
+    assert eagre("plot", path, "-v", "speed").code == 0
+    axes, bar = figures[0].axes
+    assert axes.get_xlabel() == "longitude (degrees)" and axes.get_ylabel() == "latitude (degrees)"
+    assert axes.get_images()[0].get_extent()[:2] == pytest.approx((10.0, 13.0))
+    assert (bar.get_ylabel() or bar.get_xlabel()) == "speed (m s$^{-1}$)"
+    done = eagre("plot", path, "-v", "sped")
+    assert done.code == exits.BAD_INPUT and "water depth, speed" in done.err

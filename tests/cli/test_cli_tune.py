@@ -48,7 +48,7 @@ def test_a_case_is_tuned_and_its_run_says_so(eagre, tmp_path):
     assert entry.use.size == "small" and entry.found["shape"] == [64, 64] and entry.found["tried"] == len(rows)
     run = eagre("run", path)
     assert run.code == 0, run.err
-    assert "tuning" in run.out and ("tuned for" in run.out or "nothing that was tried" in run.out)
+    assert "tuning" in run.out and ("tuned for" in run.out or "no faster values found" in run.out)
     again = eagre("tune", path, "--device", "cpu")
     assert "rows 16:" in again.out  # from the journal
 
@@ -91,8 +91,8 @@ def test_an_unknown_space_is_told_with_those_that_there_are(eagre):
     [
         (("--precision", "half"), "--precision = 'half'", 2),
         (("--plot", "land.jpg"), "--plot land.png", 2),
-        (("--plot", "none/land.png"), "none is no folder", 6),
-        (("--dump", "none/all.json"), "none is no folder", 6),
+        (("--plot", "none/land.png"), "none is not a writable folder", 6),
+        (("--dump", "none/all.json"), "none is not a writable folder", 6),
     ],
 )
 def test_what_cannot_be_done_is_told_before_anything_is_timed(eagre, monkeypatch, arguments, words, code):
@@ -128,7 +128,7 @@ def test_a_search_that_is_stopped_says_what_it_found(eagre, monkeypatch):
     asked = ("tune", "shallow-water", "--size", "16", "--size", "24", "--precision", "single", "--device", "cpu")
     done = eagre(*asked, "--fresh")
     assert done.code == 130 and "16 x 16" in done.out and "24 x 24" not in done.out
-    assert "the same command without --fresh goes on" in done.err
+    assert "the same command without --fresh resumes the search" in done.err
     monkeypatch.setattr(tuner, "tune", found)
     done = eagre(*asked)
     assert done.code == 0 and done.out.count("as shipped:") == 2 and "24 x 24" in done.out
@@ -266,7 +266,7 @@ def test_what_could_not_be_searched_is_told_below_the_table_and_alone_is_an_erro
     done = eagre(*asked)
     assert done.code == 0 and "17 x 17" in done.out and "barotropic: cpu: left out: no step was made" in done.out
     done = eagre(*asked)
-    assert done.code != 0 and "nothing could be searched" in done.err and done.err.count("no step was made") == 2
+    assert done.code != 0 and "no search was possible" in done.err and done.err.count("no step was made") == 2
 
 
 def test_timings_that_were_edited_wrongly_end_a_search(eagre):
@@ -275,4 +275,4 @@ def test_timings_that_were_edited_wrongly_end_a_search(eagre):
     (path,) = file_of(select("cpu")).with_suffix("").iterdir()
     path.write_text(path.read_text().replace('"seconds"', '"secnds"', 1))
     done = eagre(*asked)
-    assert done.code == 2 and "line 2 is no trial" in done.err and "rm " in done.err
+    assert done.code == 2 and "line 2 is not a timing" in done.err and "rm " in done.err

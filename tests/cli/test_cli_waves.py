@@ -48,13 +48,13 @@ def test_a_gauge_where_nothing_moves(eagre, gauges):
     rows = {line.split()[0]: line.split() for line in done.out.splitlines() if line.split()}
     assert rows["b"] == ["b", *["-"] * 8, "1.35", "0"] and float(rows["c"][1]) > 0.1
     done = eagre("waves", gauges / "still.nc", "--spectrum", gauges / "s.csv")
-    assert done.code == exits.BAD_INPUT and "gauge b, where the surface does not move" in done.err
+    assert done.code == exits.BAD_INPUT and "The water surface at gauge b does not move." in done.err
 
 
 def test_reflection_along_a_line(eagre, gauges):
     done = eagre("waves", gauges / "gauges.nc", "--depth", 0.8)
     assert done.code == 0, done.err
-    assert "a coefficient of 0.100, by 3 gauges at x = 0 to 1.6 m" in done.out
+    assert "reflection coefficient 0.100 from 3 gauges at x = 0 to 1.6 m" in done.out
     refused = eagre("waves", gauges / "gauges.csv", "--depth", 0.8)
     assert refused.code == exits.BAD_INPUT and 'file = "gauges.nc"' in refused.err
 
@@ -75,7 +75,10 @@ def test_quality_of_the_separation(eagre, tmp_path):
     """Times from 0.03 s on, so that no whole number of periods is left, and gauges along x and along y."""
     done = eagre("waves", written(tmp_path, X, seconds=57.3), "--depth", 0.8, "--from", "0.33 s")
     assert done.code == 0, done.err
-    assert "a coefficient of 0.000, by 3 gauges at x = 0 to 1.6 m; 100% of the variance used, residual 0.0%" in done.out
+    assert (
+        "reflection coefficient 0.000 from 3 gauges at x = 0 to 1.6 m; 100% of the variance used, residual 0.0%"
+        in done.out
+    )
     assert "do not fit" not in done.out
     across = eagre("waves", written(tmp_path, 0.0 * X, X), "--depth", 0.8)
     assert across.code == 0 and "gauges at y = 0 to 1.6 m" in across.out and "do not fit small waves" in across.out
@@ -124,4 +127,4 @@ def test_what_is_refused(eagre, gauges, fake_case, tmp_path):
         done = eagre("waves", gauges / "gauges.csv", *words)
         assert done.code == exits.BAD_INPUT and said in done.err
     assert eagre("run", fake_case(), "--overwrite").code == 0
-    assert "no series" in eagre("waves", tmp_path / "out.nc").err
+    assert "holds no gauge series" in eagre("waves", tmp_path / "out.nc").err

@@ -36,7 +36,7 @@ def test_a_run_that_is_stopped_goes_on(eagre, fake_case, zarr_case, tmp_path, op
     assert done.code == exits.INTERRUPTED, done.err
     assert store(tmp_path / "out.zarr")["time"].values.tolist() == [0, 2, 4, 6]
     again = eagre("run", zarr_case())
-    assert again.code == exits.BAD_INPUT and "out.zarr, which exists already" in again.err
+    assert again.code == exits.BAD_INPUT and "out.zarr exists already." in again.err
     on = eagre("run", zarr_case(), "--restart", tmp_path / "restart.nc")
     assert on.code == 0 and "out.zarr: " in on.out, on.err
     (tmp_path / "gauges.csv").unlink()
@@ -79,4 +79,4 @@ def test_other_endings_are_told(eagre, zarr_case):
     path = zarr_case()
     path.write_text(path.read_text().replace("out.zarr", "out.grib"))
     done = eagre("run", path)
-    assert done.code == exits.BAD_INPUT and "ends in .nc or .zarr" in done.err
+    assert done.code == exits.BAD_INPUT and "with the suffix .nc or .zarr" in done.err

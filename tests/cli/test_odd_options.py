@@ -53,15 +53,15 @@ def test_an_output_that_is_a_folder(eagre, nothing_measured, tmp_path, monkeypat
     fields(tmp_path / "out.nc")
     done = eagre(*command, option, place)
     assert done.code == exits.BAD_INPUT, done.err
-    assert "The output is a folder, and a file is written." in done.err
+    assert "The output path is a folder, and a file is required." in done.err
     assert f"NAME{ending}" in done.err.split("write:")[1]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("a.json", "{", "holds no list of measurements"),
-        ("a.json", "[" * 5000 + "]" * 5000, "holds no list of measurements"),
+        ("a.json", "{", "is not a list of measurements"),
+        ("a.json", "[" * 5000 + "]" * 5000, "is not a list of measurements"),
         ("a.txt", None, "a name that ends in .json"),
         ("no/a.json", None, "does not exist"),
     ],

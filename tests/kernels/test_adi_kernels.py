@@ -131,10 +131,10 @@ def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
         for device in (SimulatedDevice(), "cpu")
     )
     ours._engine.replan(overlap=64, warps=1, run=2, rows=3, threads=2, width=8, mode_y=1, ask=False)
-    assert "blocks joined by neighbours" in ours.settings()["lines"]
+    assert "nearest-neighbour coupling of blocks" in ours.settings()["lines"]
     ours._engine.run(1, 0.0, 0)
     ours._engine.watch()  # as after every look at the state
-    assert ours._engine.plan.mode_y != 1 and "blocks joined by neighbours" not in ours.settings()["lines"]
+    assert ours._engine.plan.mode_y != 1 and "nearest-neighbour coupling of blocks" not in ours.settings()["lines"]
     theirs.advance(40.0)
     assert largest_difference(ours.state(), theirs.state()) > 1e-6
 

@@ -152,7 +152,7 @@ def test_code_of_another_user_is_not_executed(warm_cache, place):
         said = refusal(warm_cache)
     finally:
         os.chown(path, 0, -1)
-    assert f"{path}, which belongs to the user with the number 65534" in said
+    assert f"{path}, which belongs to the user with ID 65534" in said
     assert not compiles(warm_cache)
 
 

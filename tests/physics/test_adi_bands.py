@@ -186,7 +186,7 @@ def test_everything_a_model_gives():
     points = [(j + k, i) for j in (*rows[1:], 200) for k in (-1, 0) for i in (3, 36)]
     for name, value in ours.sample(["surface_elevation", "velocity_y"], points).items():
         np.testing.assert_array_equal(value, [ours.field(name)[point] for point in points], err_msg=name)
-    assert ours.settings()["device"].startswith("3 bands on cpu") and "3 bands" in ours.settings()["lines"]
+    assert ours.settings()["device"].startswith("3 bands on cpu") and "3 row slabs" in ours.settings()["lines"]
     assert ours.statistics() == pytest.approx(theirs.statistics())
 
 

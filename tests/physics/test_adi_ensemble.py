@@ -62,5 +62,5 @@ def test_one_bed_for_all_and_refusals():
         make(GRID, -2.0, 5.0, 2, sources=[eagre.Coriolis(f=1e-4, beta=1e-11)], device="cpu")
     with pytest.raises(eagre.InputError, match="manning of shape"):
         make(GRID, -2.0, 5.0, 2, manning=np.zeros((3, *GRID.shape)), device="cpu")
-    with pytest.raises(eagre.InputError, match="one a member"):
+    with pytest.raises(eagre.InputError, match="one per member"):
         make(GRID, -2.0, 5.0, 2, boundaries=[eagre.Boundaries()], device="cpu")

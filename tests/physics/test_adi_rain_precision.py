@@ -48,13 +48,13 @@ def test_rain_with_the_default_precision(slope):
 def test_the_choice_of_double_precision_is_reported():
     model = hillside(0.5)
     assert model.precision == "double" and model.settings()["precision"] == "double"
-    assert "double precision was chosen" in model.settings()["precision_note"]
-    assert any("double precision was chosen" in note for note in model.notes)
+    assert "Double precision is used because" in model.settings()["precision_note"]
+    assert any("Double precision is used because" in note for note in model.notes)
 
 
 def test_a_given_precision_is_kept():
     model = hillside(0.5, precision="single")
-    assert model.precision == "single" and any("lost or won" in note for note in model.notes)
+    assert model.precision == "single" and any("rounding can change the rain volume" in note for note in model.notes)
     assert "precision_note" not in model.settings()
     assert hillside(0.0).precision == "single"
 

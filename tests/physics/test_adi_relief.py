@@ -54,7 +54,7 @@ def test_the_summary_tells_of_cells_that_lost_more_than_they_held():
         lowest[signed.min()] = (model.time, tuple(int(k) for k in cell))
     depth = min(lowest)
     time, cell = lowest[depth]
-    told = f"down to {depth:.2g} m, at t = {time:.6g} s in cell (j, i) = {cell}: more left it than it held"
+    told = f"minimum {depth:.2g} m, at t = {time:.6g} s in cell (j, i) = {cell}: the outflow exceeded the volume of the"
     assert depth < -0.1 and told in dict(model.summary_rows)["depth"]
     still = dam_break(0, 2.0, 0.2, 0.03)
     still.advance(10.0)

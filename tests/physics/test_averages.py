@@ -232,7 +232,7 @@ def test_names_units_and_methods():
     assert found["mean_velocity_x"].cell_methods == "time: mean (comment: from 0.014 s on)"
     assert found["variance_velocity_x"].units == "m2 s-2"
     assert found["max_speed"].cell_methods == "time: maximum (comment: from 0.014 s on)"
-    assert found["max_speed"].long_name == "largest speed" and found["min_streamfunction"].units == "m2 s-1"
+    assert found["max_speed"].long_name == "maximum speed" and found["min_streamfunction"].units == "m2 s-1"
     assert found["variance_velocity_x"].cell_methods.startswith("time: variance")
     assert found["eddy_kinetic_energy"].standard_name == "specific_kinetic_energy_of_sea_water"
     assert product_of_units("m2 s-1", "m s-1") == "m3 s-2" and product_of_units("m", "m-1") == "1"
@@ -248,7 +248,7 @@ def test_only_means_of_components_are_a_vector_to_a_gis():
     )  # fmt: skip
     found = {one.name: one.long_name for one in flood(time_statistics=asked, maps=None).maps.variables}
     assert [name for name, text in found.items() if "component" in text] == ["mean_velocity_x", "mean_velocity_y"]
-    assert found["max_velocity_y"] == "largest velocity averaged over depth along y"
+    assert found["max_velocity_y"] == "maximum depth-averaged velocity along y"
     assert len(set(found.values())) == len(found) == 12
 
 

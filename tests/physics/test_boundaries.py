@@ -115,7 +115,7 @@ def test_discharge_onto_ground_that_rises_inland(rise, film, wet_dry, light_devi
         model.advance(until)
         assert -1e-3 * 100.0 * until < model.inflow["west"] - 100.0 * until < 0.011 * critical * 3000.0
     assert abs(model.diagnostics()["volume_error"]) < 1e-13
-    assert any("of +3000 m3 asked" in text for _, text in model.summary_rows)
+    assert any("of +3000 m3 prescribed" in text for _, text in model.summary_rows)
 
 
 @pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])

@@ -74,4 +74,4 @@ def test_a_stage_far_from_the_initial_water_is_reported(kind, side):
 def test_uneven_water_along_an_absorbing_side_is_reported(kind):
     surface = 304.0 + 0.02 * GRID.mesh()[1]
     (note,) = model_of(kind, Boundaries(east=Absorbing()), depth=None, surface_elevation=surface).notes
-    assert note.startswith("east: The initial surface along this absorbing side lies between 304.25 and 308.75 m")
+    assert note.startswith("east: The initial surface along this absorbing boundary varies between 304.25 and 308.75 m")

@@ -155,7 +155,7 @@ def test_several_devices(kind):
     assert again.inflow == two.inflow
     walls = Boundaries(internal=[InternalLine([(3.0, 0.0), (8.0, 70.0)], Wall())])
     if kind == "explicit":
-        with pytest.raises(InputError, match="walls inside the domain on 2 devices"):
+        with pytest.raises(InputError, match="internal walls on 2 devices"):
             made(kind, grid, bed, walls, given, "cpu,cpu")
         return
     one, two = (made(kind, grid, bed, walls, given, device, 0.05) for device in ("cpu", "cpu,cpu"))

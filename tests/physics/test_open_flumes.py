@@ -157,4 +157,4 @@ def test_an_outflow_says_that_nothing_fixes_its_level(light_device):
         )  # fmt: skip
         model.advance(1.0)
         said = dict(model.summary_rows).get("east", "")
-        assert ("slower than its waves in 2 of 2 cells (Froude number 0.3" in said) == wanted, said
+        assert ("outflow is subcritical in 2 of 2 cells (Froude number 0.3" in said) == wanted, said

@@ -72,30 +72,32 @@ def test_fast_flow_that_is_held_back_is_said():
     model.advance(900.0)
     assert model.field("depth")[1, 5] > 1.5  # held back it is
     rows = dict(model.summary_rows[-2:])
-    assert re.search(r"up to 1\.\d*, at t = .* in cell \(j, i\) = \(\d, \d+\), [\d.]+ m deep", rows["|u| dt / dx"])
-    advice = re.search(r"above 0.5 for (\S+) s of 900 s: flow was held back; time_step = (\S+) would not", rows[""])
+    assert re.search(r"maximum 1\.\d*, at t = .* in cell \(j, i\) = \(\d, \d+\), [\d.]+ m deep", rows["|u| dt / dx"])
+    words = r"above 0.5 for (\S+) s of 900 s: the outflow limiter reduced the flow. Safe: time_step = (\S+)"
+    advice = re.search(words, rows[""])
     assert advice is not None and float(advice[1]) > 800.0
     found = model.statistics()
     assert found["flow_courant_max"] == pytest.approx(1.05, rel=0.05) and found["braked_seconds"] > 800.0
     better = channel(float(advice[2]) * 2.0 / 10.0)
     better.advance(900.0)
     assert abs(better.field("depth")[1, 5] - 1.0) < 1e-3
-    assert better.summary_rows[-1][1].startswith("up to 0.4") and better.statistics()["braked_seconds"] == 0.0
+    assert better.summary_rows[-1][1].startswith("maximum 0.4") and better.statistics()["braked_seconds"] == 0.0
 
 
 def test_slow_flow_says_its_number():
     model = channel(0.3)
     model.advance(100.0)
-    assert model.summary_rows[-1] == ("|u| dt / dx", "up to 0.3")
+    assert model.summary_rows[-1] == ("|u| dt / dx", "maximum 0.3")
 
 
 def test_steps_with_which_currents_over_rough_beds_may_grow_are_told():
     """Between a third and a half of a cell a step; what is advised is below, and a viscosity is an answer too."""
     model = channel(0.45)
     model.advance(100.0)
-    told = re.fullmatch(r"up to 0.45: above 0.33 .* may grow; time_step = (\S+) is safe", model.summary_rows[-1][1])
+    words = r"maximum 0.45. Above 0.33 .* can become unstable. Safe: time_step = (\S+)"
+    told = re.fullmatch(words, model.summary_rows[-1][1])
     assert told is not None and float(told[1]) * 2.0 / 10.0 == pytest.approx(0.3, abs=0.01)
-    assert model._stepper.brake.summary_rows(2.25, True, False) == [("|u| dt / dx", "up to 0.45")]
+    assert model._stepper.brake.summary_rows(2.25, True, False) == [("|u| dt / dx", "maximum 0.45")]
 
 
 def test_a_state_that_is_taken_up_brings_its_own_bounds():

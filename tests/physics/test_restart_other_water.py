@@ -59,7 +59,7 @@ def test_another_bed_is_refused(make, precision, change):
 def test_land_that_comes_or_goes_is_another_bed():
     land = np.zeros(LAKE.shape, bool)
     land[4, 4] = True
-    with pytest.raises(InputError, match="part of rows that is land of 0 at point 4"):
+    with pytest.raises(InputError, match="land fraction of rows of 0 at point 4"):
         implicit(land_mask=land).restore(implicit().state())
     implicit(land_mask=land).restore(implicit(land_mask=land).state())
 

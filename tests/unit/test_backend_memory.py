@@ -43,7 +43,8 @@ def test_systems_that_tell_less(tmp_path, monkeypatch):
 def test_case_that_does_not_fit_is_refused_before_its_arrays_are_made(tmp_path, bed):
     path = tmp_path / "case.toml"
     path.write_text(f"{HUGE}[bed]\n{bed}\n[initial]\ndepth = 1.0\n")
-    with pytest.raises(MemoryNeededError, match=r"needs 53\d\d\.\d\d GiB and this machine has \d+\.\d\d GiB free"):
+    words = r"needs 53\d\d\.\d\d GiB of memory, but this machine has \d+\.\d\d GiB free"
+    with pytest.raises(MemoryNeededError, match=words):
         load_case(path).build()
 
 

@@ -60,7 +60,9 @@ def test_bed_of_a_single_cell_is_mirrored_twice():
 @pytest.mark.parametrize("sides", [("west", "east"), ("south", "north")])
 def test_periodic_sides_need_one_bed(bed, sides):
     """A slope that goes on for ever cannot be said so: the last corners are the first ones."""
-    with pytest.raises(eagre.InputError, match=f"periodic {sides[0]} and {sides[1]} sides whose beds differ"):
+    with pytest.raises(
+        eagre.InputError, match=f"bed elevations of the periodic {sides[0]} and {sides[1]} sides differ"
+    ):
         eagre.ShallowWater(
             GRID, bed, depth=1.0, boundaries=Boundaries(**{side: Periodic() for side in sides}), device="cpu"
         )

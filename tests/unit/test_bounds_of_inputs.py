@@ -284,6 +284,7 @@ way("sounding, table of theta", "potential_temperature", air, SOUND, sounding_ta
 TWO = some(HEIGHTS, "number", "expression")
 for name in ("u", "v", "w"):
     forms(f"initial {name}", "wind", TWO, air, f"{BOUSSINESQ}[initial]\n{name} = FORM")
+forms("initial theta", "potential_temperature", TWO, air, f"{BOUSSINESQ}theta = VALUE\n[initial]\ntheta = FORM")
 TURNS = {"numerics": ", coriolis = 1e-4"}
 forms("geostrophic u", "wind", HEIGHTS, air, "[forcing]\ngeostrophic_u = FORM\ngeostrophic_v = 0.0", **TURNS)
 forms("geostrophic v", "wind", HEIGHTS, air, "[forcing]\ngeostrophic_v = FORM\ngeostrophic_u = 0.0", **TURNS)

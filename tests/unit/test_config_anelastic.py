@@ -217,15 +217,17 @@ def test_watts_and_stretched_levels_are_noted(tmp_path):
     assert one.notes[0].startswith("spacings 13.33, 10 and 10 to 20 m")
 
 
-def test_the_initial_perturbation_is_the_field_of_the_same_name(tmp_path):
-    more = '[atmosphere]\nequations = "boussinesq"\n[initial]\ntheta_perturbation = "5 + 0.001 * x"'
+@pytest.mark.parametrize("key", ["theta", "theta_perturbation"])
+def test_the_initial_temperature_is_the_field_of_the_same_name(tmp_path, key):
+    value = {"theta": "305 + 0.01 * z", "theta_perturbation": "5 + 0.001 * x"}[key]
+    more = f'[atmosphere]\nequations = "boussinesq"\nbuoyancy_frequency = 0.01\n[initial]\n{key} = "{value}"'
     model = case(tmp_path, more=more).build("cpu", "double")
-    known = 5 + 0.001 * model.grid.x + np.zeros(model.setup.shape)
-    np.testing.assert_allclose(model.field("theta_perturbation"), known, rtol=1e-12)
-    np.testing.assert_allclose(model.field("theta"), 300.0 + known, rtol=1e-12)
+    z, x = model.setup.levels.z + np.zeros(model.setup.shape), model.grid.x
+    known = 305 + 0.01 * z if key == "theta" else 5 + 0.001 * x + 0.0 * z
+    np.testing.assert_allclose(model.field(key), known, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("key", "value"), [("", 0.0), ("theta_perturbation = 2", 2.0)])
+@pytest.mark.parametrize(("key", "value"), [("", 0.0), ("theta = 305", 5.0), ("theta_perturbation = 2", 2.0)])
 def test_noise_is_added_to_the_initial_temperature(tmp_path, key, value):
     more = f'[atmosphere]\nequations = "boussinesq"\n[initial]\n{key}\nnoise = {{amplitude = 0.5, seed = 4}}'
     read = case(tmp_path, more=more)
@@ -238,12 +240,13 @@ def test_noise_is_added_to_the_initial_temperature(tmp_path, key, value):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[initial]\ntheta = 300", r'(?s)initial\.theta .*"theta".*the keys u, v, w, theta_perturbation, noise'),
+        ("[initial]\ntheta = 300\ntheta_perturbation = 0", "given twice"),
+        ("[initial]\ntheta = 2.0", "as small as a perturbation"),
         ("[initial]\ntheta_perturbation = 300", "as large as a total potential temperature"),
         ("[initial]\ntheta_perturbation = -300", "as large as a total potential temperature"),
     ],
 )
-def test_a_total_for_a_perturbation_is_refused(tmp_path, text, message):
+def test_a_total_for_a_perturbation_is_rejected_and_the_reverse(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         case(tmp_path, more=text).build("cpu", "double")
 

@@ -195,7 +195,7 @@ def test_a_basin_that_does_not_fit_is_told_before_its_fields_are_made(wind):
     from eagre import MemoryNeededError
 
     text = "basin = {nx = 3000001, length_x = 3e9}\nnumerics.time_step = 1e-9\n"
-    with pytest.raises(MemoryNeededError, match=r"needs \d+.\d+ GiB and .* has \d+.\d+ GiB free"):
+    with pytest.raises(MemoryNeededError, match=r"needs \d+.\d+ GiB of memory, but .* has \d+.\d+ GiB free"):
         built(text + wind)
 
 

@@ -163,7 +163,10 @@ def test_a_factor_in_time(built):
         (PLANE % 'weather.file = "wind.nc", factor = 2.0', ["factor with weather"]),
         (PLANE % 'weather.file = "wind.nc", curl = 1e-15', ["both curl and weather"]),
         ('basin = {nx = 9, length_x = 4e5}\nwind.weather.file = "wind.nc"', ["stress without depth"]),
-        (PLANE % 'weather.file = "wind.nc"', ["wind.weather.file", "coordinate system is not known", "[basin]"]),
+        (
+            PLANE % 'weather.file = "wind.nc"',
+            ["wind.weather.file", "coordinate system of the grid is unknown", "[basin]"],
+        ),
         (LAEA % ', stress = ["tauu", "tauw"]', ["tauw", 'stress_y = "tauv"']),
         (LAEA % ', stress = "tauu"', ["weather.stress", 'stress = ["ewss", "nsss"]']),
         (LAEA % ", stress = false", ["no wind along x"]),

@@ -12,6 +12,7 @@ from eagre.config.conditions import CONDITIONS, ELSEWHERE
 from eagre.config.problems import ConfigError, Problems, spell_key
 from eagre.config.section import Section, check
 from eagre.errors import InputError
+from eagre.grid import Grid
 from eagre.models.registry import KINDS, find_kind, load_case
 from eagre.models.shallow_water.config import ShallowWaterCase
 
@@ -334,6 +335,16 @@ def test_an_unknown_key_is_told_with_the_nearest_that_takes_its_value():
 def test_styles_of_points(points):
     case = ShallowWaterCase.loads(GOOD + f'[gauges]\nfile = "a.csv"\ninterval = 1\npoints = {points}\n')
     assert case.gauges.points.named == {"pier": [(1.5, 2.0)], "quay": [(3.0, 4.0)]}
+
+
+def test_gauges_of_a_flume_need_no_y():
+    gauges = 'points = {x04 = 4.0, x05 = "500 cm", centre = [6.0, 0.25]}\n'
+    case = ShallowWaterCase.loads(GOOD + f'[gauges]\nfile = "a.csv"\ninterval = 1\n{gauges}')
+    flume = Grid(20, 1, 0.5, 0.5)
+    assert case.gauges.on(flume) == {"x04": (4.0, 0.25), "x05": (5.0, 0.25), "centre": (6.0, 0.25)}
+    with pytest.raises(InputError, match="The point x04 has no y, and the grid has 10 rows") as error:
+        case.gauges.on(Grid(20, 10, 0.5, 0.5))
+    assert error.value.fix == "x04 = [4, 0.0]"
 
 
 def test_names_of_conditions_elsewhere_lead_to_kinds():

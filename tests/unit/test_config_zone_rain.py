@@ -138,7 +138,7 @@ def test_rates_and_patterns_of_the_term():
     two = terms_of([eagre.ZoneRain([1e-5, series[0]], np.stack([shares[0] < 1, shares[0] > 1]))], grid)
     assert two.wettest == 1e-5  # of no cell more than its own zone's
     for rates, patterns, what in (
-        (series, shares, "25 rates of rain"),
+        (series, shares, "25 time-varying rain rates"),
         (series[:2], shares, "for 2 rates"),
         ([], np.zeros((0, 3, 4)), "for 0 rates"),
         ([1.0], np.ones((1, 3, 4)), "1 mm/h"),

@@ -149,7 +149,7 @@ def test_records_follow_the_eye():
         ({"times": [0.0, 0.0]}, "increasing"),
         ({"central_pressure": [950.0, 960.0]}, "central_pressure"),
         ({"outer_wind": [17.5, 38.0], "outer_radius": [200e3, 200e3]}, "38 m/s at outer_radius .* in row 2"),
-        ({"outer_wind": [17.5, 17.5], "outer_radius": [200e3, 45e3]}, "outside 45000 m"),
+        ({"outer_wind": [17.5, 17.5], "outer_radius": [200e3, 45e3]}, "radius from 45000 m"),
     ],
 )
 def test_a_track_that_cannot_be_is_refused(wrong, match):

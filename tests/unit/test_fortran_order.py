@@ -99,7 +99,7 @@ def test_errors_name_shapes_and_places_as_they_were_given():
     x, v, h = problem()
     v[0][5, 2, 3] = -3.0
     scheme = Mpdata(SHAPE, order="F")
-    with pytest.raises(InputError, match=r"of what point \(5, 2, 3\)"):
+    with pytest.raises(InputError, match=r"at point \(5, 2, 3\)"):
         scheme.step(fortran(x), [fortran(one) for one in v], fortran(h))
     with pytest.raises(InputError, match=r"(?s)v\[1\].*\(14, 11, 8\)"):
         scheme.step(fortran(x), [v[0], v[0], v[2]])

@@ -116,9 +116,9 @@ def test_single_precision_stays_single(box):
 
 def test_errors_say_what_happened(box):
     problem, right, weights = box
-    with pytest.raises(ConvergenceError, match=r"after 3 iterations\nallowed: up to 1e-08"):
+    with pytest.raises(ConvergenceError, match=r"after 3 iterations\.\nallowed: up to 1e-08"):
         gcr(operator_of(problem), right, weights=weights, most=3)
-    with pytest.raises(ConvergenceError, match=r"(?s)after 0 iterations.*another right side"):
+    with pytest.raises(ConvergenceError, match=r"(?s)after 0 iterations.*another right-hand side"):
         gcr(lambda x: 0.0 * x, np.ones(3))
     with pytest.raises(ConvergenceError, match=r"(?s)after 0 iterations.*not finite"):
         gcr(lambda x: np.nan * x, np.ones(3))

@@ -203,9 +203,9 @@ def test_kilometres_and_longitudes_that_jump(tmp_path):
 @pytest.mark.parametrize(
     ("mapping", "units", "match"),
     [
-        ({"grid_mapping_name": "vertical_perspective"}, "m", "msl in vertical_perspective, which is not understood"),
-        ({"crs_wkt": "PROJCRS[]"}, "m", "msl in the system of where"),
-        (None, "degrees", "degrees of a turned grid"),
+        ({"grid_mapping_name": "vertical_perspective"}, "m", "The coordinate system of msl in .* is not supported"),
+        ({"crs_wkt": "PROJCRS[]"}, "m", "msl in the coordinate system of where"),
+        (None, "degrees", "the position of the rotated pole is unknown"),
         (LAMBERT_93, "miles", "in 'miles'"),
     ],
 )

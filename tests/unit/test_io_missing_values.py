@@ -129,11 +129,11 @@ def test_fill_values_in_rasters(tmp_path, fill):
     values = GROUND.copy()
     values[1, 2] = fill
     raster(tmp_path / "a.nc", values)
-    with pytest.raises(InputError, match="in 1 of 12 cells, as if it meant no data") as caught:
+    with pytest.raises(InputError, match=r"a usual fill value of missing data(.|\n)*in 1 of 12 cells") as caught:
         read_dem(tmp_path / "a.nc")
     assert f"ncatted -a _FillValue,z,o,f,{fill:g}" in caught.value.fix
     text = stage_in_the_west(3000.0, bed="value = -5.0", level=0.0) + '[initial]\nvelocity_x = {file = "a.nc"}\n'
-    with pytest.raises(ConfigError, match="as if it meant no data"):
+    with pytest.raises(ConfigError, match="a usual fill value of missing data"):
         ShallowWaterCase.loads(text, tmp_path).build()
 
 
@@ -228,7 +228,7 @@ def test_fill_values_in_weather(tmp_path, fill):
     """A wind of -99.9 m/s is within the range of winds."""
     values = np.full((2, 3, 3), 5.0)
     values[0, 1, 1] = fill
-    with pytest.raises(InputError, match=f"the value {fill:g} at 1 of 9 places"):
+    with pytest.raises(InputError, match=f"the value {fill:g} at 1 of 9 points"):
         read_weather(weather(tmp_path / "w.nc", values), GRID).wind_x.record(0)
 
 

@@ -42,7 +42,7 @@ def test_points_of_a_table(tmp_path):
     path.write_bytes("name;Easting;Northing\r\nH\u00f6he;1,5;2,25\r\n".encode())
     assert read_points(path).on(UTM) == {"H\u00f6he": [(1.5, 2.25)]}
     path.write_bytes("name,x,y\nH\u00f6he,1,2\n".encode("latin1"))
-    with pytest.raises(InputError, match=r"byte 10 is no UTF-8(.|\n)*iconv -f latin1"):
+    with pytest.raises(InputError, match=r"byte 10 is not UTF-8(.|\n)*iconv -f latin1"):
         read_points(path)
 
 
@@ -123,10 +123,10 @@ def test_points_and_lines_of_a_geopackage(tmp_path):
         ("name,x,y\na,1,two\n", "line 2"),
         ("name,x,y\na,1\n", "line 2"),
         ("name;x;y\na;1,5,2;3\n", "line 2"),
-        ("name,x,y\na,1,2\na,1,3\n", "'a' stands twice"),
+        ("name,x,y\na,1,2\na,1,3\n", "'a' occurs twice"),
         ("name,x,y\n,1,2\n", "line 2 without a name"),
         ("name,x,y\na,1,inf\n", "line 2"),
-        ("name,x,y\n", "without a place"),
+        ("name,x,y\n", "without a point"),
         ("", "name, x, y"),
     ],
 )
@@ -141,7 +141,7 @@ def test_geojson_that_is_refused(tmp_path):
     path = tmp_path / "a.geojson"
     for text in ("{", "[]", '{"features": [{}]}', '{"features": 3}'):
         path.write_text(text)
-        with pytest.raises(InputError, match="no GeoJSON"):
+        with pytest.raises(InputError, match="not GeoJSON"):
             read_points(path)
     with pytest.raises(InputError, match="of the type LineString"):
         read_points(geojson(path, ("weir", "LineString", [[0, 1], [2, 3]])))
@@ -181,7 +181,7 @@ cross_sections = { file = "cross_sections.csv", interval = 1.0, paths = "lines.g
     made = case._options(case.grid.grid(), np.zeros((61, 81)), case.friction, None, None)
     np.testing.assert_allclose(made["cross_sections"]["weir"], points, atol=1e-3, rtol=0)
     far = ShallowWaterCase.loads(text.replace("x0 = 500000.0", "x0 = 600000.0"), tmp_path)
-    with pytest.raises(InputError, match=r"cross_sections.paths(.|\n)*of the line weir"):
+    with pytest.raises(InputError, match=r"cross_sections.paths(.|\n)*of the cross-section weir"):
         far._options(far.grid.grid(), np.zeros((61, 81)), far.friction, None, None)
 
 

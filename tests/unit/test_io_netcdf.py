@@ -260,7 +260,7 @@ def test_append_never_drops_records_unless_asked(tmp_path):
     model.time = 2.0
     write(path, model, [], append=True, overwrite=True)
     assert load(path).sizes["time"] == 4  # nothing changes before the first record
-    with pytest.raises(InputError, match="an end_time from 3 s on"):
+    with pytest.raises(InputError, match="an end_time of at least 3 s"):
         FieldWriter(path, model, ["surface_elevation"], append=True, until=2.5)
     FieldWriter(path, model, ["surface_elevation"], append=True, until=3.0).close()
     model.time = 1.5
@@ -277,7 +277,7 @@ def test_append_never_drops_records_unless_asked(tmp_path):
         ({"precision": "double"}, {}, "no variable speed of float64"),
         ({"grid": Grid(5, 3, 10.0, 20.0, x0=0.0, y0=2000.0)}, {}, "another grid \\(x differs\\)"),
         ({"grid": Grid(5, 4, 10.0, 20.0, x0=1000.0, y0=2000.0)}, {}, "another grid \\(y differs\\)"),
-        ({}, {"start_date": "2026-01-01"}, "counts 's'"),
+        ({}, {"start_date": "2026-01-01"}, "with time in 's'"),
         ({}, {"variables": ["froude"]}, "no variable froude"),
         ({}, {"variables": ["speed"], "first": ["speed", "froude"]}, "it also holds froude"),
     ],

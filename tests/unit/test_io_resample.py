@@ -125,7 +125,7 @@ def test_single_row():
 def test_a_grid_that_sticks_out_is_refused_with_both_extents(shift):
     dem = dem_of(plane, name="bed.tif")
     grid = Grid(40, 30, 2.0, 3.0, x0=100.0 + shift[0], y0=-50.0 + shift[1])
-    with pytest.raises(InputError, match=r"sticks out of bed.tif") as error:
+    with pytest.raises(InputError, match=r"not inside the raster bed.tif") as error:
         dem_to_corners(dem, grid)
     assert f"{grid.x0:.10g} to" in error.value.what
     assert error.value.allowed == "inside x 100 to 180 m, y -50 to 40 m"
@@ -143,14 +143,14 @@ def test_a_raster_smaller_than_the_grid_is_filled_up_at_centres():
     assert inner.sum() > 1000 and outer.sum() > 500 and (found[outer] == -9.0).all()
     for wrong in (lambda: raster_to_centres(dem, grid), lambda: dem_to_corners(dem, grid, nodata=-9.0),
                   lambda: raster_to_centres(dem, Grid(5, 4, 2.0, 3.0, x0=500.0), nodata=-9.0)):  # fmt: skip
-        with pytest.raises(InputError, match=r"sticks out of n\.tif"):
+        with pytest.raises(InputError, match=r"not inside the raster n\.tif"):
             wrong()
 
 
 def test_a_raster_that_does_not_cover_the_points_of_a_basin_is_told_with_the_keys_of_a_basin():
     """Half a cell lies around the points: a basin as told fits."""
     dem = dem_of(plane, name="n.tif")
-    with pytest.raises(InputError, match="sticks out") as error:
+    with pytest.raises(InputError, match="not inside the raster") as error:
         raster_to_centres(dem, Grid.from_points(41, 31, 80.0, 90.0, 100.0, -50.0))
     assert "in [grid]; x0 = 101, length_x = 78, y0 = -48.5, length_y = 87 in [domain] or [basin]" in error.value.fix
     assert raster_to_centres(dem, Grid.from_points(40, 30, 78.0, 87.0, 101.0, -48.5)).shape == (30, 40)
@@ -282,10 +282,10 @@ def test_grid_from_dem_counts_whole_cells_in_spite_of_rounding():
     [
         ({"dx": 0.0}, "dx = 0"),
         ({"dy": "10"}, "dy = '10'"),
-        ({"dx": 1000.0}, "at least one whole cell"),
+        ({"dx": 1000.0}, "smaller than one cell"),
         ({"extent": (100.0, -50.0, 180.0, 40.0)}, r"west, east, south, north"),
         ({"extent": (100.0, 180.0, -50.0)}, "four numbers"),
-        ({"extent": (90.0, 180.0, -50.0, 40.0)}, "sticks out"),
+        ({"extent": (90.0, 180.0, -50.0, 40.0)}, "is not inside the raster"),
     ],
 )
 def test_grid_from_dem_faults(options, message):

@@ -203,7 +203,7 @@ def test_a_newer_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(restart, "FORMAT", 2)
     path = write_restart(tmp_path / "r.nc", FakeModel())
     monkeypatch.undo()
-    with pytest.raises(InputError, match="newer than this eagre"):
+    with pytest.raises(InputError, match="was written by a newer version of Eagre"):
         read_restart(path)
 
 

@@ -71,7 +71,7 @@ def test_time_column_by_name(tmp_path):
 
 def test_several_columns_need_a_name(tmp_path):
     path = write(tmp_path, "time,a,b\n0,1,2\n")
-    with pytest.raises(InputError, match="2 columns beside the time") as error:
+    with pytest.raises(InputError, match="2 columns besides the time and no value") as error:
         read_series(path)
     assert (error.value.allowed, error.value.fix) == ("a, b", 'value = "a"')
 
@@ -96,7 +96,7 @@ def test_unknown_column_names_the_nearest(tmp_path):
         ("time,q\n", "no row of numbers"),
         ("", "no row of numbers"),
         ("time,q,r\n0,1\n", "header in line 1 does not have 2 names"),
-        ("time\n0\n1\n", "0 columns beside the time"),
+        ("time\n0\n1\n", "no column besides the time"),
         ("time,q\n0,1\n5,1\n5,2\n", "strictly increasing"),
         ("time (weeks),q\n0,1\n", "in 'weeks'(.|\n)*time \\(s\\)"),
         ("time,q\n2026-01-01T00:00,1\nlater,2\n", "line 3: 'later' as a date"),
@@ -217,7 +217,7 @@ def test_netcdf_times(tmp_path, units, start, times):
 
 def test_netcdf_choice(tmp_path):
     path = write_nc(tmp_path / "a.nc", None, level=("time", [3.0, 4.0]))
-    with pytest.raises(InputError, match="2 variables on one dimension"):
+    with pytest.raises(InputError, match="2 one-dimensional variables and no value"):
         read_series(path)
     np.testing.assert_array_equal(read_series(path, value="level").values, [3.0, 4.0])
     with pytest.raises(InputError, match=r"'levl'(.|\n)*value = .level."):

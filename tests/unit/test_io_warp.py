@@ -185,9 +185,9 @@ def test_what_is_missing_is_told(tmp_path):
     assert not terrain(world)[1].any()
     with pytest.raises(InputError, match="have no data"):
         terrain(path, extent=[490_000.0, 502_000.0, 5_200_000.0, 5_201_000.0])
-    with pytest.raises(InputError, match="holds nothing of the domain"):
+    with pytest.raises(InputError, match="does not overlap the domain"):
         terrain(path, extent=[400_000.0, 402_000.0, 5_200_000.0, 5_201_000.0])
-    with pytest.raises(InputError, match="projected coordinates in metres, to warp"):
+    with pytest.raises(InputError, match="not projected in metres"):
         onto(Grid(4, 4, 1.0, 1.0, crs="EPSG:2277"), [Dem(np.zeros((3, 3)), 0.0, 0.0, 1.0, 1.0, UTM)])
     utm = write_tif(tmp_path / "b.tif", np.zeros((9, 9)), 5e5, 5.2e6, 20.0, 20.0, UTM)
     with pytest.raises(InputError, match="2 files without the cells"):
@@ -248,7 +248,7 @@ def test_an_unknown_class_is_told_with_its_code(tmp_path):
     ("text", "words"),
     [
         ("code,n\n1,0.1\n", "columns code, n"),
-        ("class,n\n1,0.1\n1,0.2\n", "line 3: class 1 a second time"),
+        ("class,n\n1,0.1\n1,0.2\n", "line 3: a second line of class 1"),
         ("class,n\n# note\n1,-0.1\n", "line 3: '1,-0.1'"),
         ("class,n\nx,0.1\n", "line 2"),
         ("class,n\n1\n", "line 2"),

@@ -148,7 +148,7 @@ write(sys.argv[1], FakeModel(), [0.0, 1.0, 2.0, 3.0], ["speed", "flux_x"])
 
 def test_without_the_library_the_line_to_write_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(store_zarr.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="without the library zarr") as error:
+    with pytest.raises(InputError, match=r"The library zarr is not installed\.") as error:
         FieldWriter(tmp_path / "a.zarr", FakeModel(), ["speed"])
     assert error.value.fix == "pip install 'eagre[zarr]'"
     assert list(tmp_path.iterdir()) == []
@@ -184,9 +184,9 @@ def test_maps(tmp_path):
     assert ours.max_depth.attrs["cell_methods"] == "time: maximum" and ours.volume.values.tolist() == [7.0, 7.0]
     model = FakeModel()
     model.time = 2.0
-    with pytest.raises(InputError, match="other variables or places"):
+    with pytest.raises(InputError, match="other variables or positions"):
         MeasuredWriter(tmp_path / "a.zarr", model, Largest(Grid(6, 3, 10.0, 20.0)), append=True)
     renamed = Largest(model.grid)
     renamed.variables = [Variable("arrival_time_rise_100mm", "s", "time")]
-    with pytest.raises(InputError, match="other variables or places; missing: arrival_time_rise_100mm"):
+    with pytest.raises(InputError, match="other variables or positions; missing: arrival_time_rise_100mm"):
         MeasuredWriter(tmp_path / "a.zarr", model, renamed, append=True)

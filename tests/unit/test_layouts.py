@@ -112,7 +112,7 @@ def test_what_is_not_allowed_is_named(text, words, tmp_path):
 def test_bounds_of_rows_rise():
     rows = [{"up_to": 100, "registers": 64}, {"up_to": 50, "registers": 64}]
     text = json.dumps({"solver:poisson": {"transform": {"registers": {"single": rows, "double": rows}}}})
-    with pytest.raises(InputError, match="rising up_to"):
+    with pytest.raises(InputError, match="increasing up_to"):
         table.checked_table(text, "mine.json")
 
 
@@ -133,7 +133,7 @@ def test_rules_give_the_measured_card_its_table():
 def test_an_h100_differs_in_nothing_but_memory():
     """As many multiprocessors, registers and shared memory: the same layouts, from rules."""
     found = layouts.layouts_of(CARDS["NVIDIA H100 80GB HBM3"])
-    assert found.source == "rules, which give those of the H200" and found.values == layouts.reference()[1]
+    assert found.source == "rules, which give the values of the H200" and found.values == layouts.reference()[1]
     assert found.shipped.name == "nvidia-h100-80gb-hbm3.json" and len(found.shipped.entries) == 8
     assert not layouts.layouts_of(CARDS["NVIDIA H100 PCIe"]).shipped.entries
 
@@ -241,7 +241,7 @@ def test_a_table_of_another_card_does_not_count(own_layout):
 def test_what_a_card_does_not_have_is_refused(own_layout):
     own_layout(**{"solver:tridiagonal": {"reduction": {"shared": 200 * KIB}}})
     assert layouts.layouts_of(H200).of("solver:tridiagonal.reduction").shared == 200 * KIB
-    with pytest.raises(InputError, match=r"(?s)reduction\.shared: 204800 bytes.*Tesla T4 has"):
+    with pytest.raises(InputError, match=r"(?s)reduction\.shared: 204800 bytes.*the limits of Tesla T4"):
         layouts.layouts_of(CARDS["Tesla T4"])
 
 

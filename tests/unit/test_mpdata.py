@@ -45,7 +45,7 @@ def test_what_is_no_scheme(arguments, options, message):
         ({"v": still((4, 6))[::-1]}, r"v\[0\], ndarray of shape \(4, 7\)"),
         ({"v": still((4, 6))[:1]}, "v of 1 arrays"),
         ({"v": [np.full((5, 6), np.inf), np.zeros((4, 7))]}, "v with values that are not finite"),
-        ({"h": np.zeros((4, 6))}, "h with a least value of 0"),
+        ({"h": np.zeros((4, 6))}, "h with a minimum of 0"),
         ({"h": np.ones((4, 5))}, "h, ndarray"),
         ({"h": np.full((4, 6), np.nan)}, "h with values that are not finite"),
         ({"steps": -1}, "steps = -1"),
@@ -68,7 +68,7 @@ def test_where_the_step_is_too_long():
     v = still((4, 6))
     v[0][2, 3] = -0.6
     v[1][2, 4] = 0.6
-    with pytest.raises(InputError, match=r"take 1\.2 of what point \(2, 3\) holds"):
+    with pytest.raises(InputError, match=r"an outflow Courant number of 1\.2 at point \(2, 3\), of v and h"):
         Mpdata((4, 6), kernels="reference").step(np.ones((4, 6)), v)
     Mpdata((4, 6), kernels="reference").step(np.ones((4, 6)), v, np.full((4, 6), 1.2))
     v[0][:], v[1][:] = 0.0, 1.0
@@ -79,7 +79,8 @@ def test_a_step_that_is_too_long_for_convergent_flow():
     """The divergence term enlarges Courant numbers where flow converges."""
     v = np.zeros((7,))
     v[2], v[3] = 0.98, -0.98
-    with pytest.raises(InputError, match=r"v, corrected for its divergence, and h that take 1\.\d+ of what point"):
+    words = r"an outflow Courant number of 1\.\d+ at point .*, of v, corrected for its divergence, and h"
+    with pytest.raises(InputError, match=words):
         Mpdata((6,), kernels="reference").step(np.ones(6), v)
     Mpdata((6,), kernels="reference", solenoidal=True).step(np.ones(6), v)
 

@@ -294,12 +294,12 @@ def test_factors_of_the_finest_grid_are_of_the_equation_and_coarser_ones_of_the_
         ({"spacing": (0.1, 0.0)}, "spacing"),
         ({"layers": [1.0, 0.0]}, "layers"),
         ({"cycle": "X"}, "V, W, F"),
-        ({"pre": 0, "post": 0}, "one sweep"),
+        ({"pre": 0, "post": 0}, "at least one smoothing sweep"),
         ({"levels": 0}, "levels"),
         ({"screening": np.zeros((9, 9))}, "above 0"),
         ({"screening": np.ones((9, 8))}, "above 0"),
         ({"shape": (28, 30), "spacing": (0.02, 0.02)}, "29 along y and 29 or 33 along x"),
-        ({"screening": np.full((9, 9), 1e-9)}, "hardly holds the mean"),
+        ({"screening": np.full((9, 9), 1e-9)}, "hardly controls the mean"),
     ],
 )
 def test_refused(given, said):
@@ -312,7 +312,7 @@ def test_refused(given, said):
 
 def test_a_right_side_of_another_shape_or_too_few_cycles():
     solver = Multigrid((9, 9), (0.1, 0.1), device="cpu")
-    with pytest.raises(InputError, match="right side"):
+    with pytest.raises(InputError, match="right-hand side"):
         solver.solve(np.ones((9, 9)))
     with pytest.raises(ConvergenceError, match="after 2 iterations"):
         solver.solve(np.random.default_rng(0).standard_normal((1, 9, 9)), most=2)

@@ -66,7 +66,7 @@ def test_a_run_in_a_plane_is_drawn_in_that_plane(air, tmp_path):
 
 @pytest.mark.parametrize(
     ("plane", "message"),
-    [("z = 900", "z from 0 to 200 m"), ("p = 900", "an axis and a place"), ("z", "an axis and a place")],
+    [("z = 900", "z from 0 to 200 m"), ("p = 900", "an axis and a position"), ("z", "an axis and a position")],
 )
 def test_errors_of_slices(air, plane, message):
     with pytest.raises(InputError, match=message):

@@ -281,7 +281,7 @@ def test_plans_are_kept():
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        (((4, 5), (1.0,)), {}, "a spacing and a boundary for each"),
+        (((4, 5), (1.0,)), {}, "each with a number of unknowns, a spacing and a boundary"),
         (((4, 5), (1.0, 1.0), "dirichlt"), {}, "dirichlet"),
         (((4, 5), (1.0, -1.0)), {}, "spacing > 0"),
         (((4, 5), (1.0, 1.0)), {"symbol": "nine"}, "five-point"),
@@ -289,11 +289,11 @@ def test_plans_are_kept():
         (((4, 5), (1.0, 1.0)), {"screening": -1.0}, ">= 0"),
         (((4, 5), (1.0, 1.0)), {"screening": None}, ">= 0"),
         (((4, 5), (1.0, np.inf)), {}, "finite spacing"),
-        (((4, 5), (1.0, "2 m")), {}, "whole numbers of unknowns"),
-        (((4.5, 5), (1.0, 1.0)), {}, "whole numbers of unknowns"),
+        (((4, 5), (1.0, "2 m")), {}, "each with a number of unknowns"),
+        (((4.5, 5), (1.0, 1.0)), {}, "each with a number of unknowns"),
         ((4, (1.0,)), {}, "one, two or three axes"),
         (((4, 5), 1.0), {}, "one, two or three axes"),
-        (((4, 5), (1.0, 1.0), None), {}, "a boundary for each"),
+        (((4, 5), (1.0, 1.0), None), {}, "a spacing and a boundary"),
         (((4, 5, 6, 7), (1.0,) * 4), {}, "one, two or three axes"),
         (((4, 0), (1.0, 1.0)), {}, ">= 1 unknowns"),
         (((1, 5), (1.0, 1.0), "neumann"), {}, ">= 2 unknowns"),

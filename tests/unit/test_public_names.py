@@ -60,7 +60,7 @@ def test_arrays_of_other_points_come_with_the_line_to_write():
     values = np.arange(48.0).reshape(6, 8)
     with pytest.raises(InputError, match=r"dem_to_corners\(eagre.io.Dem\(values, grid.x0") as error:
         eagre.ShallowWater(grid, values, depth=1.0)
-    line = error.value.fix.split(", of values")[0]
+    line = error.value.fix.split("  # values")[0]
     assert eval(line, {"eagre": eagre, "values": values, "grid": grid}).shape == grid.shape_of("corner")
     with pytest.raises(InputError, match=r"depth = depth\.T"):
         eagre.ShallowWater(grid, 0.0, depth=values.T)

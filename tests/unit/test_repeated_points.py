@@ -72,7 +72,8 @@ def test_what_does_not_repeat_is_told_with_its_place():
     for name, broken in (("x", x), ("h", h), (r"v\[0\]", faces[0])):
         kept = broken[2, -1]
         broken[2, -1] += 1e-3
-        with pytest.raises(InputError, match=rf"{name}, whose last point along axis .* is 0.001 from .* \(2, 0\)"):
+        words = rf"{name}, whose last point along axis .* differs from the first by 0.001 at \(2, 0\)"
+        with pytest.raises(InputError, match=words):
             steps.step(x, faces, h)
         broken[2, -1] = kept
     faces[1][2, -1] += 1.0  # face n is face 1, which is read

@@ -102,7 +102,7 @@ REFUSED = {
     "mm/h for m/s": ({"sources": [eagre.Rain(20.0)]}, '(?s)in mm/h, but.*rate = "20 mm/h"'),
     "rain": ({"sources": [eagre.Rain(-1e-6)]}, "rain rate from 0 to 0.001 m/s"),
     "a source without a list": ({"sources": eagre.Rain(1e-6)}, r"sources=\[...\]"),
-    "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
+    "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "at most one source term per class"),
     "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),
     "part outside": (
         {"boundaries": eagre.Boundaries(west=[eagre.BoundarySegment(1.0, 9.0, eagre.Outflow())])},

@@ -98,7 +98,7 @@ def test_a_failure_that_does_not_come_again_is_said_so(until):
         return Failure("not a number", (1, 2)) if len(calls) == 2 else None
 
     run.look = look
-    with pytest.raises(BlowUpError, match="not a number; a repeat of the steps had none"):
+    with pytest.raises(BlowUpError, match="not a number; the failure did not recur when the steps were repeated"):
         advance(run, run.keeper, until, look_steps=10)
     assert run.steps == 10 and max(calls) <= until
 

@@ -94,7 +94,7 @@ def test_energy_over_the_lowest_bed():
     assert BOUNDS.energy_of(SUMS) == 330.0
     assert BOUNDS.excess({**SUMS, "kinetic_energy": 95.99}, 100.0) is None
     found = BOUNDS.excess({**SUMS, "kinetic_energy": 96.01}, 100.0)
-    assert found is not None and found.what.startswith("1.2 times the energy of the start")
+    assert found is not None and found.what.startswith("1.2 times the initial energy")
 
 
 def test_a_state_raises_head_and_energy():

@@ -66,7 +66,7 @@ def rows_of(found):
 def test_nothing_is_tuned_at_first():
     found = choose()
     assert found.device is select("cpu") and rows_of(found) == 64
-    assert found.words == "shipped values; never tuned for single precision, size small, rk2 (eagre tune)"
+    assert found.words == "shipped values (eagre tune measures this device for single precision, size small, rk2)"
 
 
 def test_a_run_with_the_key_uses_the_values_and_says_why():
@@ -83,7 +83,7 @@ def test_values_of_another_key_are_never_used(part, word):
     keep(entry(**{part: "OTHER"}))
     found = choose()
     assert rows_of(found) == 64
-    assert found.words == f"shipped values; tuned values are of another {word} (OTHER): not used (eagre tune)"
+    assert found.words == f"shipped values; tuned values not used: measured with another {word} (OTHER) (eagre tune)"
     keep(entry())
     assert rows_of(choose()) == 16
 
@@ -96,13 +96,13 @@ def test_values_for_all_schemes_are_used_by_each():
 def test_another_use_has_none():
     keep(entry())
     for other in (choose(scheme="euler"), choose(cells=600 * 600), choose(precision="double")):
-        assert rows_of(other) == 64 and "never tuned" in other.words
+        assert rows_of(other) == 64 and "eagre tune measures this device" in other.words
 
 
 def test_off_and_same_bits_leave_values_out():
     keep(entry(same_bits=False))
     assert rows_of(choose("off")) == 64 and choose("off").words == 'shipped values; tuning = "off"'
-    assert rows_of(choose("same-bits")) == 64 and "nothing that was tried" in choose("same-bits").words
+    assert rows_of(choose("same-bits")) == 64 and "no faster values found" in choose("same-bits").words
     assert rows_of(choose("auto")) == 16
     with pytest.raises(InputError, match=r"tuning = 'best'"):
         choose("best")
@@ -118,7 +118,7 @@ def test_values_that_were_found_with_a_table_of_the_user_are_used_with_it_only(o
     """Another limit of registers may want other rows: the table is a part of the key."""
     keep(entry())
     own_layout(cpu={"barotropic": {"pieces": 3}})
-    assert rows_of(choose()) == 64 and "tuned values are of another source" in choose().words
+    assert rows_of(choose()) == 64 and "tuned values not used: measured with another source" in choose().words
     keep(entry())
     assert rows_of(choose()) == 16
     own_layout(cpu={"barotropic": {"pieces": 5}})
@@ -236,7 +236,7 @@ def test_a_card_has_values_for_a_class_of_sizes(card, name, general):
             assert words.startswith(
                 f"values shipped for single precision, size memory, {scheme}: shallow-water.march: "
             )
-            assert "march: registers 80, and 16 rows for 64 +" in words and "never tuned for" in words
+            assert "march: registers 80, and 16 rows for 64 +" in words and "eagre tune measures this device" in words
     others = [told(Gpu(card), size) for size in (512, 1024, 8192)]
     others += [told(Gpu(card), 2048, "double"), told(Gpu(card), 2048, scheme="ds1")]
     others += [told(Gpu(card), 2048, kind="shallow-water-adi", scheme="")]
@@ -286,7 +286,7 @@ def test_what_was_found_on_a_small_grid_counts_for_grids_of_as_many_cells():
     assert march == GENERAL
     assert words == (
         "shipped values (nvidia-h200.json); tuned for single precision, size small, rk2 on 400 x 400, 402 x 402: "
-        "too unlike this grid (eagre tune case.toml)"
+        "not used: the grid sizes differ too much (eagre tune case.toml)"
     )
     store.add(path, on(2048, {"shallow-water.march.longest": 32}, gpu, "memory"))
     store.add(path, on(3000, {"shallow-water.march.longest": 16}, gpu, "memory"))
@@ -298,12 +298,13 @@ def test_what_was_found_on_a_small_grid_counts_for_grids_of_as_many_cells():
 def test_threads_that_suit_a_small_grid_are_not_for_others_of_its_class():
     keep(replace(entry(), found={"shape": [64, 64]}), replace(entry({}), found={"shape": [400, 400]}))
     assert [rows_of(choose(cells=cells)) for cells in (CELLS, 64 * 100, 400 * 400)] == [16, 64, 64]
-    assert "on 64 x 64, 400 x 400: too unlike this grid" in choose(cells=64 * 100).words
+    assert "on 64 x 64, 400 x 400: not used: the grid sizes differ too much" in choose(cells=64 * 100).words
 
 
 def test_cards_that_nobody_measured_have_values_for_all_sizes():
     other = Gpu(replace(H100, name="NVIDIA A100-SXM4-40GB", compute_capability=(8, 0), multiprocessors=108))
-    assert told(other, 2048)[1].startswith("values by rules;") and told(other, 2048)[0][0] == 64
+    values, words = told(other, 2048)
+    assert words.startswith("values by rules (eagre tune measures this device") and values[0] == 64
 
 
 def test_what_was_tuned_here_lies_over_what_is_shipped_for_the_class():
@@ -362,7 +363,7 @@ def test_a_file_that_is_edited_by_hand_takes_effect_and_missing_keys_fall_back()
     assert rows_of(choose()) == 40
     content["entries"][0]["values"] = {}
     path.write_text(json.dumps(content))
-    assert rows_of(choose()) == 64 and "nothing that was tried" in choose().words
+    assert rows_of(choose()) == 64 and "no faster values found" in choose().words
 
 
 @pytest.mark.parametrize(
@@ -471,9 +472,7 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     """A slow scheme is not chosen, nor one that gains less than noise (F40)."""
     case = case_of(tmp_path, numerics='scheme = "auto"')
     assert case.build().setup.scheme == "rk2"
-    assert case.tuned.startswith(
-        "scheme rk2: no others were timed for single precision, size small (eagre tune shallow"
-    )
+    assert case.tuned.startswith("scheme rk2: schemes not timed for single precision, size small (eagre tune shallow")
     cpu = select("cpu")
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 0.99}, CELLS).scheme == "rk2"
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 3.0}, CELLS).scheme == "rk2"
@@ -481,7 +480,8 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     assert choose_scheme(KIND, cpu, "single", {"rk2": 1.0, "euler": 0.5}, CELLS).scheme == "euler"
     assert case.build().setup.scheme == "euler"
     assert tuned.scheme_for("cpu,cpu", KIND, 2 * 512**2, "single", "rk2")[0] == "euler"  # of the size of a share
-    assert case.tuned.startswith("scheme euler: of whole runs (rk2 1 s, euler 0.5 s); shipped values; never tuned")
+    told = "scheme euler: fastest in whole runs (rk2 1 s, euler 0.5 s); shipped values (eagre tune"
+    assert case.tuned.startswith(told)
     for mode in ("off", "same-bits"):
         still = case_of(tmp_path, run=f'tuning = "{mode}"', numerics='scheme = "auto"')
         assert still.build().setup.scheme == "rk2" and still.tuned.startswith(f'scheme rk2: tuning = "{mode}"; ')
@@ -498,9 +498,9 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
 def test_what_the_store_has_for_a_device_is_told():
     """Searches that count as things are, and those that do not."""
     cpu = select("cpu")
-    assert tuned.kept_for(cpu) == "never tuned (eagre tune --all)"
+    assert tuned.kept_for(cpu) == "shipped values (eagre tune --all measures this device)"
     path = keep(entry(), entry(values={}, driver="other"))
-    others = "1 of another driver, version or source do not count"
-    assert tuned.kept_for(cpu) == f"1 of 1 searches found something faster; {others} ({path})"
+    others = "1 of another driver, version or source are ignored"
+    assert tuned.kept_for(cpu) == f"1 of 1 searches found faster values; {others} ({path})"
     store.write(path, Store((entry(driver="other"),)))
-    assert tuned.kept_for(cpu) == f"nothing that counts here; {others} ({path})"
+    assert tuned.kept_for(cpu) == f"no valid results for this device; {others} ({path})"

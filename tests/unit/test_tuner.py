@@ -201,7 +201,7 @@ def test_a_grid_too_small_to_fill_the_card_is_told(monkeypatch):
     for size, told in ((512, True), (1024, False)):
         lines = []
         assert not list(tune_benchmark("shallow-water", RecordingDevice(), "single", [size], tell=lines.append))
-        assert any("512: too few cells to fill the card" in line for line in lines) == told
+        assert any("512: the grid has too few cells to fill the GPU" in line for line in lines) == told
 
 
 # -- statistics ---------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_a_line_that_is_no_trial_is_named(tmp_path, change):
     journal(path).add(Trial({"rows": 8}, {"shallow-water.march.longest": 8}, [1.0, 2.0], [1.0, 2.0]))
     head, line = path.read_text().splitlines()
     path.write_text(f"{head}\n{json.dumps({**json.loads(line), **change})}\n")
-    with pytest.raises(InputError, match=r"one\.jsonl: line 2 is no trial\n(?s:.*)rm "):
+    with pytest.raises(InputError, match=r"one\.jsonl: line 2 is not a timing\n(?s:.*)rm "):
         journal(path)
 
 
@@ -482,7 +482,7 @@ def test_the_best_is_found_stored_and_told(rng):
     assert all(session.LEAST_RUNS <= len(trial.seconds) <= session.RUNS for trial in found.trials)
     near = [trial for trial in found.trials if trial.values.get("shallow-water.march.longest") == 16]
     assert len(near) == 3 and all(len(trial.seconds) == session.RUNS for trial in near)  # runs x variants (F37)
-    assert any("rows 16" in line and "us a step" in line for line in lines)
+    assert any("rows 16" in line and "us per step" in line for line in lines)
 
 
 def test_what_is_hopeless_is_timed_less(rng):
@@ -609,7 +609,8 @@ class Breaks(Pretended):
 def test_a_launch_that_breaks_the_process_is_noted_alone(tmp_path):
     """Not what would have been tried behind it: the same command goes on there."""
     path = tmp_path / "one.jsonl"
-    with pytest.raises(EagreError, match="after rows 8 failed, not even the shipped values run: RuntimeError: an il"):
+    words = "The shipped values fail, too, after a failure of rows 8: RuntimeError: an il"
+    with pytest.raises(EagreError, match=words):
         session.tune(SPACE, Breaks(faster_at(16)), journal(path))
     kept = journal(path).trials.values()
     assert [trial.choice for trial in kept if trial.failed] == [{"rows": 8}]

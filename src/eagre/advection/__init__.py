@@ -1,4 +1,4 @@
-"""Advection of scalars by MPDATA: second order, conservative, sign-preserving or free of new extrema."""
+"""Advection of scalars by MPDATA: second order, conservative, sign-preserving or non-oscillatory."""
 
 from eagre.advection.ghosts import Open
 from eagre.advection.mpdata import Mpdata

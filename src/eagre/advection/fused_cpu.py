@@ -1,14 +1,14 @@
-"""A step of MPDATA on the CPU with one corrective pass: memory is read once and written once.
+"""Fused MPDATA step on the CPU with one corrective pass: fields are read once and written once.
 
-A tile of columns and rows marches up. When plane p of the field has come, the donor cell gives plane p - 1, the
-corrective fluxes follow for the faces at p - 1 and for plane p - 2, the limiter for p - 2, and plane p - 3 is done.
-What is needed again lies in three frames of the scratch: 0 of two planes ago, 1, and 2 of this plane. The frames slide
-along the scratch, so that all lies at constant distances and loops become vectors (decision 0002); at
-its end two frames are copied to its beginning.
+A tile of columns and rows streams upwards. When plane p of the field is loaded, the donor cell gives plane p - 1, the
+corrective fluxes follow for the faces at p - 1 and for plane p - 2, the limiter for p - 2, and plane p - 3 is complete.
+Intermediate values are stored in three frames of the scratch array: frame 0 of two planes before, 1, and 2 of this
+plane. The frames slide along the scratch array, so that strides are constant and loops vectorise
+(decision 0002); at its end two frames are copied to its beginning.
 
-Column c of a row of the scratch is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops begin at column 1, which is
-the first of a line of the cache. What only its own point reads, and once, lies in two planes beside the frames. Rows
-of the next plane are asked for while this one is computed: copies into the scratch waited for memory half of the time.
+Column c of a row of the scratch array is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops start at column 1, the
+first of a cache line. Values that are read once, by their own point, are stored in two additional planes. Rows of the
+next plane are prefetched during the computation: copies to the scratch array spent half of the time waiting for memory.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ LIMITED = switch("LIMITED", True)
 
 @cell
 def flux_north(s, at, full):
-    """The flux through the south faces of a row, for the first one of a plane."""
+    """Compute the flux through the south faces of a row, for the first one of a plane."""
     for i in range(full):
         s[at + i + (NORTH * PLANE + ROW + 1)] = donor_flux(
             s[at + i + ((ONE + X) * PLANE + 1)], s[at + i + ((ONE + X) * PLANE + ROW + 1)],
@@ -82,7 +82,7 @@ def flux_north(s, at, full):
 
 @cell
 def advect_row(s, t, at, row, full):
-    """The donor cell: P of plane p - 1, and the larger and smaller of it and the field."""
+    """Compute the donor cell: P of plane p - 1, and the maximum and minimum of it and the field."""
     for i in range(full):
         s[at + i + (EAST * PLANE + ROW + 1)] = donor_flux(
             s[at + i + ((ONE + X) * PLANE + ROW)], s[at + i + ((ONE + X) * PLANE + ROW + 1)],
@@ -113,31 +113,31 @@ def advect_row(s, t, at, row, full):
 
 @cell
 def size(s, n):
-    """What the differences of pseudo velocities are taken of."""
+    """Return the quantity whose differences define pseudo velocities."""
     return magnitude(s[n])
 
 
 @cell
 def two(s, n, m):
-    """Sum of two values."""
+    """Return the sum of two values."""
     return magnitude(s[n]) + magnitude(s[m])
 
 
 @cell
 def four(s, a, b, c, d):
-    """Sum of four faces."""
+    """Return the sum of four faces."""
     return (s[a] + s[b]) + (s[c] + s[d])
 
 
 @cell
 def over_mean(s, n, m):
-    """One over the mean h of two points."""
+    """Return the inverse of the mean h of two points."""
     return real(2.0) / (s[n] + s[m]) if VARIABLE_H else real(1.0)
 
 
 @cell
 def flux_up(s, n, passable):
-    """The corrective flux through the face between planes p - 2 and p - 1; n : one column before, one row below."""
+    """Return the corrective flux between planes p - 2 and p - 1; n : one column before, one row below."""
     here, p1, p2 = n + (ROW + 1), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE)
     u1, u2 = n + ((ONE + U) * PLANE + ROW + 1), n + ((TWO + U) * PLANE + ROW + 1)
     y1, y2 = n + ((ONE + Y) * PLANE + 1), n + ((TWO + Y) * PLANE + 1)
@@ -155,7 +155,7 @@ def flux_up(s, n, passable):
 
 @cell
 def flux_east(s, n):
-    """The corrective flux through the face on the west of a point of plane p - 2."""
+    """Return the corrective flux through the western face of a point of plane p - 2."""
     p0, p1, p2 = n + (P * PLANE + ROW), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE + ROW)
     w0, w1 = n + (W * PLANE + ROW), n + ((ONE + W) * PLANE + ROW)
     y1, h1 = n + ((ONE + Y) * PLANE), n + ((ONE + H) * PLANE + ROW)
@@ -173,7 +173,7 @@ def flux_east(s, n):
 
 @cell
 def flux_south(s, n):
-    """The corrective flux through the face on the south of a point of plane p - 2."""
+    """Return the corrective flux through the southern face of a point of plane p - 2."""
     p0, p1, p2 = n + (P * PLANE + 1), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE + 1)
     w0, w1 = n + (W * PLANE + 1), n + ((ONE + W) * PLANE + 1)
     u1, h1 = n + ((ONE + U) * PLANE + 1), n + ((ONE + H) * PLANE + 1)
@@ -191,7 +191,7 @@ def flux_south(s, n):
 
 @cell
 def fluxes_row(s, at, full, passable):
-    """Corrective fluxes of a row: up through the faces at p - 1, and along x in plane p - 2."""
+    """Compute corrective fluxes of a row: vertical ones through the faces at p - 1, and along x in plane p - 2."""
     for i in range(full):
         s[at + i + ((TWO + Z) * PLANE + ROW + 1)] = flux_up(s, at + i, passable)
     for i in range(full):
@@ -200,14 +200,14 @@ def fluxes_row(s, at, full, passable):
 
 @cell
 def south_row(s, at, full):
-    """Corrective fluxes along y in plane p - 2, through the faces on the south of a row."""
+    """Compute corrective fluxes along y in plane p - 2, through the southern faces of a row."""
     for i in range(full):
         s[at + i + (A2 * PLANE + ROW + 1)] = flux_south(s, at + i)
 
 
 @cell
 def clear_row(s, at, full):
-    """No corrective flux along y."""
+    """Set the corrective fluxes along y to zero."""
     for i in range(full):
         s[at + i + (A2 * PLANE + ROW + 1)] = real(0.0)
 
@@ -217,7 +217,7 @@ def clear_row(s, at, full):
 
 @cell
 def shares_row(s, at, full):
-    """UP and DOWN of plane p - 2: the parts of what flows in and out that a point stands."""
+    """Compute UP and DOWN of plane p - 2: the allowed fractions of inflow and outflow of each point."""
     for i in range(full):
         n = at + i
         f1, f2, z1, z2 = n + (A1 * PLANE + ROW + 1), n + (A2 * PLANE + ROW + 1), (ONE + Z) * PLANE, (TWO + Z) * PLANE
@@ -241,7 +241,7 @@ def shares_row(s, at, full):
 
 @cell
 def limited_east(s, n):
-    """The flux through the west face of a point of plane p - 2, limited; n : one column before, one row below."""
+    """Return the limited flux through the western face in plane p - 2; n : one column before, one row below."""
     f = s[n + (A1 * PLANE + ROW + 1)]
     if LIMITED:
         up, down = n + ((TWO + UP) * PLANE + ROW), n + ((TWO + DOWN) * PLANE + ROW)
@@ -251,7 +251,7 @@ def limited_east(s, n):
 
 @cell
 def limited_south(s, n):
-    """The same through its south face."""
+    """Return the limited flux through its southern face."""
     f = s[n + (A2 * PLANE + ROW + 1)]
     if LIMITED:
         up, down = n + ((TWO + UP) * PLANE + 1), n + ((TWO + DOWN) * PLANE + 1)
@@ -261,7 +261,7 @@ def limited_south(s, n):
 
 @cell
 def limited_up(s, n):
-    """The same through the face below it."""
+    """Return the limited flux through its lower face."""
     f = s[n + ((ONE + Z) * PLANE + ROW + 1)]
     if LIMITED:
         up, down = n + ((ONE + UP) * PLANE + ROW + 1), n + ((ONE + DOWN) * PLANE + ROW + 1)
@@ -271,14 +271,14 @@ def limited_up(s, n):
 
 @cell
 def limit_south(s, at, full):
-    """The limited fluxes through the south faces of a row, for the first one of a plane."""
+    """Compute the limited fluxes through the southern faces of a row, for the first one of a plane."""
     for i in range(full):
         s[at + i + (NORTH * PLANE + ROW + 1)] = limited_south(s, at + i)
 
 
 @cell
 def correct_row(s, t, at, row, out, k, j, place):
-    """The corrective pass: row j of plane k = p - 3 is complete; plane p - 2 lacks the flux through its top."""
+    """Corrective pass: row j of plane k = p - 3 is completed; plane p - 2 lacks the flux through its top."""
     for i in range(place.full):
         s[at + i + (EAST * PLANE + ROW + 1)] = limited_east(s, at + i)
     i0 = np.uint32(place.i0)
@@ -301,7 +301,7 @@ def correct_row(s, t, at, row, out, k, j, place):
 
 @cell
 def first_pass(s, t, b, p, arrays, place):
-    """The donor cell in plane p - 1."""
+    """Compute the donor cell in plane p - 1."""
     edge = 1 if ROW > 0 else 0
     flux_north(s, np.uint32(b), place.full)
     for r in range(place.rows + 4 * edge):
@@ -312,7 +312,7 @@ def first_pass(s, t, b, p, arrays, place):
 
 @cell
 def correction(s, b, p, arrays, sides, place):
-    """Corrective fluxes, and the shares of them that points stand."""
+    """Compute corrective fluxes, and the fractions of them that points allow."""
     edge, passable = 1 if ROW > 0 else 0, sides.numbers[AXIS_Z, PASSABLE, 0, p - 1 + EDGE]
     west = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + EDGE]
     east = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + place.columns + EDGE]
@@ -338,7 +338,7 @@ def correction(s, b, p, arrays, sides, place):
 
 @cell
 def second_pass(s, t, b, out, k, place):
-    """Plane k = p - 3, which is any values before the first one of a tile."""
+    """Complete plane k = p - 3, whose values are arbitrary before the first plane of a tile."""
     edge = 2 if ROW > 0 else 0
     limit_south(s, np.uint32(b + edge * STRIDE), place.full)
     for r in range(place.rows):
@@ -348,7 +348,7 @@ def second_pass(s, t, b, out, k, place):
 
 @cell
 def slide(s):
-    """Bring the last two frames to the beginning of the scratch."""
+    """Copy the last two frames to the beginning of the scratch array."""
     z = np.uint32(LINE - 1)
     for i in range(KEPT * PLANE):
         s[z + i + (W * PLANE)] = s[z + i + ((SLIDE * FRAME + W) * PLANE)]
@@ -358,7 +358,7 @@ def slide(s):
 
 @cell
 def march(s, t, arrays, out, sides, place, k0, k1):
-    """Planes k0 to k1 - 1 of a tile."""
+    """Compute planes k0 to k1 - 1 of a tile."""
     frame = 0
     for p in range(k0 - EDGE, k1 + EDGE):
         b = LINE - 1 + frame * (FRAME * PLANE)
@@ -375,7 +375,7 @@ def march(s, t, arrays, out, sides, place, k0, k1):
 
 @entry
 def step_cpu(x, out, v, h, sides, scratch, beside, counts):
-    """One step, x to out; v : `eagre.advection.plan.Advector`.
+    """Make one step, x to out; v : `eagre.advection.plan.Advector`.
 
     scratch, beside : (pieces, numbers); counts : tiles along z, y and x.
     """

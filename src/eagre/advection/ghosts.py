@@ -1,6 +1,6 @@
-"""What stands beyond the ends of an axis, as tables: an index, a factor and a number to add for each place.
+"""Ghost points of an axis as tables of index, factor and offset.
 
-All that is particular to a side is here. Kernels read ``factor * a[index] + outside`` and know no sides.
+All boundary conditions are in these tables. Kernels evaluate ``factor * a[index] + outside``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ KINDS = ("periodic", "wall", "open")
 
 
 class Open(NamedTuple):
-    """An axis with open sides: the value that flows in at its low and at its high end.
+    """Open boundaries of an axis: inflow values at its low and its high end.
 
-    None: that of the outermost point (no gradient), as on an axis that is just ``"open"``.
+    None: the value of the outermost point (zero gradient), as for ``"open"``.
     """
 
     low: float | None = None
@@ -25,7 +25,7 @@ class Open(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Places -depth to n + depth of an axis, (n + 2 depth + 1,): index of the point or face that stands there."""
+    """Table of positions -depth to n + depth of an axis, (n + 2 depth + 1,), with the index of a point or face."""
 
     place: Any
     factor: Any
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Along one axis: of the field, of h, of velocities across the axis and along it, and faces that are passable."""
+    """Tables along one axis: for the field, for h, for velocities normal to the axis and along it, and open faces."""
 
     field: Table
     jacobian: Table
@@ -43,7 +43,7 @@ class Tables(NamedTuple):
 
 
 def points(n: int, kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Index and number of mirrors, 0 or 1, of each place."""
+    """Return the index and the number of reflections, 0 or 1, of each position."""
     m = np.arange(-depth, n + depth + 1)
     if n == 1:
         return np.zeros_like(m), np.zeros_like(m)
@@ -56,7 +56,7 @@ def points(n: int, kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def faces(n: int, kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Index and factor of the face that stands at each place; no flux along an axis of one point."""
+    """Return the index and factor of the face at each position; there is no flux along an axis of one point."""
     m = np.arange(-depth, n + depth + 1)
     if n == 1:
         return np.zeros_like(m), np.zeros(m.size)
@@ -70,7 +70,7 @@ def faces(n: int, kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tables_of(n: int, side: str | Open, odd: bool, depth: int, device: Device, dtype: Any) -> Tables:
-    """The tables of an axis of n points; odd : whether the field changes its sign across walls."""
+    """Return the tables of an axis of n points; odd : whether the field changes its sign across walls."""
     kind = side if isinstance(side, str) else "open"
     low, high = side if isinstance(side, Open) else (None, None)
     m = np.arange(-depth, n + depth + 1)

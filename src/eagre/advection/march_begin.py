@@ -1,4 +1,4 @@
-"""The text of MPDATA's march on a GPU, first part: where a thread is, what memory brings, how a march begins.
+"""Source of the MPDATA streaming kernel, first part: thread indices, asynchronous copies, start of a column of tiles.
 
 See `march_text`.
 """

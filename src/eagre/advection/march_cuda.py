@@ -1,19 +1,19 @@
-"""A step of MPDATA with one corrective pass on a GPU: memory is read once and written once.
+"""Fused MPDATA step with one corrective pass on a GPU: fields are read once and written once.
 
-A block has a tile of columns and rows and marches up. Most of its warps compute: a warp has WIDTH columns of ROWS rows,
-a lane COLUMNS columns beside each other. What a point needs of its neighbours along x comes by shuffles or is the
-lane's own, along y from the warps below and above by shared memory, and along z from what the thread keeps. The other
-warps do nothing but copy what memory brings to shared memory, some planes ahead, so that no instruction waits for it.
+A block streams upwards through a tile of columns and rows. Most of its warps compute: a warp has WIDTH columns of ROWS
+rows, a lane COLUMNS adjacent columns. Neighbours along x come from shuffles or the lane's own columns, along y from the
+warps below and above by shared memory, and along z from registers. The other warps only copy from device memory to
+shared memory, some planes ahead, so that no instruction waits for memory.
 
-When plane t comes, the donor cell gives plane t, the corrective fluxes follow for the faces below t and those of plane
-t - 1, and what points of plane t - 2 stand; plane t - 3 is done. Two meetings of warps a plane: the shares of a
-plane are found with a donor cell, its fluxes along y limited with corrective ones. What a warp needs of no other it
-does between coming and waiting.
+When plane t is loaded, the donor cell gives plane t, the corrective fluxes follow for the faces below t and those of
+plane t - 1, and the limiter factors of plane t - 2; plane t - 3 is complete. There are two barriers per plane: limiter
+factors of a plane are computed with a donor cell, fluxes along y are limited with corrective ones. Work that is
+independent of other warps is done between arrival at a barrier and the wait.
 
-Work is a row of planes of tiles, one tile after the other, dealt evenly to the blocks: grids of few tiles are cut along
-z, and no block waits for another.
+The work is a sequence of planes of tiles, one tile after another, distributed evenly among the blocks: grids of few
+tiles are split along z, and blocks do not wait for one another.
 
-The text (`march_text`) is written out for a number of fields with one advector, rows and columns.
+The source (`march_text`) is unrolled for a number of fields with one advector, rows and columns.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ from eagre.kernels.roots import by_sign, extremes, larger, reciprocal, smaller
 
 EDGE = 3  # ghost points
 LANES = 32
-OTHERS = 20  # registers of a thread that copies, beside its addresses
-GROUP = 4  # warps that lend or take registers together
-AT_ONCE, LEAST, MOST = 8, 24, 256  # registers a thread that are lent, that it keeps, that it has
-WIDTH = switch("WIDTH", LANES)  # columns of a tile
-SEVERAL = switch("SEVERAL", 1)  # words that are copied at once
-MAIN = switch("MAIN", LANES)  # copies of a row
+OTHERS = 20  # registers of a copying thread, in addition to its addresses
+GROUP = 4  # warps that release or acquire registers together
+AT_ONCE, LEAST, MOST = 8, 24, 256  # registers per thread: granularity of a release, minimum, maximum
+WIDTH = switch("WIDTH", LANES)  # columns per tile
+SEVERAL = switch("SEVERAL", 1)  # values per copy
+MAIN = switch("MAIN", LANES)  # copies per row
 
 
 class OneField(NamedTuple):
-    """A field before and after the step, and its ghost points along z, y and x (`Table`)."""
+    """Field before and after the step, and its ghost points along z, y and x (`Table`)."""
 
     x: Any
     out: Any
@@ -82,7 +82,7 @@ class OneField(NamedTuple):
 
 
 class Faces(NamedTuple):
-    """The advector and h, and what stands beyond their ends (`Tables` along z, y and x)."""
+    """Advector and h, and the values beyond their ends (`Tables` along z, y and x)."""
 
     v1: Any
     v2: Any
@@ -95,7 +95,7 @@ class Faces(NamedTuple):
 
 @cell
 def source_of(row, begin, again, part, size):
-    """Where in a plane the part of a row lies that is copied at once: of MAIN from `begin` on, then from `again` on."""
+    """Return the offset in a plane of a copied part of a row: MAIN parts from `begin`, then from `again`."""
     start, further = (begin, part) if part < np.uint32(MAIN) else (again, np.uint32(part - np.uint32(MAIN)))
     start = np.uint32((row + start) // np.uint32(SEVERAL) * np.uint32(SEVERAL) + further * np.uint32(SEVERAL))
     return np.uint32(min(start, np.uint32(size - np.uint32(SEVERAL))))
@@ -103,7 +103,7 @@ def source_of(row, begin, again, part, size):
 
 @cell
 def place_of(row, begin, again, index):
-    """Where element `index` of a row lies in what was copied of it."""
+    """Return the position of element `index` of a row in the copied data."""
     inside = index >= begin and index < np.uint32(begin + np.uint32(WIDTH))
     start, skipped = (begin, np.uint32(0)) if inside else (again, np.uint32(MAIN * SEVERAL))
     return np.uint32(row + index - (row + start) // np.uint32(SEVERAL) * np.uint32(SEVERAL) + skipped)
@@ -111,14 +111,14 @@ def place_of(row, begin, again, index):
 
 @cell
 def meet(shared, n, warps):
-    """Begin a meeting of so many warps."""
+    """Initialise a barrier of `warps` warps."""
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
         meeting_of(shared, n, warps)
 
 
 @cell
 def tell(shared, n):
-    """The warp has come to a meeting."""
+    """Arrive at a barrier."""
     cuda.syncwarp()
     if cuda.threadIdx.x == 0:
         come(shared, n)
@@ -131,7 +131,7 @@ def _tell_nobody(shared, n):
 
 @cell
 def stand_aside():
-    """What warps that copy do at a meeting of the others: nothing, but in the simulator, where all threads wait."""
+    """Skip a barrier of the computing warps; in the simulator all threads wait."""
 
 
 @stand_aside.variant("simulator")
@@ -154,24 +154,24 @@ SCOPE: dict[str, Any] = {
 
 
 class Copy(NamedTuple):
-    """How memory is copied to shared memory: warps that do nothing else, and words at once."""
+    """Copies to shared memory: number of copying warps, and values per copy."""
 
     warps: int
     words: int
 
     def parts(self, width: int) -> tuple[int, int]:
-        """Copies of a row of `width` words wherever it begins, and with four more from elsewhere."""
+        """Return the number of copies of a row of `width` values for any start, with four more from elsewhere."""
         main, more = (-(-(most + self.words - 1) // self.words) for most in (width, 4))
         return main, more
 
 
 class Block(NamedTuple):
-    """A block: fields, warps, rows and columns a thread, planes that copies are ahead, registers, blocks at once.
+    """Block: fields, warps, rows and columns per thread, prefetch distance in planes, registers, resident blocks.
 
-    turns : planes that are written out, so that fewer numbers move from one register to another. lending : groups of
-    four warps that copy and lend what registers they do not need to those that compute (compute capability 9.0); 0: as
-    few warps copy as have registers for it, and all have the same number. held : what of the plane before stays in
-    registers and is not loaded again: 0 nothing, 1 h and the advector along x and y, 2 also what the thread published.
+    turns : number of planes that are unrolled, so that fewer values move between registers. lending : groups of four
+    copying warps that release registers to the computing warps (compute capability 9.0); 0: the minimum number of
+    copying warps, and equal registers. held : values of the previous plane that stay in registers instead of being
+    reloaded: 0 nothing, 1 h and the advector along x and y, 2 also the values published by the thread.
     """
 
     fields: int
@@ -187,45 +187,45 @@ class Block(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Columns of a tile."""
+        """Number of columns per tile."""
         return LANES * self.columns
 
     @property
     def ring(self) -> int:
-        """Planes that are on chip or on their way."""
+        """Number of planes in the shared-memory ring buffer."""
         return self.ahead + 2
 
     def height(self, copy: Copy) -> int:
-        """Rows of a tile: those of warps that compute and one on each side of them."""
+        """Return the rows per tile: those of computing warps and one on each side."""
         return (self.warps - copy.warps) * self.rows + 2
 
     def copies(self, copy: Copy) -> int:
-        """How often a thread of the warps that copy asks for a plane of an array."""
+        """Return the number of copies per thread of the copying warps for a plane of an array."""
         return -(-self.height(copy) * sum(copy.parts(self.width)) // (copy.warps * LANES))
 
     def needed(self, copy: Copy, arrays: int) -> int:
-        """Registers of a thread that copies."""
+        """Return the registers of a copying thread."""
         return (2 * arrays + (copy.words > 1)) * self.copies(copy) + OTHERS
 
     def lent(self, copy: Copy, arrays: int) -> tuple[int, int]:
-        """Registers of a thread that copies and of one that computes, where the former lend."""
+        """Return the registers of a copying and of a computing thread after the release."""
         kept = max(LEAST, -(-self.needed(copy, arrays) // AT_ONCE) * AT_ONCE)
         left = self.registers // AT_ONCE * AT_ONCE * self.warps - kept * copy.warps
         return kept, min(MOST, left // (self.warps - copy.warps) // AT_ONCE * AT_ONCE)
 
     def copied(self, words: int, arrays: int) -> Copy:
-        """The fewest warps whose registers hold the addresses of what they copy."""
+        """Return the minimum number of copying warps whose registers hold the addresses of their copies."""
         for warps in [GROUP * self.lending] if self.lending else range(1, self.warps):
             copy = Copy(warps, words)
             if self.height(copy) <= 2 * EDGE:
                 break
             if self.needed(copy, arrays) <= self.registers:
                 return copy
-        raise DeviceError(f"{self} has too few warps or registers; allowed: 24 warps of 80 registers, or 16 of 128")
+        raise DeviceError(f"{self} has too few warps or registers.\nallowed: 24 warps of 80 registers, or 16 of 128")
 
 
 class Kind(NamedTuple):
-    """What a kernel is for: `Options`, whether h is an array, and whether sides are other than rings, or open."""
+    """Variant of a kernel: `Options`, whether h is an array, and whether boundaries are not periodic, or open."""
 
     gauge: bool
     limited: bool
@@ -235,7 +235,7 @@ class Kind(NamedTuple):
 
 
 def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
-    """Rows that warps publish and what is brought: where they lie in shared memory; words of all."""
+    """Return the shared-memory offsets of published rows and copied data, and the total size."""
     once = ["P_FIRST", "A2", "SOUTH", "NORTH"] + ["P_LAST"] * (block.rows > 1)
     places = {name: n for n, name in enumerate(once)} | {"DX": len(once), "BX": len(once) + 2, "S1": 0, "S3": 2}
     own = len(once) + 2 * (1 if kind.gauge else 2)
@@ -260,7 +260,7 @@ def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
 
 @cache
 def entry_of(block: Block, kind: Kind, copy: Copy) -> tuple[Entry, dict[str, Any], int]:
-    """The kernel, switches of its cells, and words of shared memory a block."""
+    """Return the kernel, its switches, and the size of shared memory per block."""
     places, words = _places(block, kind, copy)
     counts = {
         "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead, "RING": block.ring,

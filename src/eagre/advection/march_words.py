@@ -1,17 +1,17 @@
-"""What the text of MPDATA's march has for longer expressions: neighbours, rows that warps publish, what was brought.
+"""Macros of the MPDATA streaming kernel source: neighbours, published rows, copied data.
 
 ==================================== ======================================================================
-west(q[f, r, c]), east               q beside a point: the lane's own, or by a shuffle
-south(q[f, r, c], Q), north          q of the row beside: the thread's own, or of the warp below or above,
+west(q[f, r, c]), east               q of the adjacent point: from the same lane, or by a shuffle
+south(q[f, r, c], Q), north          q of the adjacent row: from the same thread, or from the warp below or above,
                                      which has published its last or first row as Q
-above(Q)                             of the first row of the warp above
-publish(Q, value), publish_once      this warp's row as Q, of a field or of what all fields share; ``Q + turn`` where
+above(Q)                             the first row of the warp above
+publish(Q, value), publish_once      publish this warp's row as Q, for a field or for all fields; ``Q + turn`` while
                                      ``Q + before`` is still read
-own(Q), own_once                     what the thread has published as Q itself
-bring(N, address)                    asks for what a part of array N is copied from
-arrived(N), arrived_below, _above    a number that came; that of the row below the thread's first, above its last
-arrived_beside(N)                    the same of the flux along x, whose rows are longer
-clear(q), clear_columns              0 for q of all points, of each field or of all of them
+own(Q), own_once                     the value that the thread has published as Q
+bring(N, address)                    copy a part of array N from an address
+arrived(N), arrived_below, _above    a copied value; that of the row below the thread's first, above its last
+arrived_beside(N)                    the same for the flux along x, whose rows are longer
+clear(q), clear_columns              0 for q of all points, of each field or of all fields
 ==================================== ========================================================================
 """
 
@@ -21,27 +21,27 @@ import re
 from collections.abc import Callable, Mapping
 from textwrap import indent
 
-# Where what came lies: of plane t, of the one before it.
+# Offsets of copied data: of plane t, of the previous plane.
 SLOTS = {"TURN": "now", "PAST": "past", "IN_PLACE": ""}
-DEPTH = 2  # parts of parts
+DEPTH = 2  # nesting depth of parts
 PLACE = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)"
 POINT = r"(\w+)\[((?:f, )?)r, c\]"
 
 
 def _moving(where: str, place: str) -> tuple[str, str]:
-    """The index of a thread, with the place that turns with planes, and the name: of ``NAME`` or ``NAME + turning``."""
+    """Return the index of a thread including the plane offset, and the name, for ``NAME`` or ``NAME + turning``."""
     name, _, turning = place.partition(" + ")
     return f"np.uint32({where} + {turning})" if turning else where, name
 
 
 def _edge(fields: str, place: str, rows: str) -> str:
-    """Where a row that a warp publishes lies: its own, of the warp below or of the one above."""
+    """Return the offset of a published row: of this warp, of the warp below or of the warp above."""
     where, name = _moving("at", place)
     return f"s, {where}, ({'f' if fields else 'FIELDS'} * OWN + {name}) * PLANE + {rows}LANES * c"
 
 
 def _all_points(found: re.Match[str]) -> str:
-    """No value for all points of a thread, of each field or of its columns."""
+    """Return source lines that set all points of a thread to zero, for each field or for columns."""
     fields, text = not found[2], "for r in range(ROWS):\n    for c in range(COLUMNS):\n"
     text += "        for f in range(FIELDS):\n" if fields else ""
     space, index = (12, "f, r, c") if fields else (8, "r, c")
@@ -93,13 +93,13 @@ LONGER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (rf"\barrived_above\({PLACE}\)", _arrived("rx[c]", "(ROWS + 1) * PITCH")),
     (rf"\barrived_below\({PLACE}\)", _arrived("rx[c]", "0")),
 )
-"""What stands for longer expressions: neighbours, rows that warps publish, what was brought."""
+"""Macros: neighbours, published rows, copied data."""
 
 
 def in_full(text: str, parts: Mapping[str, str]) -> str:
-    """A text with its parts, and what stands for something longer, in full.
+    """Return the source with all parts and macros expanded.
 
-    ``NAME_TURN`` and so on, on a line of its own, is the part NAME with SLOT as `SLOTS` says.
+    ``NAME_TURN`` and so on, on a separate line, is the part NAME with SLOT as in `SLOTS`.
     """
 
     def part(found: re.Match[str]) -> str:

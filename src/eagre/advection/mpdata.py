@@ -1,4 +1,4 @@
-"""`Mpdata`: steps of the advection equation for NumPy and CuPy arrays."""
+"""`Mpdata`: solver of the advection equation for NumPy and CuPy arrays."""
 
 from __future__ import annotations
 
@@ -31,40 +31,39 @@ from eagre.errors import InputError
 
 VARIANTS = ("gauge", "sign-preserving")
 PRECISIONS = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
-DUPLICATED = "duplicated"  # periodic, and the last point repeats the first
-PLACES = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}  # of the caller's axes among k, j, i: along j a kernel saves least
+DUPLICATED = "duplicated"  # periodic axis whose last point repeats the first
+PLACES = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}  # positions of the caller's axes among k, j, i
 
 
 class Mpdata:
-    """Steps of d(h x)/dt + div(v x) = 0 by the multidimensional positive definite advection transport algorithm.
+    """MPDATA (multidimensional positive definite advection transport algorithm) for d(h x)/dt + div(v x) = 0.
 
     Parameters
     ----------
     shape : sequence of int
-        Points along each of one to three axes, in the order of the arrays: (nx,), (ny, nx) or (nz, ny, nx). Nothing
-        flows along an axis of one point.
+        Number of points along one to three axes, in the order of the arrays: (nx,), (ny, nx) or (nz, ny, nx). There is
+        no flow along an axis of one point.
     boundaries : str, Open or sequence of them
-        ``"periodic"``; ``"duplicated"``: periodic, and the last of n points repeats the first, as in EULAG;
-        ``"wall"``, through the outermost points, which own half a cell each; ``"open"``: what flows in
-        is as it is at the outermost point, or has the values of ``Open(low, high)``. One for all axes, or one an axis.
+        ``"periodic"``; ``"duplicated"``: periodic, with a last point that repeats the first, as in EULAG; ``"wall"``,
+        through the outermost points, which own half a cell each; ``"open"``: inflow has the value of the outermost
+        point, or the values of ``Open(low, high)``. One for all axes, or one per axis.
     passes : int
-        1: donor cell (first order). 2: one corrective pass. More, with ``variant="sign-preserving"`` only.
+        1: donor cell (first order). 2: one corrective pass. More passes require ``variant="sign-preserving"``.
     variant : {"gauge", "sign-preserving"}
-        The gauge of infinity, for fields of any sign, or the basic scheme for fields of one sign, which keeps it.
+        Infinite-gauge variant, for fields of any sign, or the basic scheme for fields of one sign, which preserves it.
     third_order : bool
-        Terms that leave an error of third order in a uniform flow.
+        Add terms that make the scheme third-order accurate in uniform flow.
     nonoscillatory : bool
         Limit corrections (flux-corrected transport) so that no new extrema appear.
     solenoidal : bool
-        True: the caller guarantees that the divergence of v is 0. The scheme then does not compute it. False (default):
+        True: the caller guarantees that the divergence of v is 0, and the scheme does not compute it. False (default):
         each call of `step` computes the divergence and adds its term where the flow is divergent; without this term the
-        scheme is first order in divergent flow.
+        scheme is first-order accurate in divergent flow.
     kernels : {"fast", "reference"}
-        Whether fused kernels serve where there are any; the reference works stage by stage.
+        Fused kernels where available, or the stage-by-stage reference.
     order : {"C", "F"}
-        How arrays lie. Those in Fortran order, (nx, ny, nz) with x fastest, are those in C order with the axes the
-        other way round: neither is copied, except the v of a divergent flow. Of several fields Fortran arrays are
-        (nx, ny, nz, fields).
+        Memory order of the arrays. Arrays in Fortran order, (nx, ny, nz) with x fastest, are not copied, except v of a
+        divergent flow. Several fields in Fortran order have the shape (nx, ny, nz, fields).
 
     Raises
     ------
@@ -73,26 +72,26 @@ class Mpdata:
 
     Notes
     -----
-    The advector v has one array an axis, in the order of the axes: ``v[a]`` lies on the faces across axis a, of which
-    there is one more than points; face i is between points i - 1 and i. It is the velocity times dt/dx, times h where
-    h (density times Jacobian, at the points) is given. Positive: towards higher indices. The outer faces of a periodic
-    axis are one face, of which the first is read; those of walls are not read. Of a duplicated axis of n points the
-    first and the last point are the same, and so are faces 0 and n - 1, of which the first is read, and 1 and n.
+    The advector v has one array per axis, in the order of the axes: ``v[a]`` is defined at the faces normal to axis a,
+    whose number exceeds the number of points by one; face i is between points i - 1 and i. It is the velocity times
+    dt/dx, times h if h (density times Jacobian, at the points) is given, positive towards higher indices. The outer
+    faces of a periodic axis are the same face, and the first is read; outer faces of walls are not read. On a
+    duplicated axis of n points the first and the last point are equal, and so are faces 0 and n - 1, of which the first
+    is read, and 1 and n.
 
-    A step is stable, and keeps signs, if no more leaves a point in a step than it holds: the sum of abs(v)/h over the
-    faces through which something leaves is 1 at most. Without the limiter (`nonoscillatory`) waves of a few spacings
-    grow in the gauge of infinity where that sum is above 0.529 in three dimensions, 0.592 in two, and the wind blows
-    across the grid. Conserved is the sum of h x, points on walls counted half
-    (a quarter in corners). A constant stays as it is if the divergence of v is 0.
+    A step is stable and preserves signs if the outflow Courant number, the sum of abs(v)/h over the outflow faces of a
+    point, is at most 1. In the infinite-gauge variant without the limiter (`nonoscillatory`) waves of a few spacings
+    are unstable above 0.529 in three dimensions and 0.592 in two if the flow is oblique to the grid. The sum of h x is
+    conserved; points on walls have a weight of 1/2 (1/4 in corners). A constant field is preserved if div(v) = 0.
 
-    The scheme is second order in divergent flow too: each call multiplies v by 1 - div(v)/(2 h), with div(v) and h
-    summed over the two points of a face. This is the term of Smolarkiewicz (1984), as part of the donor cell, where
-    the limiter does not act on it. If div(v) is 0 to rounding, v is not changed. The limits above hold for the
-    multiplied v, which is larger in convergent flow. Pass v at the middle of the step if it changes with time.
+    The scheme is also second-order accurate in divergent flow: each call multiplies v by 1 - div(v)/(2 h), with div(v)
+    and h summed over the two points of a face. This is the term of Smolarkiewicz (1984), as part of the donor-cell
+    pass, where it is not limited. If div(v) is 0 to rounding, v is not changed. The stability limits apply to the
+    multiplied v, which is larger in convergent flow. If v depends on time, pass its value at the middle of the step.
 
-    Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy. Arrays in the order
-    `order` are read where they lie, those in other orders and in read-only memory are copied; so it is with `out`,
-    unless it shares memory with x, v or h.
+    Precision and array type of the result are those of x: float32 or float64, NumPy or CuPy. Arrays in the memory order
+    `order` are not copied; arrays in another order or in read-only memory are. The same applies to `out`, unless it
+    shares memory with x, v or h.
 
     References
     ----------
@@ -117,21 +116,22 @@ class Mpdata:
         self.boundaries = _checked_sides(boundaries, self.shape)
         gauge = one_of("variant", variant, VARIANTS) == "gauge"
         if not isinstance(passes, Integral) or passes < 1:
-            raise InputError(f"passes = {passes!r}", allowed="a whole number from 1 on", fix="passes = 2")
+            raise InputError(f"passes = {passes!r}", allowed="a whole number, 1 or more", fix="passes = 2")
         if gauge and passes > 2:
             raise InputError(
                 f'passes = {passes} with variant = "gauge"',
-                allowed="1 or 2: the corrections of this variant are fluxes, which a further pass could not correct",
+                allowed="1 or 2",
                 fix='variant = "sign-preserving"',
+                problem="The gauge variant supports one or two passes: its corrections are fluxes, not velocities.",
             )
         self.options = Options(int(passes), gauge, bool(third_order), bool(nonoscillatory))
         self.solenoidal = bool(solenoidal)
         self._kernels = one_of("kernels", kernels, ("fast", "reference"))
         self._plans: dict[tuple[int, str], StagedPlan] = {}
         self.order = one_of("order", order, ("C", "F"))
-        self._turns = False  # whether this one works for another, whose axes are the other way round
+        self._turns = False  # True for the solver of reversed axes of another solver
         self._turned: Mpdata | None = None
-        self._distinct: Mpdata | None = None  # for the distinct points of duplicated axes
+        self._distinct: Mpdata | None = None  # solver for the distinct points of duplicated axes
         in_c = self
         if self.order == "F":
             in_c = self._turned = self._like(self.shape[::-1], self.boundaries[::-1])
@@ -142,7 +142,7 @@ class Mpdata:
             in_c._distinct = in_c._like(shape, sides)
 
     def _like(self, shape: tuple[int, ...], boundaries: tuple[str | Open, ...]) -> Mpdata:
-        """The same for arrays in C order of another shape."""
+        """Return a copy of this solver for arrays in C order of another shape."""
         other = copy(self)
         other.shape, other.boundaries, other.order = shape, boundaries, "C"
         return other
@@ -163,31 +163,31 @@ class Mpdata:
         out: Any = None,
         check: bool = True,
     ) -> Any:
-        """The field after `steps` steps with one advector.
+        """Return the field after `steps` steps with a constant advector.
 
         Parameters
         ----------
-        x : array of `shape`, or of several fields, (fields, and those axes); in Fortran order fields come last
-        v : sequence of arrays, one an axis
-            Courant numbers at the faces, times h where that is given; see `Mpdata`.
+        x : array of `shape`, or several fields, ``(fields, *shape)``; in Fortran order ``(*shape, fields)``
+        v : sequence of arrays, one per axis
+            Courant numbers at the faces, times h if h is given; see `Mpdata`.
         h : array of `shape`, optional
-            Density times Jacobian, above 0; without it 1.
+            Density times Jacobian, above 0; 1 by default.
         odd : axes
-            Those across whose walls x changes its sign, as the velocity across them does.
+            Axes with walls across which x is odd (changes its sign), as the normal velocity.
         out : array of the shape of x, optional
-            Where the answer goes; may be x.
+            Result; may be x.
         check : bool
-            Look at x, v and h: finite, Courant numbers up to 1, one sign where the variant needs it. It costs about a
-            step, once a call; in divergent flow twice that.
+            Check x, v and h: finite values, Courant numbers up to 1, one sign where the variant requires it. The cost
+            is about one step per call; two in divergent flow.
 
         Raises
         ------
         InputError
-            For arrays of other shapes or types, and for what `check` finds, with its place.
+            For arrays of other shapes or types, and for failed checks; the message names the point.
         """
         device, precision = self._device(x)
         if not isinstance(steps, Integral) or steps < 0:
-            raise InputError(f"steps = {steps!r}", allowed="a whole number from 0 on", fix="steps = 1")
+            raise InputError(f"steps = {steps!r}", allowed="a whole number, 0 or more", fix="steps = 1")
         faces = check_arrays(self.shape, x, v, h, self.order)
         if out is not None:
             check_out(out, x)
@@ -221,7 +221,7 @@ class Mpdata:
         return out
 
     def _step_turned(self, x: Any, faces: Sequence[Any], h: Any, *, odd: Collection[int], out: Any, **rest: Any) -> Any:
-        """A step of arrays in Fortran order: with the axes the other way round they lie in C order as they are."""
+        """Advance arrays in Fortran order: with reversed axes they are in C order."""
         assert self._turned is not None
         check_axes(odd, len(self.shape))
         across = [len(self.shape) - 1 - axis for axis in odd]
@@ -233,10 +233,10 @@ class Mpdata:
     def _step_distinct(
         self, x: Any, faces: Sequence[Any], h: Any, *, out: Any, check: bool, **rest: Any
     ) -> Any:  # fmt: skip
-        """A step of the distinct points; the last one is the first again."""
+        """Advance the distinct points and repeat the first point at the end."""
         assert self._distinct is not None
         ndim = len(self.shape)
-        axes = [axis - ndim for axis in self._repeating]  # from the last: fields may come before
+        axes = [axis - ndim for axis in self._repeating]  # counted from the last: the field axis may come first
 
         def distinct(name: str, a: Any, axes: Sequence[int]) -> Any:
             return without_repeated_points(a, axes, name) if check else without_checks(a, axes)
@@ -268,7 +268,7 @@ class Mpdata:
         return self._plans[key]
 
     def _advector(self, plan: StagedPlan, faces: Sequence[Any], h: Any) -> Advector:
-        """The caller's arrays among those along x, y and z."""
+        """Return the advector along x, y and z from the caller's arrays."""
         found: list[Any] = [None, None, None]
         for place, a in zip(PLACES[len(self.shape)], faces, strict=True):
             shape = tuple(n + (place == axis) for axis, n in enumerate(plan.shape))
@@ -281,6 +281,7 @@ class Mpdata:
                 f"x, which is {getattr(x, 'dtype', type(x).__name__)}",
                 allowed="an array of float32 or float64",
                 fix="x = numpy.asarray(x, dtype=numpy.float64)",
+                problem="The field x is not an array of float32 or float64.",
             )
         return device_of(x), PRECISIONS[np.dtype(x.dtype)]
 
@@ -293,10 +294,10 @@ def plan_of(
     options: Options,
     kernels: str = "fast",
 ) -> StagedPlan:
-    """The fastest plan that serves these options on a device.
+    """Return the fastest plan that supports these options on a device.
 
-    Fused kernels serve one corrective pass of second order, on a GPU of compute capability 8.0 or later, of fields of
-    fewer than 2^32 numbers; everything else goes stage by stage.
+    Fused kernels support one corrective pass of second order; on a GPU they require compute capability 8.0 and fields
+    of fewer than 2^32 values. All other options use the stage-by-stage plan.
     """
     arguments = (device, precision, shape, sides, options)
     if kernels == "fast" and plan_cpu.serves(device, options):
@@ -307,7 +308,7 @@ def plan_of(
 
 
 def _advance(plan: StagedPlan, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool], steps: int) -> None:
-    """Steps of fields, (fields, nz, ny, nx), from x to out; x stays as it is."""
+    """Advance fields, (fields, nz, ny, nx), from x to out; x is unchanged."""
     if steps == 0:
         plan.device.copy(out, x)
         return
@@ -329,13 +330,13 @@ def _advance(plan: StagedPlan, x: Any, out: Any, v: Advector, odd: tuple[bool, b
 
 
 def _shares_memory(out: Any, read: Sequence[Any]) -> bool:
-    """Whether an answer would be written where something is still to be read."""
+    """Return whether the result would overwrite input that is still needed."""
     may = array_module(out).may_share_memory
     return any(a is not None and may(out, a) for a in read)
 
 
 def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:
-    """Which of the axes k, j, i the caller's axes `odd` are."""
+    """Return whether each of the axes k, j, i is one of the caller's axes `odd`."""
     check_axes(odd, ndim)
     places = PLACES[ndim]
     found = {places[axis] for axis in odd}
@@ -345,7 +346,13 @@ def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:
 def _checked_shape(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in sizes):
-        raise InputError(f"shape {shape!r}", allowed="one to three whole numbers from 1 on", fix="Mpdata((64, 128))")
+        problem = "The shape is not one to three positive integers."
+        raise InputError(
+            f"shape {shape!r}",
+            allowed="one to three whole numbers, 1 or more",
+            fix="Mpdata((64, 128))",
+            problem=problem,
+        )
     return tuple(map(int, sizes))
 
 
@@ -357,9 +364,11 @@ def _checked_sides(boundaries: Any, shape: tuple[int, ...]) -> tuple[str | Open,
             f"boundaries {boundaries!r}",
             allowed=f'"periodic", "duplicated", "wall", "open" or Open(low, high), for all {ndim} axes or one for each',
             fix='boundaries = "periodic"',
+            problem="The boundaries do not match the axes.",
         )
     for axis, (side, n) in enumerate(zip(sides, shape, strict=True)):
         check_open(side)
         if side == DUPLICATED and n < 2:
-            raise InputError(f"a duplicated axis {axis} of {n} point", allowed="two points or more")
+            problem = "A duplicated axis needs at least two points."
+            raise InputError(f"a duplicated axis {axis} of {n} point", allowed="two points or more", problem=problem)
     return sides

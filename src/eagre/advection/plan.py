@@ -1,4 +1,4 @@
-"""MPDATA as launches on a device: for three axes (k, j, i), arrays that stay where they are, one precision."""
+"""MPDATA as launches on a device: three axes (k, j, i), fixed arrays, one precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TINY = {"single": 1e-37, "double": 1e-300}
 
 
 class Options(NamedTuple):
-    """What a step is made of; see `eagre.advection.Mpdata`."""
+    """Options of a step; see `eagre.advection.Mpdata`."""
 
     passes: int = 2
     gauge: bool = True
@@ -28,9 +28,9 @@ class Options(NamedTuple):
 
 
 class Advector(NamedTuple):
-    """Face fluxes along x, y and z, times dt/dx and density times Jacobian; h : that of points, None for 1.
+    """Face fluxes along x, y and z, times dt/dx, density and Jacobian; h : density times Jacobian at points, or None.
 
-    v1 : (nz, ny, nx + 1); v2 : (nz, ny + 1, nx); v3 : (nz + 1, ny, nx); h : (nz, ny, nx). Those along axes of one
+    v1 : (nz, ny, nx + 1); v2 : (nz, ny + 1, nx); v3 : (nz + 1, ny, nx); h : (nz, ny, nx). Fluxes along axes of one
     point are not read and may be None.
     """
 
@@ -41,9 +41,9 @@ class Advector(NamedTuple):
 
 
 class StagedPlan:
-    """Steps of MPDATA with all fields in memory between stages; any option and device.
+    """MPDATA with all fields in memory between stages, for any option and device.
 
-    shape : (nz, ny, nx); sides : of the axes z, y, x: ``"periodic"``, ``"wall"``, ``"open"`` or `Open`.
+    shape : (nz, ny, nx); sides : boundaries of the axes z, y, x: ``"periodic"``, ``"wall"``, ``"open"`` or `Open`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class StagedPlan:
 
     @property
     def padded(self) -> tuple[int, ...]:
-        """Shape of a field with its ghost points."""
+        """Shape of a field including its ghost points."""
         return tuple(n + 2 * self.depth + 1 for n in self.shape)
 
     @cached_property
@@ -71,13 +71,13 @@ class StagedPlan:
 
     @cached_property
     def _kept(self) -> Advector:
-        """The advector of a third pass and of those after it."""
+        """Advector of the third and later passes."""
         nz, ny, nx = self.shape
         shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
         return Advector(*(self.device.zeros(shape, self.dtype) for shape in shapes))
 
     def tables(self, odd: tuple[bool, bool, bool]) -> tuple[Tables, ...]:
-        """Ghost points along z, y and x of a field that is odd across the walls of some axes."""
+        """Return the ghost-point tables along z, y and x of a field that is odd across the walls of some axes."""
         if odd not in self._tables:
             axes = zip(self.shape, self.sides, odd, strict=True)
             self._tables[odd] = tuple(tables_of(n, side, o, self.depth, self.device, self.dtype) for n, side, o in axes)
@@ -90,17 +90,17 @@ class StagedPlan:
         return self.device.over(self._programs[cell], region, arguments)
 
     def _stage(self, cell: Any, low: int, after: int, *arguments: Any) -> Launch:
-        """A stage from place `low` on; it leaves out `after` places of the other end."""
+        """Return a stage from position `low` on, without `after` positions at the other end."""
         region = tuple(n - low - after for n in self.padded)
         return self._loop(cell, region, self.fields, low, *arguments)
 
     def fill(self, field: int, a: Any, odd: tuple[bool, bool, bool]) -> Launch:
-        """The field a, (nz, ny, nx), with its ghost points, as one of `fields`."""
+        """Return a launch that copies a, (nz, ny, nx), with its ghost points to one of `fields`."""
         tables = [axis.field for axis in self.tables(odd)]
         return self._loop(staged.fill, self.padded, self.fields, field, a, *tables)
 
     def fill_advector(self, v: Advector) -> list[Work]:
-        """The advector with its ghost points; nothing flows along axes of one point, whose arrays are not read."""
+        """Return launches that copy the advector with its ghost points; fluxes along axes of one point are not read."""
         tables, made = self.tables(NOWHERE), []
         for along, field, a in ((2, staged.U1, v.v1), (1, staged.U2, v.v2), (0, staged.U3, v.v3)):
             if self.shape[along] == 1:
@@ -110,20 +110,20 @@ class StagedPlan:
         return made
 
     def fill_h(self, h: Any) -> Launch:
-        """Density times Jacobian with its ghost points; 1 for None."""
+        """Return a launch that copies density times Jacobian with its ghost points; 1 for None."""
         if h is None:
             return self._loop(staged.set_one, self.padded, self.fields, staged.H)
         tables = [axis.jacobian for axis in self.tables(NOWHERE)]
         return self._loop(staged.fill, self.padded, self.fields, staged.H, h, *tables)
 
     def take(self, field: int, out: Any) -> Launch:
-        """A field without its ghost points into out."""
+        """Return a launch that copies a field without its ghost points to out."""
         return self._loop(staged.take, tuple(out.shape), self.fields, field, self.depth, out)
 
     def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
-        """One step: x to out, another array of its shape.
+        """Return the launches of one step: x to out, another array of its shape.
 
-        odd : whether x changes its sign across the walls of z, y and x, as the velocity across them does.
+        odd : whether x changes its sign across the walls of z, y and x, as the normal velocity does.
         """
         made = [self.fill(staged.FIRST, x, odd), *self.fill_advector(v), self.fill_h(v.h)]
         made.append(self._stage(staged.advect, 1, 1))
@@ -136,11 +136,11 @@ class StagedPlan:
         return made
 
     def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
-        """One step of several fields with one advector; moved : x, out and odd of each, as of `launches`."""
+        """Return launches of a step of several fields with one advector; moved : x, out, odd, see `launches`."""
         return [launch for x, out, odd in moved for launch in self.launches(x, out, v, odd)]
 
     def _correction(self, out: Any, again: bool) -> list[Work]:
-        """A corrective pass: X to out; again : keep its pseudo velocities, before they are limited, as an advector."""
+        """Return a corrective pass: X to out; again : store its unlimited pseudo velocities as an advector."""
         shut = [axis.passable for axis in self.tables(NOWHERE)]
         first = self.depth - 1
         made = [self._stage(staged.velocities, first, 2, *shut)]
@@ -152,6 +152,6 @@ class StagedPlan:
         return [*made, self._loop(staged.correct, self.shape, self.fields, self.depth, out)]
 
     def courant(self, out: Any, v: Advector) -> list[Work]:
-        """Courant numbers of points, the sum over the faces through which something leaves, into out."""
+        """Return launches that store outflow Courant numbers of points in out."""
         made = [*self.fill_advector(v), self.fill_h(v.h)]
         return [*made, self._loop(staged.outflow, self.shape, self.fields, self.depth, out)]

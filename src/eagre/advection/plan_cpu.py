@@ -1,4 +1,4 @@
-"""The fused step on the CPU as a launch: tiles, scratch, switches."""
+"""Fused CPU step as a launch: tiles, scratch array, switches."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
 from eagre.backend.cells import Cell
 from eagre.backend.device import CpuDevice, Device, Launch, Work
 
-COLUMNS = 139  # of a tile, at most
+COLUMNS = 139  # maximum columns per tile
 ROWS = {"single": 24, "double": 16}
-PLANES = 24  # of a tile, at least, where the grid is cut for more threads
-LINE = {"single": 16, "double": 8}  # numbers of a line of the cache
+PLANES = 24  # minimum planes per tile when the grid is split for more threads
+LINE = {"single": 16, "double": 8}  # values per cache line
 
 
 def serves(device: Device, options: Options) -> bool:
-    """Whether there is a fused step for these options."""
+    """Return whether the fused step supports these options."""
     return isinstance(device, CpuDevice) and options.passes == 2 and not options.third_order
 
 
 class FusedPlan(StagedPlan):
-    """Steps with one corrective pass, in one sweep over memory."""
+    """Fused steps with one corrective pass, in one sweep through memory."""
 
     device: CpuDevice
 
@@ -35,7 +35,7 @@ class FusedPlan(StagedPlan):
 
     @cached_property
     def _tiles(self) -> tuple[int, int, int]:
-        """Tiles along z, y and x: as large as the scratch allows, four for a thread where the grid is high enough."""
+        """Return the tiles along z, y and x: maximum for the scratch array, and four per thread if possible."""
         nz, ny, nx = self.shape
         across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS)
         wanted = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1
@@ -43,7 +43,7 @@ class FusedPlan(StagedPlan):
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
-        """STRIDE, ROW and PLANE of the scratch, which do not depend on the grid: a program serves all of them."""
+        """Return STRIDE, ROW and PLANE of the scratch array; one program serves all grids."""
         line = LINE[self.precision]
         stride = -(-(COLUMNS + 5) // line) * line + line
         if self.shape[1] == 1:
@@ -60,10 +60,10 @@ class FusedPlan(StagedPlan):
         return self._lines(2)
 
     def _lines(self, planes: int) -> Any:
-        """Planes of the scratch for each thread, from the beginning of a line of the cache on."""
+        """Return planes of the scratch array for each thread, aligned to a cache line."""
         line, tiles = LINE[self.precision], self._tiles[0] * self._tiles[1] * self._tiles[2]
         pieces, numbers = min(self.device.threads, tiles), planes * self._sizes["PLANE"] + 2 * line
-        # Ones, so that columns beyond the tile, which fill vectors, are divided by something.
+        # Ones, so that divisions in the vector padding beyond the tile are valid.
         made = np.ones(pieces * numbers + line, self.dtype)
         first = -made.ctypes.data % 64 // made.itemsize
         return made[first : first + pieces * numbers].reshape(pieces, numbers)
@@ -78,7 +78,7 @@ class FusedPlan(StagedPlan):
 
     @cached_property
     def _still(self) -> Advector:
-        """No flux: for axes of one point."""
+        """Return zero fluxes: for axes of one point."""
         nz, ny, nx = self.shape
         shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
         one = [n == 1 for n in reversed(self.shape)]
@@ -88,7 +88,7 @@ class FusedPlan(StagedPlan):
         )
 
     def _sides(self, odd: tuple[bool, bool, bool]) -> scratch_cpu.Sides:
-        """The tables as two arrays."""
+        """Return the tables as two arrays."""
         if odd not in self._packed:
             longest = max(self.padded)
             index, numbers = np.zeros((3, 5, longest), np.int32), np.zeros((3, 5, 2, longest), self.dtype)

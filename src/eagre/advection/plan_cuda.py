@@ -1,4 +1,4 @@
-"""The fused step on a GPU as a launch: tiles, blocks, shared memory, switches."""
+"""Fused GPU step as a launch: tiles, blocks, shared memory, switches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
 from eagre.backend.arrays import address_of
 from eagre.backend.device import Device, Launch, Work
 
-ASYNCHRONOUS = (8, 0)  # compute capability from which on copies to shared memory wait for nobody
-MOST_NUMBERS = 2**32  # of a field: places in it are unsigned
+ASYNCHRONOUS = (8, 0)  # compute capability with asynchronous copies to shared memory
+MOST_NUMBERS = 2**32  # maximum values per field, as indices are 32-bit unsigned
 
 
 def serves(device: Device, options: Options, shape: tuple[int, int, int]) -> bool:
-    """Whether there is a fused step for these options, on this card and grid."""
+    """Return whether the fused step supports these options, device and grid."""
     if device.kind != "cuda" or options.passes != 2 or options.third_order:
         return False
     small = prod(n + 1 for n in shape) < MOST_NUMBERS
@@ -25,33 +25,33 @@ def serves(device: Device, options: Options, shape: tuple[int, int, int]) -> boo
 
 
 class MarchPlan(StagedPlan):
-    """Steps with one corrective pass, in one kernel; several fields with one advector share its loads."""
+    """Fused steps with one corrective pass, in one kernel; several fields with one advector share its loads."""
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Of rising numbers of fields."""
+        """Blocks for increasing numbers of fields."""
         rows = self.device.layout("solver:mpdata.march").blocks[self.precision]
         return [Block(**row) for row in rows]
 
     def block_for(self, fields: int) -> Block:
-        """The one for the most fields of so many."""
+        """Return the block for the largest number of at most `fields` fields."""
         return [block for block in self.blocks if block.fields <= fields][-1]
 
     def kind(self, variable: bool) -> Kind:
-        """What the kernel is for; variable : whether h is an array."""
+        """Return the kernel variant; variable : whether h is an array."""
         mirrored = any(side != "periodic" for side in self.sides) or 1 in self.shape
         opened = any(side not in ("periodic", "wall") for side in self.sides)
         return Kind(self.options.gauge, self.options.nonoscillatory, variable, mirrored, opened)
 
     def words_at_once(self, arrays: Sequence[Any]) -> int:
-        """As many as 16 bytes have, where rows and planes begin at multiples of them; else 1."""
+        """Return the values in 16 bytes if rows and planes are aligned to 16 bytes, otherwise 1."""
         words = 16 // self.dtype().itemsize
         _, ny, nx = self.shape
         even = nx % words == 0 and ny * (nx + 1) % words == 0 and not any(address_of(a) % 16 for a in arrays)
         return words if even else 1
 
     def _program(self, block: Block, variable: bool, copy: Copy) -> tuple[Any, int]:
-        """The kernel, and bytes of shared memory a block."""
+        """Return the kernel, and the shared memory per block, bytes."""
         if (block, variable, copy) not in self._programs:
             entry, switches, words = entry_of(block, self.kind(variable), copy)
             switches = {**switches, "TINY": TINY[self.precision], "REGISTERS": block.registers}
@@ -61,7 +61,7 @@ class MarchPlan(StagedPlan):
 
     @cached_property
     def _still(self) -> Advector:
-        """No flux: for axes of one point, whose factors are 0."""
+        """Return zero fluxes: for axes of one point, whose factors are 0."""
         nz, ny, nx = self.shape
         shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
         ones = [n == 1 for n in reversed(self.shape)]

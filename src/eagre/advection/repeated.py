@@ -1,4 +1,4 @@
-"""Periodic axes whose last point repeats the first, as in EULAG: n points of which n - 1 are distinct."""
+"""Periodic axes whose last point repeats the first, as in EULAG: n points, n - 1 of them distinct."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 from eagre.backend.arrays import array_module
 from eagre.errors import InputError
 
-ROUNDING = 64  # in units of the last place of the largest value: sines of 0 and of a whole period differ by rounding
+ROUNDING = 64  # tolerance in units of the last place of the maximum, e.g. for sines of 0 and of a full period
 
 
 def without_repeated_points(a: Any, axes: Iterable[int], name: str = "the array") -> Any:
-    """An array without the last points of some axes, which have to repeat the first.
+    """Return a view without the last points of axes whose last point repeats the first.
 
     Parameters
     ----------
     a : NumPy or CuPy array
-        Of any shape.
+        Array of any shape.
     axes : int values
-        The axes, of two points or more each, along which the last point stands for the first.
+        Axes of two points or more whose last point repeats the first.
     name : str
-        Of the array in messages.
+        Name of the array in messages.
 
     Returns
     -------
-    A view of `a`.
+    View of `a`.
 
     Raises
     ------
@@ -34,16 +34,19 @@ def without_repeated_points(a: Any, axes: Iterable[int], name: str = "the array"
     """
     for axis in axes:
         if a.shape[axis] < 2:
-            raise InputError(f"{name} of shape {tuple(a.shape)}", allowed=f"two points or more along axis {axis}")
+            raise InputError(
+                f"{name} of shape {tuple(a.shape)}", allowed=f"two points or more along axis {axis}",
+                problem="A duplicated axis needs at least two points.",
+            )  # fmt: skip
         _check(a, axis, name)
         a = a[_all_but_last(a, axis)]
     return a
 
 
 def with_repeated_points(a: Any, axes: Iterable[int]) -> Any:
-    """A copy of an array in which the first points of some axes stand behind the last once more.
+    """Return a copy with the first points of axes repeated at the end.
 
-    Parameters are those of `without_repeated_points`, whose inverse it is.
+    This is the inverse of `without_repeated_points`, with the same parameters.
     """
     for axis in axes:
         xp = array_module(a)
@@ -52,7 +55,7 @@ def with_repeated_points(a: Any, axes: Iterable[int]) -> Any:
 
 
 def without_checks(a: Any, axes: Iterable[int]) -> Any:
-    """A view without the last of some axes, whatever stands there."""
+    """Return a view without the last points of axes, unchecked."""
     for axis in axes:
         a = a[_all_but_last(a, axis)]
     return a
@@ -69,7 +72,9 @@ def _check(a: Any, axis: int, name: str) -> None:
     if difference.size and not float(difference.max()) <= room:
         worst = tuple(int(one) for one in xp.unravel_index(int(difference.argmax()), difference.shape))
         raise InputError(
-            f"{name}, whose last point along axis {axis} is {float(difference.max()):g} from the first at {worst}",
-            allowed="the same values there: the last point of an axis that is duplicated repeats the first",
+            f"{name}, whose last point along axis {axis} differs from the first by "
+            f"{float(difference.max()):g} at {worst}",
+            allowed="equal values",
+            problem="The first and last points of a duplicated axis differ.",
             fix='boundaries = "periodic"',
         )

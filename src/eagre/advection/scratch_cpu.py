@@ -1,4 +1,4 @@
-"""The scratch of the fused CPU step: where everything lies, and how it comes there from memory (see `fused_cpu`)."""
+"""Scratch array of the fused CPU step: layout, and loads from memory (see `fused_cpu`)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from eagre.backend.cells import cell, prefetch, switch
 
-STRIDE = switch("STRIDE", 152)  # numbers of a row of the scratch
-ROW = switch("ROW", 152)  # from a row to the next one; 0 where there is one row and nothing flows between rows
+STRIDE = switch("STRIDE", 152)  # values per row of the scratch array
+ROW = switch("ROW", 152)  # row stride; 0 for a single row without flow between rows
 PLANE = switch("PLANE", 152 * 24)
-SLIDE = switch("SLIDE", 2)  # places of the frames in the scratch
+SLIDE = switch("SLIDE", 2)  # number of frame positions in the scratch array
 VARIABLE_H = switch("VARIABLE_H", True)
-LINE = switch("LINE", 8)  # numbers of a line of the cache: of a vector, at most
+LINE = switch("LINE", 8)  # values per cache line: maximum of a vector
 
 EDGE = 3  # ghost points
 FIELDS = 11
@@ -23,13 +23,13 @@ X, UP, DOWN, Z, U, Y, W, H, P, HIGH, LOW = range(FIELDS)
 KEPT = 5  # planes of frame 0 that are read: from W on
 # Planes beside the frames: the flux through the top of plane p - 1, and plane p - 2 without what flows through its top.
 F3, SUM = range(2)
-# Planes of frame 0 that nobody needs any more.
+# Unused planes of frame 0.
 A1, A2, EAST, NORTH = X, UP, DOWN, Z
 ONE, TWO = FRAME, 2 * FRAME  # planes from frame 0 to the others
 
 
 class Place(NamedTuple):
-    """Where a tile lies: its first column and row, and how many it has; `full` : columns in whole vectors."""
+    """Position of a tile: first column and row, and their numbers; `full` : columns rounded up to full vectors."""
 
     i0: int
     j0: int
@@ -39,10 +39,9 @@ class Place(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Ghost points along z, y and x (`AXIS_Z` ...) of four kinds (`OF_FIELD` ...), and what is passable.
+    """Ghost points along z, y and x (`AXIS_Z` ...) of four kinds (`OF_FIELD` ...), and open faces.
 
-    place : (3, 5, places), what stands there; numbers : (3, 5, 2, places), factors and what is added. See
-    `eagre.advection.ghosts`.
+    place : (3, 5, places), indices; numbers : (3, 5, 2, places), factors and offsets. See `eagre.advection.ghosts`.
     """
 
     place: Any
@@ -55,15 +54,15 @@ OF_FIELD, OF_H, ACROSS, ALONG, PASSABLE = range(5)
 
 @cell
 def ghost(a, k, j, sides, kind, t):
-    """What stands at place t of a row of a."""
+    """Return the ghost value at position t of a row of a."""
     factor, outside = sides.numbers[AXIS_X, kind, 0, t], sides.numbers[AXIS_X, kind, 1, t]
     return factor * a[k, j, sides.place[AXIS_X, kind, t]] + outside
 
 
 @cell
 def load_row(s, at, a, k, j, scale, shift, sides, kind, place):
-    """A row of a with its ghost points."""
-    first = 1 if kind == ALONG else 0  # the first and the last point or face that stands for itself
+    """Load a row of a with its ghost points."""
+    first = 1 if kind == ALONG else 0  # first and last position that is not a ghost
     last = a.shape[2] - 1 - first
     low = max(0, first + EDGE - place.i0)
     high = min(place.columns + 2 * EDGE, last + EDGE + 1 - place.i0)
@@ -78,9 +77,9 @@ def load_row(s, at, a, k, j, scale, shift, sides, kind, place):
 
 @cell
 def load_plane(s, at, a, p, kinds, sides, place):
-    """Plane p of a with its ghost points; kinds : of its places along z, y and x."""
+    """Load plane p of a with its ghost points; kinds : kinds along z, y and x."""
     kind_z, kind_y, kind_x = kinds
-    t = max(p + EDGE, 0)  # below the first plane nothing is needed
+    t = max(p + EDGE, 0)  # no data needed below the first plane
     k, factor = sides.place[AXIS_Z, kind_z, t], sides.numbers[AXIS_Z, kind_z, 0, t]
     for r in range(place.rows + (2 * EDGE if ROW > 0 else 0)):
         n = place.j0 + r + (0 if ROW > 0 else EDGE)
@@ -92,7 +91,7 @@ def load_plane(s, at, a, p, kinds, sides, place):
 
 @cell
 def load(s, b, p, arrays, sides, place):
-    """What comes with plane p: the field, the flux into it, and the other fluxes and h of the plane below."""
+    """Load the data of plane p: the field, the flux into it, and the other fluxes and h of the plane below."""
     kinds = (
         (OF_FIELD, OF_FIELD, OF_FIELD), (ALONG, ACROSS, ACROSS), (ACROSS, ACROSS, ALONG), (ACROSS, ALONG, ACROSS),
         (OF_H, OF_H, OF_H),
@@ -105,7 +104,7 @@ def load(s, b, p, arrays, sides, place):
 
 @cell
 def ask_for_row(a, p, r, place):
-    """Row r of a tile of plane p of an array will be read when the next plane is loaded."""
+    """Prefetch row r of a tile of plane p of an array, which is read when the next plane is loaded."""
     j = place.j0 + r - (EDGE if ROW > 0 else 0)
     for i in range(0, place.columns, LINE):
         prefetch(a, p, j, place.i0 + i)

@@ -1,7 +1,7 @@
-"""MPDATA stage by stage: every field in memory between stages, with ghost points about it; any device, any option.
+"""Stage-by-stage MPDATA: all fields in memory between stages, with ghost points; any device, any option.
 
-The reference of the fused kernels. The fields lie in one array, (FIELDS, nz + 2 d + 1, ny + 2 d + 1, nx + 2 d + 1),
-place d of an axis being point 0 and the face left of it. `low` is the first place of a stage.
+Reference of the fused kernels. The fields are in one array, (FIELDS, nz + 2 d + 1, ny + 2 d + 1, nx + 2 d + 1);
+position d of an axis is point 0 and the face left of it. `low` is the first position of a stage.
 """
 
 from eagre.backend.cells import cell, real, switch
@@ -27,7 +27,7 @@ FIELDS = 11
 
 @cell
 def fill(k, j, i, s, field, a, along_k, along_j, along_i):
-    """A field with its ghost points; along_k and so on : `Table`."""
+    """Copy a field with its ghost points; along_k, along_j, along_i : `Table`."""
     value = a[along_k.place[k], along_j.place[j], along_i.place[i]]
     value = along_i.factor[i] * value + along_i.outside[i]
     value = along_j.factor[j] * value + along_j.outside[j]
@@ -36,13 +36,13 @@ def fill(k, j, i, s, field, a, along_k, along_j, along_i):
 
 @cell
 def set_one(k, j, i, s, field):
-    """1 everywhere."""
+    """Set 1 everywhere."""
     s[field, k, j, i] = real(1.0)
 
 
 @cell
 def advect(k, j, i, s, low):
-    """The first pass, donor cell: X from FIRST."""
+    """First pass, donor cell: X from FIRST."""
     k, j, i = k + low, j + low, i + low
     x = s[FIRST, k, j, i]
     net = donor_flux(x, s[FIRST, k, j, i + 1], s[U1, k, j, i + 1])
@@ -56,13 +56,13 @@ def advect(k, j, i, s, low):
 
 @cell
 def size(s, k, j, i):
-    """What the differences of pseudo velocities are taken of."""
+    """Return the quantity whose differences define pseudo velocities."""
     return magnitude(s[X, k, j, i])
 
 
 @cell
 def four_faces(s, u, k, j, i, along, back):
-    """Sum of the faces of field u at a point, one further `along` its own axis, and both one `back`."""
+    """Return the sum of faces of field u at a point, one further `along` its own axis, and both one `back`."""
     ak, aj, ai = along
     bk, bj, bi = back
     here = s[u, k, j, i] + s[u, k + ak, j + aj, i + ai]
@@ -71,14 +71,14 @@ def four_faces(s, u, k, j, i, along, back):
 
 @cell
 def two(s, k, j, i, back):
-    """Sum of the values at a point and one `back`."""
+    """Return the sum of the values at a point and one `back`."""
     bk, bj, bi = back
     return size(s, k, j, i) + size(s, k - bk, j - bj, i - bi)
 
 
 @cell
 def third_order(s, k, j, i, u, over_r, sums, axes):
-    """The terms of third order at a face: along its axis, across it along two others, and of their corners."""
+    """Return the third-order terms at a face: along its axis, across it along two other axes, and of their corners."""
     (bk, bj, bi), (mk, mj, mi), (nk, nj, ni) = axes
     s_m, s_n = sums
     v = third_along(
@@ -102,7 +102,7 @@ def third_order(s, k, j, i, u, over_r, sums, axes):
 
 @cell
 def velocity(s, k, j, i, fields, axes):
-    """The pseudo velocity of a face; axes : its own and two others; fields : the advector along these."""
+    """Return the pseudo velocity of a face; axes : its own and two others; fields : the advector along these."""
     (bk, bj, bi), (mk, mj, mi), (nk, nj, ni) = axes
     u = s[fields[0], k, j, i]
     over_r = real(2.0) / (s[H, k, j, i] + s[H, k - bk, j - bj, i - bi])
@@ -118,7 +118,7 @@ def velocity(s, k, j, i, fields, axes):
 
 @cell
 def velocities(k, j, i, s, low, passable_k, passable_j, passable_i):
-    """V1, V2, V3 of X and the advector."""
+    """Compute V1, V2, V3 of X and the advector."""
     k, j, i = k + low, j + low, i + low
     x, y, z = (0, 0, 1), (0, 1, 0), (1, 0, 0)
     s[V1, k, j, i] = passable_i[i] * velocity(s, k, j, i, (U1, U2, U3), (x, y, z))
@@ -128,7 +128,7 @@ def velocities(k, j, i, s, low, passable_k, passable_j, passable_i):
 
 @cell
 def fluxes(s, k, j, i):
-    """The corrective fluxes through the faces left of, south of and below a point."""
+    """Return the corrective fluxes through the faces left of, south of and below a point."""
     x = s[X, k, j, i]
     f1 = corrective_flux(s[X, k, j, i - 1], x, s[V1, k, j, i])
     f2 = corrective_flux(s[X, k, j - 1, i], x, s[V2, k, j, i])
@@ -137,7 +137,7 @@ def fluxes(s, k, j, i):
 
 @cell
 def bounds(s, k, j, i):
-    """Largest and smallest value of a point and its neighbours, at the start of the step and now."""
+    """Return the maximum and minimum of a point and its neighbours, at the start of the step and now."""
     high = max(s[FIRST, k, j, i], s[X, k, j, i])
     low = min(s[FIRST, k, j, i], s[X, k, j, i])
     for field in (FIRST, X):
@@ -151,7 +151,7 @@ def bounds(s, k, j, i):
 
 @cell
 def shares(k, j, i, s, low):
-    """UP and DOWN: the parts of what flows in and out that a point stands."""
+    """Compute UP and DOWN: the allowed fractions of inflow and outflow of a point."""
     k, j, i = k + low, j + low, i + low
     high, least = bounds(s, k, j, i)
     w, south, below = fluxes(s, k, j, i)
@@ -163,7 +163,7 @@ def shares(k, j, i, s, low):
 
 @cell
 def limit(k, j, i, s, low):
-    """V1, V2, V3 limited; each place has read its own alone, so they may change where they lie."""
+    """Limit V1, V2, V3 in place; each position reads only its own values."""
     k, j, i = k + low, j + low, i + low
     f1, f2, f3 = fluxes(s, k, j, i)
     up, down = s[UP, k, j, i], s[DOWN, k, j, i]
@@ -174,7 +174,7 @@ def limit(k, j, i, s, low):
 
 @cell
 def correct(k, j, i, s, low, out):
-    """The corrective pass; out : (nz, ny, nx)."""
+    """Corrective pass; out : (nz, ny, nx)."""
     to_k, to_j, to_i, k, j, i = k, j, i, k + low, j + low, i + low
     w, south, below = fluxes(s, k, j, i)
     e, north, above = fluxes(s, k, j, i + 1)[0], fluxes(s, k, j + 1, i)[1], fluxes(s, k + 1, j, i)[2]
@@ -183,13 +183,13 @@ def correct(k, j, i, s, low, out):
 
 @cell
 def take(k, j, i, s, field, low, out):
-    """A field without its ghost points."""
+    """Copy a field without its ghost points."""
     out[k, j, i] = s[field, k + low, j + low, i + low]
 
 
 @cell
 def outflow(k, j, i, s, low, out):
-    """What leaves a point in a step, over what it holds: its Courant number; out : (nz, ny, nx)."""
+    """Compute the outflow Courant number of a point: outflow in a step divided by its content; out : (nz, ny, nx)."""
     to_k, to_j, to_i, k, j, i = k, j, i, k + low, j + low, i + low
     total = inflow(-s[U1, k, j, i], -s[U1, k, j, i + 1])
     total += inflow(-s[U2, k, j, i], -s[U2, k, j + 1, i])

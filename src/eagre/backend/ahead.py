@@ -1,9 +1,9 @@
-"""Programs compiled side by side on a first start.
+"""Parallel compilation of programs at a first start.
 
-Numba compiles one program at a time, threads or not. Helpers are processes that compile some programs of a run into the
-cache of programs, from which this process takes them when it needs them; meanwhile it compiles the others. What a
-helper fails to compile is compiled here. Only commands have helpers (`side_by_side`): elsewhere ``sys.executable`` may
-be any program that Python is a part of.
+Numba compiles one program at a time, even in threads. Worker processes compile some programs of a run into the program
+cache, from which this process loads them; this process compiles the others. Programs that a worker fails to compile are
+compiled here. Only commands use workers (`side_by_side`): elsewhere ``sys.executable`` may be another program that
+embeds Python.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MOST = 3  # helpers: a model has one or two programs that take long
+MOST = 3  # maximum number of workers; a model has one or two large programs
 HELPER = "eagre.backend.helper"
 
 
 class Job(NamedTuple):
-    """A program to compile: its module and file, its function and the types of the arguments."""
+    """Program to compile: module and file, function, and argument types."""
 
     module: str
     path: str
@@ -31,12 +31,12 @@ class Job(NamedTuple):
 
     @property
     def work(self) -> int:
-        """What it takes, about: the length of its text."""
+        """Approximate compilation cost: length of the source code."""
         return os.path.getsize(self.path)
 
 
 class Team:
-    """The helpers of a command, what they were given and is not known to be done, and what is left for this process."""
+    """Worker processes of a command, their unfinished jobs, and the jobs of this process."""
 
     def __init__(self) -> None:
         self.helpers: list[subprocess.Popen[bytes]] = []
@@ -44,15 +44,15 @@ class Team:
         self.own: list[tuple[Any, tuple[Any, ...]]] = []
 
     def share(self, programs: dict[Job, Any], cores: int) -> None:
-        """Give the jobs out, the longest first and each to whom has the least; `programs` are Numba's of the jobs."""
+        """Distribute jobs, longest first, to the worker with the least work; `programs` are the Numba programs."""
         count = min(cores - 1, len(programs) - 1, MOST)
         if count < 1 or self.helpers:
             return
         shares: list[list[Job]] = [[] for _ in range(count + 1)]
         for job in sorted(programs, key=lambda job: -job.work):
             min(shares, key=lambda share: sum(one.work for one in share)).append(job)
-        *theirs, own = shares  # the longest is for a helper: this process has others as well, not known here
-        with suppress(OSError):  # no more processes here
+        *theirs, own = shares  # the longest goes to a worker: this process has additional jobs
+        with suppress(OSError):  # no more processes can be started
             for share in theirs:
                 helper = started(share)
                 self.helpers.append(helper)
@@ -60,7 +60,7 @@ class Team:
         self.own = [(programs[job], job.types) for job in own]
 
     def wait(self, module: str) -> None:
-        """Until the program of this name is compiled, if a helper has it."""
+        """Wait until the program of this name is compiled, if a worker has it."""
         if module not in self.given:
             return
         while self.own:
@@ -71,13 +71,13 @@ class Team:
         while module in self.given:
             if line := helper.stdout.readline():
                 self.given.pop(line.decode().strip(), None)
-            else:  # it has ended
+            else:  # the worker has ended
                 self.given = {name: one for name, one in self.given.items() if one is not helper}
 
     def end(self) -> None:
-        """Send the helpers away."""
+        """Stop the workers."""
         for helper in self.helpers:
-            with helper:  # waits, and closes what leads to it
+            with helper:  # waits, and closes the pipes
                 helper.kill()
 
 
@@ -86,7 +86,7 @@ _team: Team | None = None
 
 @contextmanager
 def side_by_side() -> Iterator[None]:
-    """Inside, a first start has helpers; for commands."""
+    """Enable worker processes for a first start within the context; for commands."""
     global _team
     before, _team = _team, Team()
     try:
@@ -97,7 +97,7 @@ def side_by_side() -> Iterator[None]:
 
 
 def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: int) -> None:
-    """Share out what is not compiled yet of these programs, each with the arguments of a call, to so many cores."""
+    """Distribute uncompiled programs, each with the arguments of a call, to `cores` processes."""
     if _team is None:
         return
     from numba import typeof
@@ -112,19 +112,19 @@ def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: in
 
 
 def is_kept(program: Any) -> bool:
-    """Whether code of a program is in the memory or on the disk."""
+    """Return whether compiled code of a program is in memory or on disk."""
     folder = Path(program._cache.cache_path)
     return bool(program.overloads) or any(folder.glob(f"{program.__module__}.*.nbc"))
 
 
 def wait(module: str) -> None:
-    """Until no helper is at this program."""
+    """Wait until no worker compiles this program."""
     if _team is not None:
         _team.wait(module)
 
 
 def started(share: list[Job]) -> subprocess.Popen[bytes]:
-    """A helper at work."""
+    """Start a worker process."""
     paths = os.pathsep.join(map(os.path.abspath, sys.path))
     helper = subprocess.Popen(
         [sys.executable, "-P", "-m", HELPER],
@@ -134,6 +134,6 @@ def started(share: list[Job]) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": paths},
     )
     assert helper.stdin is not None
-    with suppress(OSError), helper.stdin:  # it may have ended
+    with suppress(OSError), helper.stdin:  # the worker may have ended
         pickle.dump(share, helper.stdin)
     return helper

@@ -1,4 +1,4 @@
-"""Array modules: NumPy arrays stay with NumPy and SciPy, CuPy arrays with CuPy."""
+"""Array modules: NumPy and SciPy for NumPy arrays, CuPy for CuPy arrays."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 
 def on_gpu(array: Any) -> bool:
-    """Whether an array is CuPy's."""
+    """Return whether an array is a CuPy array."""
     return type(array).__module__.partition(".")[0] == "cupy"
 
 
 def array_module(array: Any) -> Any:
-    """``numpy`` or ``cupy``."""
+    """Return ``numpy`` or ``cupy``."""
     return import_module("cupy" if on_gpu(array) else "numpy")
 
 
 def fourier_module(array: Any) -> Any:
-    """``scipy.fft`` or its counterpart in CuPy."""
+    """Return ``scipy.fft`` or its CuPy counterpart."""
     return import_module("cupyx.scipy.fft" if on_gpu(array) else "scipy.fft")
 
 
 def address_of(array: Any) -> int:
-    """Where an array begins in memory."""
+    """Return the address of an array."""
     return array.data.ptr if on_gpu(array) else array.ctypes.data

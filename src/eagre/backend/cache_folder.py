@@ -1,4 +1,4 @@
-"""The cache of generated programs and their compiled code: folders and files that no other user can write."""
+"""Cache of generated programs and compiled code: folders and files that no other user can write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from eagre.errors import InputError
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-SEARCHABLE_BY_OTHERS = stat.S_IXGRP | stat.S_IXOTH  # without it, others do not reach the files of a folder
+SEARCHABLE_BY_OTHERS = stat.S_IXGRP | stat.S_IXOTH  # without these bits other users cannot reach the files of a folder
 ALLOWED = "folders and files of this user, or of root, that no other user can write"
 
 
@@ -43,10 +43,10 @@ def check_private(path: Path) -> None:
     kind = "folder" if stat.S_ISDIR(status.st_mode) else "file"
     if status.st_uid not in (os.getuid(), 0):
         raise InputError(
-            f"{path}, which belongs to the user with the number {status.st_uid}",
+            f"{path}, which belongs to the user with ID {status.st_uid}",
             allowed=ALLOWED,
-            fix="export EAGRE_CACHE=/a/folder/of/your/own",
-            problem=f"A {kind} of the cache of compiled programs belongs to another user, whose code would run.",
+            fix="export EAGRE_CACHE=/path/to/a/private/folder",
+            problem=f"A {kind} of the cache of compiled programs belongs to another user: code of that user would run.",
         )
     if status.st_mode & WRITABLE_BY_OTHERS and (kind == "folder" or path.parent.stat().st_mode & SEARCHABLE_BY_OTHERS):
         raise InputError(
@@ -65,7 +65,7 @@ def own_folder() -> Path:
     InputError
         If another user made the folder or can write it, or if it is a link: its content is executed.
     """
-    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""  # elsewhere the temporary folder is the user's
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""  # on Windows the temporary folder belongs to the user
     folder = Path(tempfile.gettempdir()) / f"eagre-cache{user}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -75,8 +75,8 @@ def own_folder() -> Path:
         raise InputError(
             f"{users_folder()}, which cannot be written, and {folder}, which is open to other users or not a folder",
             allowed=ALLOWED,
-            fix="export EAGRE_CACHE=/a/folder/of/your/own",
-            problem="There is no folder for compiled programs.",
+            fix="export EAGRE_CACHE=/path/to/a/private/folder",
+            problem="No usable folder for compiled programs was found.",
         )
     return folder
 

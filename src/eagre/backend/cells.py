@@ -1,17 +1,17 @@
-"""Cells: formulas written once as plain Python, rebuilt for each target and precision.
+"""Kernel functions: formulas written once in Python and rebuilt for each target and precision.
 
-A *cell* is a plain function over scalars and arrays, marked with `cell`. It may use
+A kernel function is a Python function of scalars and arrays, decorated with `cell`. It may use
 
-* other cells, which are rebuilt with it;
-* ``real(x)``, the constant x in the precision of the build (every constant needs it: in single
-  precision a bare ``0.5 * x`` is double arithmetic);
+* other kernel functions, which are rebuilt with it;
+* ``real(x)``, the constant x in the precision of the build (required for every constant: in single precision a plain
+  ``0.5 * x`` is double-precision arithmetic);
 * module-level numbers;
-* switches, made with `switch` at module level, whose value (a number, a flag or another cell) is
-  fixed when the cell is built, so that what is switched off costs nothing;
+* switches, created by `switch` at module level, whose value (a number, a flag or another kernel function) is fixed at
+  build time, so that disabled code costs nothing;
 * ``math``.
 
-Rules that keep cells fast (measured; see docs/development/decisions/0002-cells.md): every array index is a
-low corner plus a non-negative constant; no bounds tests; min/max instead of branches.
+Performance rules (measured; see docs/development/decisions/0002-cells.md): every array index is a low corner plus a
+non-negative constant; no bounds tests; min/max instead of branches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 
 class Switch:
-    """A compile-time option of cells; `default` holds where a build does not set it."""
+    """Compile-time option of kernel functions; `default` applies if a build does not set it."""
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
@@ -35,12 +35,12 @@ class Switch:
 
 
 def switch(name: str, default: Any) -> Any:
-    """Declare a `Switch`; `Any`, because cells use it as what it stands for."""
+    """Declare a `Switch`; the type is `Any` because kernel functions use it as its value."""
     return Switch(name, default)
 
 
 class Cell:
-    """A formula that the backend can rebuild; calling it runs it as plain Python, switches at their defaults."""
+    """Kernel function that the backend can rebuild; calling it runs plain Python with default switches."""
 
     decorator = "formula"
 
@@ -48,8 +48,8 @@ class Cell:
         self.function = function
         self._plain: Callable[..., Any] | None = None
         self.variants: dict[tuple[str | None, str | None], Cell] = {}
-        self.source: str | None = None  # of a cell that was written (see `written`)
-        self.texts: dict[Any, Any] = {}  # of programs, as `eagre.backend.program` makes them
+        self.source: str | None = None  # source of a generated function (see `written`)
+        self.texts: dict[Any, Any] = {}  # generated program sources (`eagre.backend.program`)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -60,13 +60,13 @@ class Cell:
         return self._plain(*args, **kwargs)
 
     def __reduce__(self) -> str:
-        """Sent to another process by the name that it has in its module, where that is the cell and no function."""
+        """Pickle by name if the module attribute is this kernel function."""
         return self.function.__qualname__
 
     def variant(self, target: str | None, precision: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
-        """Decorator: another body of the same formula for one target (and one precision).
+        """Decorator: register another body of the formula for a target (and a precision).
 
-        `target` is ``"cpu"``, ``"cuda"``, ``"simulator"`` (which falls back on ``"cuda"``), or None for all of them.
+        `target` is ``"cpu"``, ``"cuda"``, ``"simulator"`` (which falls back to ``"cuda"``), or None for all.
         """
 
         def register(function: Callable[..., Any]) -> Cell:
@@ -77,7 +77,7 @@ class Cell:
         return register
 
     def body(self, target: str, precision: str) -> Cell:
-        """The cell whose source serves `target` and `precision`."""
+        """Return the kernel function whose source is used for `target` and `precision`."""
         for name in ("simulator", "cuda", None) if target == "simulator" else (target, None):
             for key in ((name, precision), (name, None)):
                 if key in self.variants:
@@ -86,22 +86,22 @@ class Cell:
 
     @functools.cached_property
     def text(self) -> str:
-        """Source text of the plain function, which many programs ask for: finding it takes Python 1 ms."""
+        """Source code of the function, cached because reading it takes 1 ms."""
         return textwrap.dedent(inspect.getsource(self.function))
 
     @property
     def name(self) -> str:
-        """Name of the plain function."""
+        """Name of the function."""
         return self.function.__name__
 
 
 def cell(function: Callable[..., Any]) -> Cell:
-    """Mark a plain function as a cell."""
+    """Decorate a function as a kernel function."""
     return Cell(function)
 
 
 def written(source: str, scope: dict[str, Any]) -> Cell:
-    """A cell from its text, for compositions that are known when a run is set up; `scope` holds what it calls."""
+    """Return a kernel function from source code, for compositions known at set-up; `scope` : called functions."""
     found: dict[str, Any] = dict(scope)
     exec(source, found)
     [function] = [value for name, value in found.items() if isinstance(value, types.FunctionType) and name not in scope]
@@ -111,41 +111,41 @@ def written(source: str, scope: dict[str, Any]) -> Cell:
 
 
 class Entry(Cell):
-    """A cell that the host calls: a kernel on CUDA, a loop nest on the CPU (see `launch`)."""
+    """Kernel function called by the host: a kernel on CUDA, a loop nest on the CPU (see `launch`)."""
 
     decorator = "driver"
 
 
 class SerialEntry(Cell):
-    """An entry that runs on one CPU thread: small work, where starting threads costs more."""
+    """Entry that runs on one CPU thread: small work for which starting threads is too expensive."""
 
     decorator = "serial_driver"
 
 
 def entry(function: Callable[..., Any]) -> Entry:
-    """Mark a hand-written loop nest or kernel as callable from the host."""
+    """Decorate a loop nest or kernel as callable from the host."""
     return Entry(function)
 
 
 def serial_entry(function: Callable[..., Any]) -> SerialEntry:
-    """Mark a loop nest for one CPU thread as callable from the host."""
+    """Decorate a loop nest for one CPU thread as callable from the host."""
     return SerialEntry(function)
 
 
 def real(value: float) -> float:
-    """`value` in the precision of the build; plain Python keeps it as it is."""
+    """Return `value` in the precision of the build; unchanged in plain Python."""
     return value
 
 
 cplx: Any = complex
-"""The complex type of the build's precision, for `cuda.local.array` in hand-tiled kernels."""
+"""Complex type of the build precision, for `cuda.local.array` in CUDA kernels."""
 
 word: Any = float
-"""The build's precision as a NumPy dtype, for `cuda.shared.array` in hand-tiled kernels."""
+"""Build precision as a NumPy dtype, for `cuda.shared.array` in CUDA kernels."""
 
 
 class CudaNames:
-    """Stands for Numba's ``cuda`` module in hand-tiled kernels; programs bind the real one."""
+    """Placeholder for Numba's ``cuda`` module in CUDA kernels; programs bind the real module."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"cuda.{name} exists only inside a kernel built for CUDA")
@@ -153,24 +153,24 @@ class CudaNames:
 
 cuda: Any = CudaNames()
 rcp_seed: Any = cuda
-"""1/x and 1/sqrt(x) to 20 bits in CUDA cells of double precision."""
+"""Approximations of 1/x and 1/sqrt(x) to 20 bits in double-precision CUDA functions."""
 rsqrt_seed: Any = cuda
 select_smaller: Any = cuda
 select_larger: Any = cuda
 select_both: Any = cuda
 select_by_sign: Any = cuda
 load_ahead: Any = cuda
-"""A load that the compiler leaves where it is; see `eagre.backend.cuda_seeds`."""
+"""Load that the compiler does not move; see `eagre.backend.cuda_seeds`."""
 
 flat_load: Any = cuda
-"""Loads and stores by one flat index, and several words at once; see `eagre.backend.cuda_memory`."""
+"""Loads and stores by flat index, and of several values at once; see `eagre.backend.cuda_memory`."""
 flat_store: Any = cuda
 load_volatile: Any = cuda
 load_here: Any = cuda
 load_beside: Any = cuda
 store_beside: Any = cuda
 two_in_word: Any = cuda
-"""Two numbers of 16 bits in a word of 32; see `eagre.backend.cuda_memory`."""
+"""Two 16-bit numbers in a 32-bit word; see `eagre.backend.cuda_memory`."""
 two_of_word: Any = cuda
 prefetch_l2: Any = cuda
 load_two: Any = cuda
@@ -191,13 +191,13 @@ copies_arrived_but_last: Any = cuda
 come: Any = cuda
 meeting_of: Any = cuda
 meeting_over: Any = cuda
-"""Barriers of which coming and waiting are two things; see `eagre.backend.cuda_meetings`."""
+"""Split barriers with separate arrive and wait; see `eagre.backend.cuda_meetings`."""
 launch_dependents: Any = cuda
-"""Let the next kernel start; `grid_dependency_wait`: until all that the kernels before have stored can be seen."""
+"""Allow the next kernel to start; `grid_dependency_wait`: wait until all stores of previous kernels are visible."""
 grid_dependency_wait: Any = cuda
 
 prefetch: Any = cuda
-"""A hint to a CPU that ``array[k, j, i]`` will be read; see `eagre.backend.prefetch`."""
+"""Prefetch hint for ``array[k, j, i]`` on a CPU; see `eagre.backend.prefetch`."""
 
 prange: Any = range
-"""Parallel range in CPU entries; plain Python sees `range`."""
+"""Parallel range in CPU entries; `range` in plain Python."""

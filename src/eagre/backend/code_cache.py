@@ -1,7 +1,7 @@
 """Compiled code on disk, in the format of the compilers.
 
-Damaged files are compiled again and read-only folders are used. Folders and files that other users can write raise an
-error: their content, pickles and machine code, is executed.
+Damaged files are compiled again, and read-only folders are used. Folders and files that other users can write raise an
+error, because their content, pickles and machine code, is executed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from eagre.backend.cache_folder import WRITABLE_BY_OTHERS, check_private, make_p
 
 
 def whole(cache: Any, sig: Any, target_context: Any) -> Any:
-    """Nothing: the compiler's own way to load."""
+    """Return None: use the compiler's own loading."""
     return None
 
 
 def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], Any] = whole) -> Any:
-    """A compiler's class of caches, made robust.
+    """Return a more robust version of a compiler's cache class.
 
     Parameters
     ----------
     cache : class
-        Of Numba or numba-cuda; theirs raises where a file is cut, and passes over a folder that it cannot write.
+        Class of Numba or numba-cuda, which raises for truncated files and ignores read-only folders.
     locators : sequence of classes
-        Where they look for a function's folder; the last one takes the folder of its source.
+        Locators of a function's folder; the last one uses the folder of its source.
     quick : callable (cache, signature, target context)
-        Gives what is on the disk without the compiler's start-up, or None: then the compiler looks itself.
+        Loads from disk without the compiler's start-up, or returns None to let the compiler load.
     """
     *others, beside = locators
 
@@ -56,7 +56,7 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
                 if found := quick(self, sig, target_context):
                     return found
                 return super().load_overload(sig, target_context)
-            except Exception:  # whatever a pickle that was cut raises
+            except Exception:  # a truncated pickle can raise any exception
                 try:
                     self.flush()
                 except OSError:
@@ -67,7 +67,7 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
             with suppress(OSError):
                 super().save_overload(sig, data)
                 for path in _files(self):
-                    path.chmod(path.stat().st_mode & ~WRITABLE_BY_OTHERS)  # the user's umask may allow the group
+                    path.chmod(path.stat().st_mode & ~WRITABLE_BY_OTHERS)  # the user's umask may allow group writes
 
     return Sound
 

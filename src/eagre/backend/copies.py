@@ -1,6 +1,6 @@
-"""Kernels that copy between the memories of GPUs: several copies a launch, all loads before the first store.
+"""Copy kernels between the memories of GPUs: several copies per launch, all loads before the first store.
 
-Complex arrays are turned: one lies row by row, the other column by column, and a tile passes through shared memory.
+Complex arrays are transposed through shared memory: one array is stored by rows, the other by columns.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 from eagre.backend.cells import cell, cplx, cuda, entry, switch
 from eagre.backend.device import Device, Launch
 
-ROWS_AT_ONCE = 4  # copies of arrays in one piece that one kernel makes
-BOXES_AT_ONCE = 7  # copies of any arrays
-TURNS_AT_ONCE = 4  # copies that turn
-TILE, PITCH, TILE_ROWS = 32, 33, 8  # of a block that turns: numbers a side, from row to row, and rows of threads
-COPIES = switch("COPIES", ROWS_AT_ONCE)  # of them those that there are
+ROWS_AT_ONCE = 4  # copies of contiguous arrays per kernel
+BOXES_AT_ONCE = 7  # copies of strided arrays per kernel
+TURNS_AT_ONCE = 4  # transposing copies per kernel
+TILE, PITCH, TILE_ROWS = 32, 33, 8  # transposing block: tile size, row pitch, and rows of threads
+COPIES = switch("COPIES", ROWS_AT_ONCE)  # number of copies in use
 
 Pair = tuple[Any, Any]
-"""Target and source, two arrays of one shape."""
+"""Target and source, two arrays of the same shape."""
 
 
 @cell
 def copied_rows(i, target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
-    """Element i of ROWS_AT_ONCE copies. All loads cross the links before the first store."""
+    """Copy element i of ROWS_AT_ONCE arrays. All loads are issued before the first store."""
     value_0 = source_0[min(i, source_0.shape[0] - 1)]
     if COPIES > 1:
         value_1 = source_1[min(i, source_1.shape[0] - 1)]
@@ -55,20 +55,20 @@ class Boxes(NamedTuple):
 
 @cell
 def element(box, k, j, i):
-    """Element (k, j, i) of an array, or the last one before it along each axis."""
+    """Return element (k, j, i) of an array; indices are clipped to the last element along each axis."""
     return box[min(k, box.shape[0] - 1), min(j, box.shape[1] - 1), min(i, box.shape[2] - 1)]
 
 
 @cell
 def put(box, k, j, i, value):
-    """Set element (k, j, i), if there is one."""
+    """Set element (k, j, i), if it exists."""
     if k < box.shape[0] and j < box.shape[1] and i < box.shape[2]:
         box[k, j, i] = value
 
 
 @cell
 def copied_boxes(k, j, i, targets, sources):
-    """Element (k, j, i) of BOXES_AT_ONCE copies, each as far as its arrays go."""
+    """Copy element (k, j, i) of BOXES_AT_ONCE arrays, as far as it exists."""
     value_0 = element(sources.box_0, k, j, i)
     if COPIES > 1:
         value_1 = element(sources.box_1, k, j, i)
@@ -99,7 +99,7 @@ def copied_boxes(k, j, i, targets, sources):
 
 @cell
 def turned(tile, k, target, source):
-    """Level k of target = source, (nz, rows, columns), of a block: one tile, which its threads read along columns."""
+    """Transpose one tile of level k of target = source, (nz, rows, columns), per block; threads read along columns."""
     levels, rows, columns = source.shape
     x, i, j = cuda.threadIdx.x, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
     for y in range(cuda.threadIdx.y, TILE, TILE_ROWS):
@@ -113,10 +113,9 @@ def turned(tile, k, target, source):
 
 @entry
 def turned_cuda(target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
-    """COPIES arrays (nz, rows, columns): sources have columns side by side in memory, targets rows.
+    """Transpose COPIES arrays (nz, rows, columns): sources are stored by columns, targets by rows.
 
-    Blocks of a level of one copy lie beside those of the next, so that what crosses the links comes beside what does
-    not.
+    Blocks of one level of all copies are adjacent, so that transfers over the links overlap with local copies.
     """
     tile = cuda.shared.array((TILE, PITCH), cplx)
     k, copy = cuda.blockIdx.z // COPIES, cuda.blockIdx.z % COPIES
@@ -131,7 +130,7 @@ def turned_cuda(target_0, source_0, target_1, source_1, target_2, source_2, targ
 
 
 def copy_launches(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
-    """Launches on the device that owns the targets; sources may lie wherever it can read."""
+    """Return launches on the device that owns the targets; it must be able to read the sources."""
     if pairs[0][0].dtype.kind == "c":
         return _turned(member, pairs)
     if all(array.flags.c_contiguous for pair in pairs for array in pair):
@@ -166,7 +165,7 @@ def _boxes(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
 
 
 def _turned(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
-    """Of arrays (nz, ny, nx); targets or sources lie row by row, the others column by column."""
+    """Return launches that transpose arrays (nz, ny, nx) between row-major and column-major storage."""
     if pairs[0][1].strides[2] != pairs[0][1].itemsize:
         pairs = [(target.transpose(0, 2, 1), source.transpose(0, 2, 1)) for target, source in pairs]
     made = []

@@ -1,4 +1,4 @@
-"""The CPU compiler: decorators that generated programs import, and threads."""
+"""CPU compiler: decorators that generated programs import, and thread control."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS
 
 
 def _quick(cache: Any, signature: Any, context: Any) -> Any:
-    """Code from the disk without what only compiling needs: Numba's tables of functions, and SciPy for them (0.5 s)."""
+    """Load code from disk without the parts of Numba that only compilation needs (saves 0.5 s)."""
     ahead.wait(cache.module)
     if rtsys is None or not hasattr(cache, "_load_overload"):
         return None
-    rtsys.initialize(context)  # symbols that the code is linked to
+    rtsys.initialize(context)  # symbols used by the code
     return cache._load_overload(signature, context)
 
 
@@ -67,7 +67,7 @@ _Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching
 
 
 def _cached(function: Any, **options: Any) -> Any:
-    """Compile `function`, or take its code from the disk."""
+    """Compile `function`, or load its code from disk."""
     dispatcher: Any = njit(error_model="numpy", nogil=True, pipeline_class=Whole, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
@@ -78,18 +78,18 @@ serial_driver = _cached
 
 
 def threads() -> int:
-    """Number of threads that CPU drivers use; set ``NUMBA_NUM_THREADS`` to change it."""
+    """Return the number of threads of CPU programs; set ``NUMBA_NUM_THREADS`` to change it."""
     return numba.get_num_threads()
 
 
 def set_threads(count: int) -> None:
-    """Let CPU drivers use `count` threads, at most as many as Numba started with."""
+    """Set the number of threads of CPU programs, at most the number with which Numba was started."""
     numba.set_num_threads(count)
 
 
 @contextmanager
 def threads_limited(count: int) -> Iterator[None]:
-    """Let CPU drivers use `count` threads for a while."""
+    """Limit CPU programs to `count` threads within the context."""
     before = threads()
     set_threads(count)
     try:
@@ -99,14 +99,14 @@ def threads_limited(count: int) -> Iterator[None]:
 
 
 FEW = 65_536
-"""Elements of a launch's largest array below which it takes one thread: others would take longer to wake than to work.
+"""Maximum number of elements of the largest array of a launch that runs on one thread: starting threads takes longer.
 
-Measured on quiet cores with 2, 4 and 16 threads, all models at 64 to 512 points a side (`benchmarks/NOTES.md`).
+Measured on idle cores with 2, 4 and 16 threads, all models at 64 to 512 points per side (`benchmarks/NOTES.md`).
 """
 
 
 def few(value: Any) -> bool:
-    """Whether the arguments of a launch have fewer than FEW elements; scratch, a row a thread, does not count."""
+    """Return whether the arguments of a launch have fewer than FEW elements; scratch arrays are ignored."""
     return _largest(value, config.NUMBA_NUM_THREADS) < FEW  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -119,17 +119,17 @@ def _largest(value: Any, rows: int) -> int:
 
 @cache
 def without_locks() -> tuple[Callable[[], int], Callable[[int], None]]:
-    """Functions that get and set the number of threads, checked by nothing, for what does so around every launch.
+    """Return unchecked functions that get and set the number of threads, for use around every launch.
 
-    Numba's public ones take two locks each time, to begin threads that have begun: some per cent of the smallest steps.
+    Numba's public functions acquire two locks per call, some per cent of the smallest steps.
     """
-    numba.get_num_threads()  # begins them
+    numba.get_num_threads()  # starts the threads
     get, put = (getattr(parallel, f"_{name}_num_threads", None) for name in ("get", "set"))
     return get or numba.get_num_threads, put or numba.set_num_threads
 
 
 def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:
-    """Run programs in order, `times` times; each with its arguments, and on one thread where it is `few`."""
+    """Run programs in order, `times` times, each with its arguments, and on one thread if it is `few`."""
     count, switch = without_locks()
     most = now = count()
     try:
@@ -145,14 +145,14 @@ def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], 
             switch(most)
 
 
-_lost = False  # whether this process was forked from one whose OpenMP threads had begun
+_lost = False  # whether this process was forked after its parent had started OpenMP threads
 
 
 def _forget_threads() -> None:
     global _lost
     try:
         _lost = numba.threading_layer() == "omp"  # pyright: ignore[reportPrivateImportUsage]
-    except ValueError:  # none had begun
+    except ValueError:  # no threads were started
         _lost = False
 
 
@@ -161,10 +161,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def check_threads() -> None:
-    """Raise `EagreError` in a process forked from one that computed: OpenMP would end it, other layers go on."""
+    """Raise `EagreError` in a process forked after threads were started; OpenMP would terminate it."""
     if _lost:
         raise EagreError(
-            "got a computation in a forked process, whose parent has computed before: its threads are not here\n"
-            "allowed: processes that start anew, or a fork before the first computation\n"
+            "The process was forked after its parent had started compute threads.\n"
+            "allowed: spawned processes, or a fork before the first computation\n"
             'write:   multiprocessing.get_context("spawn").Pool(4)   (models can be sent there: they pickle)'
         )

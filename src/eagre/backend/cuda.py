@@ -1,6 +1,6 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""The CUDA compiler: the only import site of Numba's CUDA target."""
+"""CUDA compiler: the only module that imports Numba's CUDA target."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def _cached(function: Any, max_registers: int, cache: Any = KernelCache) -> Any:
-    """Compile a kernel, or take its code from the disk: from the cache of programs and no other folder."""
+    """Compile a kernel, or load its code from the program cache on disk."""
     kernel: Any = cuda.jit(fastmath=True, max_registers=max_registers)(function)
     kernel._cache = cache(function)
     return kernel
@@ -38,36 +38,36 @@ formula: Any = cuda.jit(device=True, forceinline=True, fastmath=True)
 # 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
 single_driver: Any = partial(_cached, max_registers=usual_registers("single"))
 double_driver: Any = partial(_cached, max_registers=usual_registers("double"))
-# A tail of one thread, or a small grid, is meant to be small.
+# Small grids, such as a tail of one thread, are intended.
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def limited_driver(registers: int) -> Any:
-    """A driver whose threads get `registers` registers at most: the switch ``REGISTERS`` of a program."""
+    """Return a compiler with a limit of `registers` registers per thread: the switch ``REGISTERS`` of a program."""
     return partial(_cached, max_registers=registers, cache=partial(Alike, registers=registers))
 
 
 @cuda.jit
 def pause(microseconds):
-    """Keep the card busy for about so long. The name of the module is needed: an alias of `nanosleep` has no type."""
+    """Keep the GPU busy for about `microseconds`. The module name is required: an alias of `nanosleep` has no type."""
     for _ in range(microseconds):
         cuda.nanosleep(1000)  # pyright: ignore[reportCallIssue]
 
 
 def keep_loaded() -> None:
-    """Let Numba not unload kernels, of which it does more than ten at once when Python ends.
+    """Prevent Numba from unloading kernels, which it does at exit if there are more than ten.
 
-    Of kernels that ran on several GPUs the driver then frees something twice, and Python ends in a crash (numba-cuda
-    0.30.4, driver 580.159, two H200). Memory of Numba's own arrays is still given back.
+    For kernels that ran on several GPUs the driver would free memory twice and Python would crash at exit (numba-cuda
+    0.30.4, driver 580.159, two H200). Memory of Numba's own arrays is still freed.
     """
     numba.config.CUDA_DEALLOCS_COUNT = 1_000_000
 
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:
-    """PTX of a kernel's plain function; needs no GPU (``pip install 'eagre[sim]'``)."""
+    """Return the PTX of a kernel's Python function; needs no GPU (``pip install 'eagre[sim]'``)."""
     from eagre.backend.numba_internals import cuda_dispatcher as dispatcher
 
-    # Device functions are compiled for the current device, which is not there: name one instead.
+    # Device functions are compiled for the current device; without a GPU one is named instead.
     current = dispatcher.get_current_device
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=compute_capability)
     try:

@@ -1,9 +1,9 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""Programs that differ in their limit of registers only share all of the compiler but its last part.
+"""Compiler cache for programs that differ only in their register limit: they share all steps except assembly.
 
-The limit is an option of the assembler, which takes a tenth of the time. What a kernel was before that, PTX, is taken
-from a program of this process with the same text and another limit, and kept in the cache like any other.
+The limit is an option of the assembler, which takes a tenth of the compilation time. The PTX of a program of this
+process with the same source and another limit is reused, and the result is cached as for any other program.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from eagre.backend.code_cache import sound
 from eagre.backend.numba_internals import CUDACache, CUDACodeLibrary
 
 OF_LIBRARY = ("codegen", "cubin_cache", "linkerinfo_cache", "max_registers", "ptx_cache")
-LIMIT = "driver = limited_driver("  # the line of a program that has its limit
-_made: dict[tuple[str, str, str], Any] = {}  # kernels of this process, by text, name and types
+LIMIT = "driver = limited_driver("  # source line with the register limit
+_made: dict[tuple[str, str, str], Any] = {}  # kernels of this process, by source, name and types
 
 
 KernelCache: Any = sound(CUDACache, CUDACache._impl_class._locator_classes[:2])  # NUMBA_CACHE_DIR, __pycache__
 
 
 class Alike(KernelCache):
-    """The cache of a kernel with a limit of registers: what is not there is made of what differs in the limit."""
+    """Cache of a kernel with a register limit; missing entries are built from a kernel with another limit."""
 
     def __init__(self, function: Any, registers: int) -> None:
         super().__init__(function)
         self._function, self._registers = function, registers
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """From the disk, or from a kernel that differs in its limit."""
+        """Load from disk, or build from a kernel with another limit."""
         kernel, key = super().load_overload(sig, target_context), self._key(sig)
         if kernel is None and key in _made:
             kernel = with_limit(_made[key], self._registers)
@@ -44,7 +44,7 @@ class Alike(KernelCache):
         return kernel
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """A kernel that was compiled."""
+        """Store a compiled kernel."""
         super().save_overload(sig, data)
         _made.setdefault(self._key(sig), data)
 
@@ -55,7 +55,7 @@ class Alike(KernelCache):
 
 
 def with_limit(kernel: Any, registers: int) -> Any:
-    """The same kernel with another limit of registers; None if this compiler has not the parts that are known."""
+    """Return the same kernel with another register limit; None if the compiler lacks the required parts."""
     library = kernel._codelibrary
     parts = library._reduce_states()
     if type(library) is not CUDACodeLibrary or any(name not in parts for name in OF_LIBRARY):

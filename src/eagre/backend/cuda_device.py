@@ -21,13 +21,13 @@ from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
 from eagre.layouts.facts import Facts
 
-STATIC_SHARED = 48 * 1024  # bytes that every kernel may have
-ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which way
+STATIC_SHARED = 48 * 1024  # shared memory available to every kernel, bytes
+ANY_WAY = 4  # cudaMemcpyDefault: direction inferred from the addresses
 
 
 @cache
 def problem() -> str | None:
-    """Why CUDA cannot be used here, or None if it can."""
+    """Return the reason why CUDA is not available, or None."""
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -40,7 +40,7 @@ def problem() -> str | None:
 
 
 class CudaDevice(Device):
-    """One NVIDIA GPU, with a stream of its own."""
+    """One NVIDIA GPU with a dedicated stream."""
 
     kind = "cuda"
     target = "cuda"
@@ -50,7 +50,8 @@ class CudaDevice(Device):
         count = cupy.cuda.runtime.getDeviceCount()
         if index >= count:
             raise DeviceError(
-                f"got device = 'cuda:{index}', but this machine has {count} GPU{'s' if count != 1 else ''}\n"
+                f"The device cuda:{index} does not exist: this machine has {count} GPU{'s' if count != 1 else ''}.\n"
+                f"got device = 'cuda:{index}'\n"
                 f"allowed: cuda:0 .. cuda:{count - 1}"
             )
         self.index = index
@@ -65,17 +66,17 @@ class CudaDevice(Device):
 
     @cached_property
     def facts(self) -> Facts:
-        """What this card has."""
+        """Properties of this GPU."""
         return facts_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
 
     def _attribute(self, number: int) -> int:
-        """An attribute of the CUDA runtime, 0 where it does not know it."""
+        """Return an attribute of the CUDA runtime, 0 if it is unknown."""
         with suppress(cupy.cuda.runtime.CUDARuntimeError):
             return int(cupy.cuda.runtime.deviceGetAttribute(number, self.index))
         return 0
 
     def use(self) -> None:
-        """Make this the current device of CuPy and Numba: another may have been used since."""
+        """Make this the current device of CuPy and Numba."""
         cupy.cuda.Device(self.index).use()
 
     def array(self, values: np.ndarray) -> Any:
@@ -143,9 +144,9 @@ class CudaDevice(Device):
                 one.program[one.grid, one.block, self._numba_stream, one.shared](*one.arguments)
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:
-        """Launches with packed arguments and loaded programs: a captured stream can make neither."""
+        """Return launches with packed arguments and loaded programs, as stream capture allows neither."""
         self.use()
-        made: dict[int, Work] = {}  # a list of many rounds has the same launches again and again
+        made: dict[int, Work] = {}  # lists of many batches repeat the same launches
         for launch in launches:
             if id(launch) not in made:
                 made[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
@@ -163,7 +164,7 @@ class CudaDevice(Device):
         return launch._replace(arguments=_numba_arrays(launch.arguments))
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
-        """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13; just run what none can hold."""
+        """Capture `times` repetitions in one CUDA graph (1 us per kernel instead of 13), or run them directly."""
         bound = self.bound(launches)
         if any(isinstance(launch, HostCall) and not launch.captured for launch in bound):
             return lambda: self.run(bound * times)
@@ -173,7 +174,7 @@ class CudaDevice(Device):
                 for _ in range(times):
                     self.run(bound)
             except BaseException:
-                with suppress(cupy.cuda.runtime.CUDARuntimeError):  # or the stream would be of no more use
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):  # otherwise the stream remains unusable
                     self.stream.end_capture()
                 raise
             graph = self.stream.end_capture()
@@ -219,7 +220,7 @@ class CudaDevice(Device):
 
 
 def seconds_of(device: CudaDevice, work: Callable[[], None]) -> float:
-    """How long the card takes for what `work` queues: by events, the card busy until it is queued."""
+    """Return the GPU seconds for the launches of `work`, by events; the GPU is busy until all are queued."""
     device.use()
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
     pause[1, 1, device._numba_stream](100)
@@ -231,12 +232,12 @@ def seconds_of(device: CudaDevice, work: Callable[[], None]) -> float:
 
 
 def _address(array: Any) -> int:
-    """Where an array lies, on the host or on a device."""
+    """Return the address of an array on the host or on a device."""
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
 def _allow_shared(program: Any, kernel: Any, wanted: int, index: int) -> None:
-    """Let a kernel have more than 48 KiB of shared memory; once a kernel and device."""
+    """Allow a kernel more than 48 KiB of shared memory, once per kernel and device."""
     if not hasattr(program, "allowed_shared"):
         program.allowed_shared = {}
     allowed = program.allowed_shared
@@ -248,12 +249,12 @@ def _allow_shared(program: Any, kernel: Any, wanted: int, index: int) -> None:
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     (status,) = driver.cuKernelSetAttribute(name, wanted, handle, driver.cuDeviceGet(index)[1])
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(f"{wanted} bytes of shared memory a block are refused: {status.name}")
+        raise DeviceError(f"The GPU does not support {wanted} bytes of shared memory per block: {status.name}.")
     allowed[index] = wanted
 
 
 def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with CuPy arrays turned into Numba's views of them, also inside tuples."""
+    """Return arguments with CuPy arrays replaced by Numba views, also inside tuples."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, cupy.ndarray):

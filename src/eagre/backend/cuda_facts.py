@@ -1,4 +1,4 @@
-"""What an NVIDIA GPU has, from the CUDA runtime's properties."""
+"""Properties of an NVIDIA GPU from the CUDA runtime."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from eagre.layouts.facts import Facts
 
-MEMORY_CLOCK, MEMORY_WIDTH = 36, 37  # numbers of cudaDevAttrMemoryClockRate and cudaDevAttrGlobalMemoryBusWidth
+MEMORY_CLOCK, MEMORY_WIDTH = 36, 37  # IDs of cudaDevAttrMemoryClockRate and cudaDevAttrGlobalMemoryBusWidth
 
 
 def facts_from(properties: Mapping[str, Any], attribute: Callable[[int], int]) -> Facts:
-    """What a card has, from CUDA's properties and attributes."""
-    clock, bits = attribute(MEMORY_CLOCK), attribute(MEMORY_WIDTH)  # kHz; each moves two words a cycle
+    """Return the properties of a GPU from CUDA properties and attributes."""
+    clock, bits = attribute(MEMORY_CLOCK), attribute(MEMORY_WIDTH)  # kHz; two transfers per cycle
     return Facts(
         name=properties["name"].decode(),
         compute_capability=(int(properties["major"]), int(properties["minor"])),

@@ -1,6 +1,6 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""Several NVIDIA GPUs in one process: streams that wait for one another, and one graph over all."""
+"""Several NVIDIA GPUs in one process: streams that wait for one another, and one graph for all."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from eagre.backend.cuda_device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
 from eagre.backend.group import BARRIER, Group, Stage
 
-ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which devices
+ANY_WAY = 4  # cudaMemcpyDefault: devices inferred from the addresses
 ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 
 class CudaGroup(Group):
-    """GPUs of one host."""
+    """Group of GPUs of one host."""
 
     def __init__(self, members: Sequence[Device]) -> None:
         super().__init__(members)
@@ -31,11 +31,11 @@ class CudaGroup(Group):
         for gpu in self._gpus:
             gpu.use()
             self._events.append(cupy.cuda.Event(disable_timing=True))
-        # Without direct access copies go through the host, which cannot be captured.
+        # Copies without peer access use the host and cannot be captured.
         self.graphs = all([_reach(one, other) for one in self._gpus for other in self._gpus if one is not other])
 
     def run(self, schedule: Sequence[Stage]) -> None:
-        """Run the stages of a schedule in order; returns before the devices have done so."""
+        """Queue the stages of a schedule in order, without waiting for the devices."""
         for stage in _without_gaps(schedule):
             if stage is BARRIER:
                 self.barrier()
@@ -43,7 +43,7 @@ class CudaGroup(Group):
                 member.run(_after_others(launches))
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
-        """Capture `times` rounds on all devices in one CUDA graph, if copies are direct and all calls can be held."""
+        """Capture `times` repetitions on all devices in one CUDA graph, if peer access and capture are possible."""
         schedule = [self._bound(stage) for stage in schedule]
         if not self.graphs or not _can_be_held(schedule):
             return super().repeated(schedule, times)
@@ -57,7 +57,7 @@ class CudaGroup(Group):
                 self.run(schedule)
             self._wait(first)
         except BaseException:
-            with suppress(cupy.cuda.runtime.CUDARuntimeError):  # or the stream would be of no more use
+            with suppress(cupy.cuda.runtime.CUDARuntimeError):  # otherwise the stream remains unusable
                 first.stream.end_capture()
             raise
         first.use()
@@ -73,7 +73,7 @@ class CudaGroup(Group):
         return go
 
     def barrier(self) -> None:
-        """Let every stream wait for all."""
+        """Let every stream wait for all streams."""
         for gpu, event in zip(self._gpus, self._events, strict=True):
             gpu.use()
             event.record(gpu.stream)
@@ -84,7 +84,7 @@ class CudaGroup(Group):
                     gpu.stream.wait_event(event)
 
     def copies(self, member: Device, pairs: Sequence[Pair]) -> list[Launch | HostCall]:
-        """Copies by a kernel of the owner of the targets where GPUs reach one another's memory, else by the driver."""
+        """Return copies by a kernel on the owner of the targets with peer access, otherwise by the driver."""
         if self.graphs and pairs:
             return [*copy_launches(member, pairs)]
         return [HostCall(_copy, pair) for pair in pairs]
@@ -95,7 +95,7 @@ class CudaGroup(Group):
         return [gpu.bound(launches) for gpu, launches in zip(self.members, stage, strict=True)]  # type: ignore[attr-defined]
 
     def _wait(self, one: CudaDevice) -> None:
-        """Let one stream wait for all."""
+        """Let one stream wait for all streams."""
         for gpu, event in zip(self._gpus, self._events, strict=True):
             if gpu is not one:
                 gpu.use()
@@ -104,7 +104,7 @@ class CudaGroup(Group):
                 one.stream.wait_event(event)
 
     def _gather_behind(self, one: CudaDevice) -> None:
-        """Let all streams wait for one."""
+        """Let all streams wait for one stream."""
         one.use()
         event = self._events[self._gpus.index(one)]
         event.record(one.stream)
@@ -115,7 +115,7 @@ class CudaGroup(Group):
 
 
 def _reach(one: CudaDevice, other: CudaDevice) -> bool:
-    """Give one GPU direct access to the memory of another; False if there is none."""
+    """Enable peer access of one GPU to the memory of another; return False if it is not available."""
     runtime = cupy.cuda.runtime
     if not runtime.deviceCanAccessPeer(one.index, other.index):
         return False
@@ -129,13 +129,13 @@ def _reach(one: CudaDevice, other: CudaDevice) -> bool:
 
 
 def _can_be_held(schedule: Sequence[Stage]) -> bool:
-    """Whether a graph can hold all that is run."""
+    """Return whether a graph can hold a schedule."""
     all_ = (one for stage in schedule for launches in stage for one in launches)
     return not any(isinstance(one, HostCall) and not one.captured for one in all_)
 
 
 def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
-    """A schedule whose stages between two barriers are one: its kernels may overlap."""
+    """Merge the stages between two barriers of a schedule, so that their kernels may overlap."""
     found: list[Stage] = []
     for stage in schedule:
         if stage is BARRIER or not found or found[-1] is BARRIER:
@@ -146,7 +146,7 @@ def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
 
 
 def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
-    """Launches that come after a copy or a barrier wait for it: they cannot overlap its end."""
+    """Return launches that wait for a previous copy or barrier instead of overlapping with its end."""
     made: list[Launch | HostCall] = []
     for launch in launches:
         if isinstance(launch, Launch) and launch.early and not (made and isinstance(made[-1], Launch)):
@@ -156,7 +156,7 @@ def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCa
 
 
 def _copy(target: Any, source: Any) -> None:
-    """Copy between memories of GPUs on the current stream, in as many pieces as the arrays lie in."""
+    """Copy between memories of GPUs on the current stream, in as many contiguous parts as needed."""
     if not (target.flags.c_contiguous and source.flags.c_contiguous):
         for part, other in zip(target, source, strict=True):
             _copy(part, other)

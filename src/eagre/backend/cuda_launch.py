@@ -1,9 +1,9 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportMissingImports=false
-"""Launches with arguments as kernels take them: found once for launches that are made again and again.
+"""Kernel launches with packed arguments, prepared once for repeated launches.
 
-They may start before the kernel before has ended (programmatic dependent launch). The blocks of such a kernel are dealt
-out while the last ones of the kernel before still run; they wait in `grid_dependency_wait` until all of its stores can
-be seen. Captured into a graph this saves the time between two kernels, which is most of the time of a small grid.
+Launches may start before the previous kernel has ended (programmatic dependent launch). The blocks of such a kernel are
+scheduled while the last blocks of the previous kernel still run; they wait in `grid_dependency_wait` until all of its
+stores are visible. In a graph this hides the time between two kernels, which dominates on small grids.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from numba.cuda import types
 
 from eagre.errors import DeviceError
 
-_KINDS: dict[Any, Any] = {}  # Numba's types of CuPy's arrays
+_KINDS: dict[Any, Any] = {}  # Numba types of CuPy arrays
 
 
 def kernel_of(program: Any, arguments: tuple[Any, ...]) -> Any:
-    """The compiled kernel of a program for the types of `arguments`."""
+    """Return the compiled kernel of a program for the types of `arguments`."""
     return program.compile(tuple(_kind(program, argument) for argument in arguments))
 
 
 def _kind(program: Any, value: Any) -> Any:
-    """The type of an argument; that of an array follows from its element, shape and strides: a view takes 100 us."""
+    """Return the Numba type of an argument; array types are derived from dtype and strides, as a view takes 100 us."""
     if isinstance(value, tuple):
         return types.BaseTuple.from_types([_kind(program, item) for item in value], type(value))
     if not isinstance(value, cupy.ndarray):
@@ -42,31 +42,31 @@ def _kind(program: Any, value: Any) -> Any:
 
 
 class Packed:
-    """A kernel's function and its parameters.
+    """Kernel function with its packed parameters.
 
     Parameters
     ----------
-    kernel : of Numba, bound
+    kernel : compiled Numba kernel
     arguments : tuple
-        Arrays on the device, numbers and tuples of them.
+        Device arrays, numbers and tuples of them.
     """
 
     def __init__(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         words: list[int] = []
         for kind, value in zip(kernel.argument_types, arguments, strict=True):
             words += _words(kind, value)
-        self._kept = arguments, np.array(words, np.uint64)  # the kernel reads them by address
+        self._kept = arguments, np.array(words, np.uint64)  # kept alive: the kernel reads them by address
         first = self._kept[1].ctypes.data
         self._pointers = (ctypes.c_void_p * len(words))(*range(first, first + 8 * len(words), 8))
         self._function = driver.CUfunction(int(kernel._codelibrary.get_cufunc().kernel.handle))
 
     @staticmethod
     def takes(kernel: Any) -> bool:
-        """Whether all arguments of a kernel are of kinds that it knows."""
+        """Return whether all arguments of a kernel have supported types."""
         return all(_is_known(kind) for kind in kernel.argument_types)
 
     def launch(self, launch: Any, stream: int, *, early: bool) -> None:
-        """Launch it with the grid, block and shared memory of a `Launch`."""
+        """Launch the kernel with the grid, block and shared memory of a `Launch`."""
         config = driver.CUlaunchConfig()
         config.gridDimX, config.gridDimY, config.gridDimZ = (*launch.grid, 1, 1)[:3]
         config.blockDimX, config.blockDimY, config.blockDimZ = (*launch.block, 1, 1)[:3]
@@ -78,18 +78,18 @@ class Packed:
             config.attrs, config.numAttrs = [overlap], 1
         (status,) = driver.cuLaunchKernelEx(config, self._function, ctypes.addressof(self._pointers), 0)
         if status != driver.CUresult.CUDA_SUCCESS:
-            raise DeviceError(f"a kernel could not be launched: {status.name}")
+            raise DeviceError(f"A kernel launch failed: {status.name}.")
 
 
 def _is_known(kind: Any) -> bool:
-    """Whether `_words` packs arguments of this kind."""
+    """Return whether `_words` supports arguments of this type."""
     if isinstance(kind, types.BaseTuple):
         return all(_is_known(part) for part in kind)
     return isinstance(kind, (types.Array, types.Integer, types.Float, types.Boolean))
 
 
 def _words(kind: Any, value: Any) -> list[int]:
-    """An argument as words of 8 bytes; an array is two null pointers, size, item, data, shape, strides."""
+    """Return an argument as 8-byte words; an array is two null pointers, size, item, data, shape, strides."""
     if isinstance(kind, types.Array):
         seen = value.__cuda_array_interface__
         shape, item = seen["shape"], np.dtype(seen["typestr"]).itemsize

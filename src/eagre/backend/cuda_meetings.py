@@ -1,9 +1,9 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""Barriers of which coming and waiting are two things, so that a warp works in between (PTX ISA, "mbarrier").
+"""Split barriers with separate arrive and wait, so that a warp can work in between (PTX ISA, "mbarrier").
 
-A meeting is eight bytes of shared memory. Its rounds have the phases 0, 1, 0, 1 ... All that a thread has stored before
-it comes can be seen by those that have waited. Compute capability 8.0.
+A barrier object is 8 bytes of shared memory. Its phases alternate between 0 and 1. Stores of a thread before it arrives
+are visible to threads that have waited. Requires compute capability 8.0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHORT = ir.IntType(32)
 
 
 def _address(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
-    """Of element n of shared memory, as its instructions take it."""
+    """Return the shared-memory address of element n."""
     array = context.make_array(kinds[0])(context, builder, value=arguments[0])
     first = builder.gep(array.data, [context.cast(builder, arguments[1], kinds[1], types.int64)])
     inner = builder.addrspacecast(first, ir.PointerType(context.get_data_type(kinds[0].dtype), 3))
@@ -26,7 +26,7 @@ def _address(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
 
 
 def _told(text: str) -> Any:
-    """An instruction on a meeting and a number."""
+    """Return an instruction on a barrier object and a number."""
 
     @intrinsic
     def instruction(context: Any, shared: Any, n: Any, number: Any) -> Any:
@@ -44,7 +44,7 @@ def _told(text: str) -> Any:
 
 @intrinsic
 def come(context: Any, shared: Any, n: Any) -> Any:
-    """Come to the meeting at element n of shared memory."""
+    """Arrive at the barrier at element n of shared memory."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         form = ir.FunctionType(ir.VoidType(), [SHORT])
@@ -57,8 +57,8 @@ def come(context: Any, shared: Any, n: Any) -> Any:
 
 _OVER = "{{.reg .pred over; AGAIN: mbarrier.{}.parity.shared.b64 over, [$0], $1; @!over bra AGAIN;}}"
 meeting_of = _told("mbarrier.init.shared.b64 [$0], $1;")
-"""Begin a meeting at element n of shared memory, of so many that come each round."""
+"""Initialise a barrier at element n of shared memory with the number of arrivals per phase."""
 meeting_over = _told(_OVER.format("try_wait"))
-"""Wait until the round of a phase is over. Compute capability 9.0."""
+"""Wait until a phase has completed. Compute capability 9.0."""
 meeting_polled = _told(_OVER.format("test_wait"))
-"""The same on cards before that."""
+"""The same for older devices."""

@@ -1,9 +1,9 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""Loads and stores by one flat index, several words at once, past other blocks; the start of dependent kernels.
+"""Loads and stores by flat index, vector and cache-bypassing access, and control of dependent kernels.
 
-A flat index costs one address a field instead of one product a dimension, and constant offsets from
-it cost nothing. Every index is non-negative; a vector's place must be a multiple of its length.
+A flat index needs one address per field instead of one product per dimension, and constant offsets are free. All
+indices are non-negative; the index of a vector must be a multiple of its length.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONG, SHORT = ir.IntType(64), ir.IntType(32)
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Pointer to element ``k + offset`` of an array's memory."""
+    """Return the pointer to element ``k + offset`` of an array's memory."""
     array_type = signature.args[0]
     array = context.make_array(array_type)(context, builder, value=arguments[0])
     indices = [
@@ -53,7 +53,7 @@ def flat_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any
 
 
 def _kind_of(dtype: Any) -> tuple[str, str]:
-    """How PTX calls numbers of this kind, and the letter of their registers."""
+    """Return the PTX type of a dtype and its register letter."""
     if isinstance(dtype, types.Integer):
         return "u32", "r"
     return f"f{dtype.bitwidth}", "f" if dtype.bitwidth == 32 else "d"
@@ -76,13 +76,13 @@ def _load_as(instruction: str) -> Any:
 
 
 load_volatile = _load_as("ld.volatile.global")
-"""As `flat_load`, past the first-level cache: what another block stored before its flag is seen."""
+"""As `flat_load`, bypassing the L1 cache: stores of another block before its flag are visible."""
 load_here = _load_as("ld.global")
-"""As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
+"""As `flat_load`, but not moved by the compiler to its first use."""
 
 
 def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str, str]:
-    """Pointer to element k, the offset in 32 bits, and of an element its type, its name in PTX and its letter."""
+    """Return the pointer to element k, the 32-bit offset, and the type, PTX name and register letter of an element."""
     array_type = signature.args[0]
     array = context.make_array(array_type)(context, builder, value=arguments[0])
     k = context.cast(builder, arguments[1], signature.args[1], types.int64)
@@ -93,9 +93,9 @@ def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple
 
 @intrinsic
 def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """As `load_here`, element ``k + offset``, the offset in 32 bits: one instruction finds the place.
+    """As `load_here`, for element ``k + offset`` with a 32-bit offset: one instruction computes the address.
 
-    k is a place that many loads have in common. Of 64 bits LLVM makes one sum, which takes four.
+    k is an index shared by many loads. For a 64-bit offset LLVM needs four instructions.
     """
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -110,7 +110,7 @@ def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
 
 @intrinsic
 def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
-    """As `flat_store`, with places as of `load_beside`."""
+    """As `flat_store`, with indices as in `load_beside`."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, offset_, kind, suffix, letter = _beside(context_, builder, signature, arguments)
@@ -128,7 +128,7 @@ def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> A
 
 @intrinsic
 def two_in_word(context: Any, low: Any, high: Any) -> Any:
-    """Two numbers as the upper halves of their single precision, to the nearest: bfloat16, 8 bits and all exponents.
+    """Pack two numbers as the upper halves of their single-precision values, rounded to nearest (bfloat16).
 
     Compute capability 8.0; PTX ISA, "cvt".
     """
@@ -146,7 +146,7 @@ def two_in_word(context: Any, low: Any, high: Any) -> Any:
 
 @intrinsic
 def two_of_word(context: Any, both: Any) -> Any:
-    """The two numbers of `two_in_word`."""
+    """Unpack the two numbers of `two_in_word`."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = context_.cast(builder, arguments[0], signature.args[0], types.uint32)
@@ -160,7 +160,7 @@ def two_of_word(context: Any, both: Any) -> Any:
 
 @intrinsic
 def prefetch_l2(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
+    """Prefetch element ``k + offset`` into the L2 cache without waiting."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _place(context_, builder, signature, arguments)
@@ -216,7 +216,7 @@ store_two, store_four = _vector_store(2), _vector_store(4)
 
 @intrinsic
 def bytes_of(context: Any, array: Any, count: Any) -> Any:
-    """How many bytes `count` elements of an array have."""
+    """Return the size of `count` elements of an array, bytes."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         size = ir.Constant(LONG, signature.args[0].dtype.bitwidth // 8)
@@ -227,7 +227,7 @@ def bytes_of(context: Any, array: Any, count: Any) -> Any:
 
 @intrinsic
 def address_at(context: Any, array: Any, k: Any) -> Any:
-    """Where element k of the array's memory lies: a number to which `bytes_of` can be added."""
+    """Return the address of element k of an array's memory; `bytes_of` can be added to it."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type, k_type = signature.args
@@ -239,7 +239,7 @@ def address_at(context: Any, array: Any, k: Any) -> Any:
 
 
 def _copy(several: bool) -> Any:
-    """An asynchronous copy to shared memory of a word or of the words that 16 bytes have."""
+    """Return an asynchronous copy to shared memory of one value or of 16 bytes."""
 
     @intrinsic
     def copy(context: Any, shared: Any, n: Any, address: Any) -> Any:
@@ -260,18 +260,18 @@ def _copy(several: bool) -> Any:
 
 
 copy_word_ahead = _copy(False)
-"""Element n of shared memory = the one at an `address_at`, some time before `copies_arrived` returns.
+"""Copy an element from an `address_at` to element n of shared memory, before `copies_arrived` returns.
 
-No instruction waits for it, but it keeps the register of its address for 100 cycles. Compute capability 8.0; PTX ISA,
+No instruction waits for the copy, but the address register is occupied for 100 cycles. Compute capability 8.0; PTX ISA,
 "cp.async".
 """
 copy_sixteen_ahead = _copy(True)
-"""The same for the elements that 16 bytes have; both lie at multiples of 16 bytes."""
+"""The same for 16 bytes; both addresses are multiples of 16 bytes."""
 
 
 @intrinsic
 def named_barrier(context: Any, barrier: Any, threads: Any) -> Any:
-    """Wait at one of the 16 barriers of a block until `threads` threads, whole warps, have come to it."""
+    """Wait at one of the 16 barriers of a block until `threads` threads, in full warps, have arrived."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         numbers = [
@@ -302,17 +302,17 @@ def _instruction(text: str) -> Any:
 launch_dependents = _instruction("griddepcontrol.launch_dependents;")
 grid_dependency_wait = _instruction("griddepcontrol.wait;")
 copies_arrived = _instruction("cp.async.wait_all;")
-"""Wait until all copies that this thread asked for have arrived; a barrier shows them to the others."""
+"""Wait until all copies of this thread have arrived; a barrier makes them visible to other threads."""
 copies_in_group = _instruction("cp.async.commit_group;")
-"""Make those that this thread has asked for since the last group a group; it may be empty."""
+"""Commit the copies of this thread since the last group as a group, which may be empty."""
 copies_arrived_but_last = _instruction("cp.async.wait_group 1;")
-"""Wait until all groups of this thread but the last one have arrived."""
+"""Wait until all groups of this thread except the last one have arrived."""
 no_instruction = _instruction("")
-"""In the place of the two on cards before that."""
+"""Replacement of the two instructions on older devices."""
 
 
 def _registers(text: str) -> Any:
-    """An instruction on a number of registers, which the compiler has to know."""
+    """Return an instruction on a number of registers known at compile time."""
 
     @intrinsic
     def emit(context: Any, count: Any) -> Any:
@@ -329,10 +329,10 @@ def _registers(text: str) -> Any:
     return emit
 
 
-# Compute capability 9.0 (PTX ISA, "setmaxnreg"): four warps at once, of which the first has a number that four divides.
+# Compute capability 9.0 (PTX ISA, "setmaxnreg"): groups of four warps, aligned to multiples of four.
 lend_registers = _registers("setmaxnreg.dec.sync.aligned.u32 {};")
-"""Keep so many registers a thread, a multiple of 8 from 24 on; the block's other warps may take the rest."""
+"""Release registers down to `count` per thread, a multiple of 8 from 24 on, for other warps of the block."""
 take_registers = _registers("setmaxnreg.inc.sync.aligned.u32 {};")
-"""Have so many registers a thread, when others have lent what that needs."""
+"""Acquire registers up to `count` per thread, once other warps have released enough."""
 keep_registers = _registers("")
-"""In the place of the two on cards before that."""
+"""Replacement of the two instructions on older devices."""

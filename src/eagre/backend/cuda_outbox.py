@@ -1,5 +1,5 @@
 # pyright: reportMissingImports=false
-"""Copies of a GPU's arrays to the host beside its programs: on the card first, then on a stream of their own."""
+"""Asynchronous copies of device arrays to the host: a copy on the device, then a transfer on a separate stream."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from eagre.backend.device import Device
 
 TO_HOST = 2  # cudaMemcpyDeviceToHost
-SPARE = 256 << 20  # bytes of the card that copies leave to others
+SPARE = 256 << 20  # device memory that copies leave free, bytes
 
 
 class Outbox:
-    """One place for copies on the card and one in pinned memory of the host; without room on the card copies wait.
+    """One copy buffer on the device and one in pinned host memory; without free device memory copies are synchronous.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Outbox:
             copies = [device.host(array) for array in arrays]
             return lambda: copies
         if self._done is not None:
-            device.stream.wait_event(self._done)  # what is on its way still is not overwritten
+            device.stream.wait_event(self._done)  # do not overwrite a transfer in progress
         for array, (staged, _) in zip(arrays, places, strict=True):
             device.copy(staged, array)
         ready, done = cupy.cuda.Event(disable_timing=True), cupy.cuda.Event(block=True, disable_timing=True)
@@ -58,7 +58,7 @@ class Outbox:
         return wait
 
     def _places_of(self, arrays: Sequence[Any]) -> list[tuple[Any, np.ndarray]] | None:
-        """Where each array is copied to, on the card and on the host; None if the card has no room."""
+        """Return the copy targets of each array on the device and on the host; None without free device memory."""
         device = self._device
         keys = [(n, array.shape, array.dtype.str) for n, array in enumerate(arrays)]
         for key in [key for key in self._places if key not in keys]:

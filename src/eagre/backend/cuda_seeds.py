@@ -1,12 +1,12 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""PTX instructions that Numba does not offer.
+"""PTX instructions that Numba does not provide.
 
-Approximations of 1/sqrt(x) and 1/x in double precision to 20 bits, minimum and maximum in double
-precision by selection, and a load that stays where it is written.
+Approximations of 1/sqrt(x) and 1/x in double precision to 20 bits, minimum and maximum in double precision by
+selection, and a load that the compiler does not move.
 
-Numba's own double-precision root and quotient are exact to the last bit and cost 20 to 30
-instructions with a slow branch; a seed and two Newton steps cost 8 and keep 52 bits.
+Numba's double-precision root and quotient are correctly rounded and cost 20 to 30 instructions with a slow branch; an
+approximation with two Newton steps costs 8 and has 52 correct bits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _binary(text: str) -> Any:
 
 
 def _of_two(text: str) -> Any:
-    """Two numbers of two."""
+    """Return an instruction with two inputs and two results."""
 
     @intrinsic
     def instruction(context: Any, a: Any, b: Any) -> Any:
@@ -64,7 +64,7 @@ def _of_two(text: str) -> Any:
 
 @intrinsic
 def select_by_sign(context: Any, x: Any, a: Any, b: Any) -> Any:
-    """a if x > 0, b if x < 0, one of them if x is 0: from the upper half of x, which other units look at."""
+    """Return a if x > 0, b if x < 0, and either if x is 0, from the upper half of x on integer units."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         text = "{.reg .pred t; .reg .b32 l, h; mov.b64 {l, h}, $1; setp.ge.s32 t, h, 0; selp.f64 $0, $2, $3, t;}"
@@ -79,14 +79,14 @@ rcp_seed = _unary("rcp.approx.ftz.f64 $0, $1;")
 select_smaller = _binary("{.reg .pred t; setp.lt.f64 t, $1, $2; selp.f64 $0, $1, $2, t;}")
 select_larger = _binary("{.reg .pred t; setp.gt.f64 t, $1, $2; selp.f64 $0, $1, $2, t;}")
 select_both = _of_two("{.reg .pred t; setp.gt.f64 t, $2, $3; selp.f64 $0, $2, $3, t; selp.f64 $1, $3, $2, t;}")
-"""The larger and the smaller one, by one comparison."""
+"""Return the maximum and the minimum by one comparison."""
 
 
 @intrinsic
 def load_ahead(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
-    """array[plane, j, i], loaded here and not, as LLVM would have it, just before its use.
+    """Load array[plane, j, i] here; LLVM would move the load to its first use.
 
-    A march asks for a value at the top of a row and needs it at the bottom: moved down, every row
+    A streaming kernel loads a value at the top of a row and uses it at the bottom; if the load is moved down, each row
     waits for device memory. All indices are non-negative.
     """
 

@@ -1,4 +1,4 @@
-"""Devices: where arrays live and programs run."""
+"""Device interface: arrays, programs and launches."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import InputError
 from eagre.layouts.facts import Facts
 
-HOPPER = (9, 0)  # compute capability from which on launches may depend on the start of others
+HOPPER = (9, 0)  # compute capability with programmatic dependent launches
 
 
 class Launch(NamedTuple):
-    """A program bound to its arguments. `alone` matters on a CPU, the rest on CUDA only."""
+    """Program with its arguments. `alone` applies to CPUs, the other options to CUDA."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
-    shared: int = 0  # bytes of dynamic shared memory a block
-    early: bool = False  # may start before the launch before has ended: its kernel calls `grid_dependency_wait`
-    alone: bool = False  # little work on large arrays: takes one thread
+    shared: int = 0  # dynamic shared memory per block, bytes
+    early: bool = False  # may start before the previous launch has ended: the kernel calls `grid_dependency_wait`
+    alone: bool = False  # little work on large arrays: uses one thread
 
 
 class HostCall(NamedTuple):
-    """A function of a library that works on device arrays, run between launches (on the device's stream)."""
+    """Library function that works on device arrays, called between launches on the stream of the device."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -41,7 +41,7 @@ class HostCall(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """A copy between an array of a GPU and one of `Device.pinned`, in order with launches; can be captured."""
+    """Copy between a GPU array and an array of `Device.pinned`, ordered with launches; can be captured."""
 
     target: Any
     source: Any
@@ -51,40 +51,40 @@ Work = Launch | HostCall | Transfer
 
 
 class Device:
-    """What every device offers; `CpuDevice` here, `CudaDevice` in `eagre.backend.cuda_device`."""
+    """Base class of devices; see `CpuDevice` below and `CudaDevice` in `eagre.backend.cuda_device`."""
 
     kind: str
     target: str
     name: str
     multiprocessors = 1
-    graphs = False  # whether `repeated` makes one launch of many
-    is_one = True  # not several as one, whose arrays `transfer` does not know
-    starts_early = False  # whether launches marked `early` may overlap the end of the launch before
-    laid_out: layouts.Layouts | None = None  # layouts of its own, in place of the card's
+    graphs = False  # whether `repeated` combines many launches into one
+    is_one = True  # False for several devices as one, which do not support `transfer`
+    starts_early = False  # whether `early` launches may overlap the end of the previous launch
+    laid_out: layouts.Layouts | None = None  # explicit launch parameters instead of the default ones
 
     @property
     def facts(self) -> Facts:
-        """What a GPU has, as far as layouts depend on it; recordings and simulators take a measured card's."""
+        """Properties of a GPU that launch parameters depend on; simulators use those of a measured device."""
         return layouts.reference()[0]
 
     def layout(self, kernel: str) -> SimpleNamespace:
-        """Parameters of a kernel on this device ("solver:poisson.columns"; see docs/development/layouts.md)."""
+        """Return the launch parameters of a kernel ("solver:poisson.columns"; see docs/development/layouts.md)."""
         return self.table.of(kernel)
 
     @property
     def table(self) -> layouts.Layouts:
-        """The layouts that its kernels have."""
+        """Launch parameters of the kernels."""
         return self.laid_out or layouts.layouts_of(self.facts)
 
     def with_layouts(self, values: Mapping[str, Any], source: str) -> Self:
-        """The same device for models whose kernels have other values of layouts; `source` : where these are from.
+        """Return the same device with other launch parameters for new models; `source` : origin of the values.
 
-        What is not among the values stays as it is on this device.
+        Parameters without a value are unchanged.
 
         Raises
         ------
         InputError
-            For values that the device cannot have.
+            For values that the device does not support.
         """
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
@@ -92,30 +92,30 @@ class Device:
         return made
 
     def array(self, values: np.ndarray) -> Any:
-        """A copy of `values` on the device, C-contiguous."""
+        """Return a C-contiguous copy of `values` on the device."""
         raise NotImplementedError
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Zeros on the device."""
+        """Return a device array of zeros."""
         raise NotImplementedError
 
     def field(self, values: np.ndarray, axis: int = -2) -> Any:
-        """A copy of `values` of all rows of a grid, which lie along an axis; several devices share the rows."""
+        """Return a copy of `values` with grid rows along an axis; several devices share the rows."""
         return self.array(values)
 
     def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Zeros of fields, (.., ny, nx); several devices share the rows."""
+        """Return fields of zeros, (.., ny, nx); several devices share the rows."""
         return self.zeros(shape, dtype)
 
     def host(self, array: Any) -> np.ndarray:
-        """A NumPy copy of a device array."""
+        """Return a NumPy copy of a device array."""
         raise NotImplementedError
 
     def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
-        """Begin to copy arrays to the host as they are now, while what runs later changes them.
+        """Start copying arrays in their current state to the host; later launches may change the arrays.
 
-        The function that is returned waits for the copies, on any thread, and gives them. They hold until the next
-        call of `begin_host`, which has to come after it: there is one place for them.
+        The returned function waits for the copies, on any thread, and returns them. They are valid until the next call
+        of `begin_host`, which must come after it: there is one buffer.
         """
         copies = [self.host(array) for array in arrays]
         return lambda: copies
@@ -125,7 +125,7 @@ class Device:
         raise NotImplementedError
 
     def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
-        """Host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""
+        """Return a host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""
         return np.array(array[(slice(None), *indices)])
 
     def copy(self, target: Any, source: Any) -> None:
@@ -133,11 +133,11 @@ class Device:
         raise NotImplementedError
 
     def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Zeros on the host that `transfer` reaches."""
+        """Return zeros in host memory that `transfer` can access."""
         return np.zeros(shape, dtype)
 
     def transfer(self, target: Any, source: Any) -> Work:
-        """A copy from or to an array of `pinned`, as a part of a list of launches; done after `synchronize`."""
+        """Return a copy from or to an array of `pinned`, for a list of launches; complete after `synchronize`."""
         return HostCall(np.copyto, (target, source))
 
     def run(self, launches: Sequence[Work]) -> None:
@@ -145,53 +145,56 @@ class Device:
         raise NotImplementedError
 
     def prepare(self, launches: Sequence[Work]) -> None:
-        """Begin to compile what these launches need and is not compiled yet; they may run at once, and wait for it."""
+        """Start compiling the programs of launches; running a launch waits for its compilation."""
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:
-        """Launches that are dear to prepare, prepared: for all that are to be in several graphs."""
+        """Return prepared launches, for launches that are used in several graphs and are expensive to prepare."""
         return list(launches)
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
-        """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
+        """Return a function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError
 
     def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
-        """The Fourier transform of `a` over its last axes to `spectrum`, and from there to `out`, times n.
+        """Return the Fourier transform of `a` over its last axes to `spectrum`, and the inverse to `out`, unnormalised.
 
-        The argument of either may be replaced by another array of its kind.
-        The way back spoils the spectrum, which has n // 2 + 1 complex numbers along the last axis.
+        The argument of either may be replaced by another array of its kind. The inverse overwrites the spectrum, which
+        has n // 2 + 1 complex numbers along the last axis.
         """
         raise NotImplementedError
 
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
-        """The Fourier transform of a complex array (nz, ny, nx) over axis 2 or 0 and 2, in place, and back, times n."""
+        """Return the in-place transform of a complex array (nz, ny, nx) over axis 2 or axes 0 and 2, and its inverse.
+
+        The inverse is unnormalised: it returns n times the original values.
+        """
         raise NotImplementedError
 
     def synchronize(self) -> None:
-        """Wait until everything has run."""
+        """Wait until all launches are complete."""
 
     def joined(self) -> AbstractContextManager[Any]:
-        """Inside the block, array operations are in order with programs; outside they are done."""
+        """Return a context in which array operations are ordered with programs; they are complete at its end."""
         return nullcontext()
 
     def free_memory(self) -> int:
-        """Bytes free for arrays."""
+        """Return the free memory, bytes."""
         raise NotImplementedError
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        """The compiled form of a hand-written entry."""
+        """Return the compiled form of an entry."""
         module = load(source_of(entry, self.target, precision, self._limited(precision, switches)), entry.name)
         return getattr(module, entry.name)
 
     def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        """The compiled loop of a cell over a region of 1, 2 or 3 dimensions; bind it with `over`.
+        """Return the compiled loop of a kernel function over a region of 1, 2 or 3 dimensions; bind it with `over`.
 
-        Its first arguments are the indices: ``cell(i, ...)``, ``cell(j, i, ...)`` or ``cell(k, j, i, ...)``.
+        The first arguments are the indices: ``cell(i, ...)``, ``cell(j, i, ...)`` or ``cell(k, j, i, ...)``.
         """
         return load(loop_source(cell, self.target, precision, self._limited(precision, switches)), cell.name).run
 
     def _limited(self, precision: str, switches: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Switches with this card's limit of registers where it is not the usual one, and with what it cannot do."""
+        """Return switches with the register limit of this device, and with its unsupported features disabled."""
         own: dict[str, Any] = {}
         if self.target == "cuda":
             if (registers := self.layout("programs").registers[precision]) != usual(precision):
@@ -202,14 +205,14 @@ class Device:
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
-        region = tuple(map(int, region))  # a launch takes no integers of NumPy
+        region = tuple(map(int, region))  # launches do not accept NumPy integers
         layout = self.layout("programs.loop")
         block = (layout.line, layout.plane, layout.volume)[len(region) - 1]
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
         return Launch(program, (*region, *arguments), blocks, tuple(block))
 
     def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
-        """`over`, of a region that each of several devices has the whole of."""
+        """Return `over` for a region that each of several devices has in full."""
         return self.over(program, region, arguments)
 
     def __str__(self) -> str:
@@ -217,7 +220,7 @@ class Device:
 
 
 class HostArrays(Device):
-    """A device whose arrays are NumPy arrays."""
+    """Base class of devices with NumPy arrays."""
 
     def array(self, values: np.ndarray) -> np.ndarray:
         return np.array(values, order="C", copy=True)
@@ -262,7 +265,7 @@ class HostArrays(Device):
 
 
 class CpuDevice(HostArrays):
-    """The cores of this machine."""
+    """CPU of this machine."""
 
     kind = "cpu"
     target = "cpu"
@@ -291,7 +294,7 @@ class CpuDevice(HostArrays):
         return go
 
     def _bound(self, launches: Sequence[Work]) -> list[tuple[Callable[..., Any], tuple[Any, ...], bool]]:
-        """Programs, their arguments, and whether these are few."""
+        """Return programs, their arguments, and whether these are few."""
         calls = cast(Sequence[Launch | HostCall], launches)
         few = {key: getattr(one, "alone", False) or self._few(one.arguments) for key, one in _once(calls).items()}
         return [(one.program, one.arguments, few[id(one)]) for one in calls]
@@ -304,7 +307,7 @@ class CpuDevice(HostArrays):
 
 
 class PlainDevice(CpuDevice):
-    """The CPU without a compiler: programs run as plain Python. For tests and for reading along."""
+    """CPU without a compiler: programs run as plain Python, for tests and for reading."""
 
     target = "python"
 
@@ -315,7 +318,7 @@ class PlainDevice(CpuDevice):
 
 
 def _once(calls: Sequence[Any]) -> dict[int, Any]:
-    """Launches, each once, by their id: a round stands many times in a leg."""
+    """Return each launch once, by its id: batches repeat launches."""
     return {id(one): one for one in calls}
 
 
@@ -326,7 +329,7 @@ def _run_plainly(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool
 
 
 def check_precision(precision: str, name: str = "precision") -> type[np.floating]:
-    """The NumPy type of ``"single"`` or ``"double"``; `name` is what an error calls it."""
+    """Return the NumPy type of ``"single"`` or ``"double"``; `name` is the name in the error message."""
     if precision not in PRECISIONS:
         raise InputError(f"{name} = {precision!r}", allowed='"single" or "double"', fix=f'{name} = "single"')
     return getattr(np, PRECISIONS[precision])

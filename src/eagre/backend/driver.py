@@ -1,4 +1,4 @@
-"""What the NVIDIA driver of this machine can do, asked of the driver itself: no GPU library is needed for it."""
+"""Capabilities of the NVIDIA driver, queried without GPU libraries."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ctypes
 import sys
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-EXTRAS = {13: "cuda", 12: "cuda12"}  # of pyproject.toml, by the first number of the newest CUDA that a driver knows
+EXTRAS = {13: "cuda", 12: "cuda12"}  # extras of pyproject.toml, by the major CUDA version of the driver
 
 
 def driver_version() -> tuple[int, int] | None:
-    """The newest CUDA that the driver knows, (13, 0); None where there is no driver."""
+    """Return the newest CUDA version of the driver, (13, 0); None without a driver."""
     number = ctypes.c_int(0)
     try:
         failed = ctypes.CDLL(LIBRARY).cuDriverGetVersion(ctypes.byref(number))
@@ -20,5 +20,5 @@ def driver_version() -> tuple[int, int] | None:
 
 
 def extra_for(version: tuple[int, int] | None) -> str | None:
-    """The extra whose GPU libraries such a driver can use, or None: no driver, or one too old for all."""
+    """Return the extra with matching GPU libraries, or None: no driver, or a driver that is too old."""
     return next((extra for major, extra in EXTRAS.items() if version is not None and version[0] >= major), None)

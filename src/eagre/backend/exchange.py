@@ -1,11 +1,11 @@
-"""Exchanges between the subdomains of a run, by name: (field, region, neighbour), never by a neighbour's array.
+"""Halo exchange between subdomains by name: (field, region, neighbour), independent of the neighbour's arrays.
 
-A subdomain *publishes* arrays under names. A `Message` names a part of a published field, the rank whose part it is
-and the rank that takes it. The list of messages of an exchange is the same in every process, since it follows from
-the decomposition alone: a transport finds what its ranks receive by `target` and what they must send by `source`.
+A subdomain *publishes* arrays under names. A `Message` names a part of a published field, the rank that owns it and the
+rank that receives it. The list of messages of an exchange is the same in every process, as it depends on the
+decomposition only: a transport finds what its ranks receive by `target` and what they send by `source`.
 
-`LocalTransport` serves devices of one process: its exchanges are copies that each device makes from the memory of
-others. A transport over MPI or NCCL would pack the regions that its ranks send, and offer the same four members.
+`LocalTransport` serves the devices of one process: exchanges are copies by each device from the memory of others. A
+transport over MPI or NCCL would pack the regions that its ranks send, and have the same four members.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ from typing import Any, NamedTuple, Protocol
 
 from eagre.backend.group import Group, Stage
 
-Region = tuple[Any, ...]  # an index into a published array
+Region = tuple[Any, ...]  # index into a published array
 
 
 class Message(NamedTuple):
-    """A part of a field that one subdomain takes from another."""
+    """Part of a field that one subdomain receives from another."""
 
     field: str
     source: int  # rank
     target: int  # rank
-    there: Region  # of the source's array
-    here: Region  # of the target's array; of the same shape
-    into: str = ""  # name of the target's array, if it is another field
+    there: Region  # region of the source array
+    here: Region  # region of the target array, of the same shape
+    into: str = ""  # name of the target array, if different
 
 
 class Transport(Protocol):
-    """What the engine of a run over several devices needs of whatever joins them."""
+    """Interface of the communication between devices."""
 
     ranks: Sequence[int]
-    """The subdomains of this process."""
+    """Subdomains of this process."""
 
     def publish(self, rank: int, field: str, array: Any) -> None:
-        """Name the array that holds a field of a subdomain of this process, from now on."""
+        """Set the array that holds a field of a subdomain of this process."""
         ...
 
     def exchange(self, messages: Iterable[Message]) -> Stage:
-        """The launches, for every rank of this process, that make these messages between published arrays.
+        """Return the launches, for every rank of this process, of these messages between published arrays.
 
-        They must be run between two points where all ranks wait for one another (`eagre.backend.group.BARRIER`): what
-        is read was written before the first, and is not written again before the second.
+        They must be run between two barriers (`eagre.backend.group.BARRIER`): the sources are written before the first
+        and not overwritten before the second.
         """
         ...
 
     def collect(self, values: Sequence[Any]) -> list[Any]:
-        """Host values of this process's ranks in, those of all ranks out, in the order of the ranks."""
+        """Return the host values of all ranks in the order of the ranks, from those of this process."""
         ...
 
 
 class LocalTransport:
-    """Transport between the devices of one process."""
+    """Transport between devices of one process."""
 
     def __init__(self, group: Group) -> None:
         self.group, self.ranks = group, range(len(group.members))

@@ -1,7 +1,7 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportMissingImports=false
-"""Transforms on an NVIDIA GPU between arrays that stay where they are, and that a graph can hold.
+"""Fourier transforms on an NVIDIA GPU between fixed arrays, suitable for CUDA graphs.
 
-CuPy makes the plan. Its own calls are refused while a stream is captured, which the library itself allows: it is called
+CuPy creates the plan. CuPy does not allow its calls during stream capture, but the library does, so it is called
 directly.
 """
 
@@ -22,29 +22,30 @@ from eagre.errors import DeviceError
 
 FORWARD = {4: "cufftExecR2C", 8: "cufftExecD2Z"}
 BACKWARD = {4: "cufftExecC2R", 8: "cufftExecZ2D"}
-COMPLEX = {8: ("cufftExecC2C", 0x29), 16: ("cufftExecZ2Z", 0x69)}  # by bytes of a number: call, kind of plan
-DIRECTIONS = (-1, 1)  # there and back
+COMPLEX = {8: ("cufftExecC2C", 0x29), 16: ("cufftExecZ2Z", 0x69)}  # by size of a number, bytes: call, plan type
+DIRECTIONS = (-1, 1)  # forward and inverse
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """The cuFFT that CuPy has loaded."""
+    """Return the cuFFT library loaded by CuPy."""
     cufft.getVersion()
     mapped = re.findall(r"\s(/\S*libcufft\.so\S*)", Path("/proc/self/maps").read_text())
     if not mapped:
-        raise DeviceError("CuPy has loaded no cuFFT")
+        raise DeviceError("CuPy has not loaded the cuFFT library.")
     return ctypes.CDLL(mapped[0])
 
 
 class RealTransforms:
-    """Transforms over the last axes of an array; backward without the factor 1 / n.
+    """Transforms over the last axes of an array; the inverse is unnormalised.
 
     Parameters
     ----------
     a, spectrum : CuPy arrays
-        Real, and complex with n // 2 + 1 along the last axis; both C-contiguous. `backward` spoils the spectrum.
+        Real, and complex with n // 2 + 1 values along the last axis; both C-contiguous. `backward` overwrites the
+        spectrum.
     axes : sequence of int
-        The last ones of `a`.
+        Last axes of `a`.
     stream : int
         Address of the CUDA stream.
     """
@@ -60,11 +61,11 @@ class RealTransforms:
             _checked("cufftSetStream", library().cufftSetStream(_handle(plan), ctypes.c_void_p(stream)))
 
     def forward(self, a: Any) -> None:
-        """spectrum = transform of a."""
+        """Compute spectrum = transform of a."""
         self._run(0, a, self._spectrum)
 
     def backward(self, a: Any) -> None:
-        """a = n times the inverse transform of the spectrum."""
+        """Compute a = n times the inverse transform of the spectrum."""
         self._run(1, self._spectrum, a)
 
     def _run(self, way: int, source: Any, target: Any) -> None:
@@ -73,9 +74,9 @@ class RealTransforms:
 
 
 class ComplexTransforms:
-    """Transforms over the last axis of a complex array, or the first and the last, in place; backward times n.
+    """In-place transforms over the last axis of a complex array, or the first and the last; unnormalised inverse.
 
-    Numbers along the last axis lie side by side. With strides along both axes these take 5 to 10 times as long.
+    Values along the last axis are contiguous. Strides along both axes take 5 to 10 times as long.
 
     Parameters
     ----------
@@ -91,17 +92,17 @@ class ComplexTransforms:
         self._name, kind = COMPLEX[a.dtype.itemsize]
         (nz, ny, nx), pair = map(int, a.shape), ctypes.c_int * len(axes)
         sizes, within, batch = ((nz, nx), (nz, ny * nx), ny) if len(axes) == 2 else ((nx,), (nx,), nz * ny)
-        layout = pair(*within), ctypes.c_int(1), ctypes.c_int(nx)  # as whole, from one to the next, to the next line
+        layout = pair(*within), ctypes.c_int(1), ctypes.c_int(nx)  # embedded size, stride, distance
         known = ctypes.byref(self._plan), ctypes.c_int(len(axes)), pair(*sizes), *layout, *layout
         _checked("cufftPlanMany", library().cufftPlanMany(*known, ctypes.c_int(kind), ctypes.c_int(batch)))
         _checked("cufftSetStream", library().cufftSetStream(self._plan, ctypes.c_void_p(stream)))
 
     def forward(self) -> None:
-        """To the spectrum."""
+        """Compute the spectrum."""
         self._run(0)
 
     def backward(self) -> None:
-        """And back, times n."""
+        """Compute n times the inverse."""
         self._run(1)
 
     def _run(self, way: int) -> None:
@@ -110,7 +111,7 @@ class ComplexTransforms:
         _checked(self._name, getattr(library(), self._name)(self._plan, place, place, direction))
 
     def __del__(self) -> None:
-        with suppress(Exception):  # at the end of the process the library may be gone
+        with suppress(Exception):  # at exit the library may already be unloaded
             library().cufftDestroy(self._plan)
 
 
@@ -120,4 +121,4 @@ def _handle(plan: Any) -> ctypes.c_int:
 
 def _checked(name: str, status: int) -> None:
     if status != 0:
-        raise DeviceError(f"{name} failed with status {status}")
+        raise DeviceError(f"The cuFFT call {name} failed with status {status}.")

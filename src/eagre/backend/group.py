@@ -1,8 +1,8 @@
-"""Several devices that work on one run: each has its part, its stream and its list of launches.
+"""Multi-device execution of one run: each device has its part, its stream and its list of launches.
 
-A schedule is a list of stages and barriers. A stage is a list of launches for every device, which runs
-them on its own; at `BARRIER` every device waits until all have done what stands before it. So a stage may read
-(`eagre.backend.exchange`) what another device wrote before the last barrier, and nothing else of it.
+A schedule is a list of stages and barriers. A stage is a list of launches for every device; devices run their lists
+independently. At `BARRIER` every device waits until all have completed the previous stages. A stage may read data that
+another device wrote before the last barrier (`eagre.backend.exchange`), and no other data of that device.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from eagre.backend.device import Device, HostCall, Launch
 
 Stage = Sequence[Sequence[Launch | HostCall]]
 BARRIER: Stage = ()
-"""Between two stages of a schedule: every device waits for all."""
+"""Barrier between two stages of a schedule: every device waits for all."""
 
 
 def in_turn(*stages: Stage) -> Stage:
-    """One stage of several: for every device the launches of each in turn."""
+    """Return one stage with the launches of several stages in order, for every device."""
     return [[launch for launches in own for launch in launches] for own in zip(*stages, strict=True)]
 
 
 class Group:
-    """Devices of one kind; here the host's, one after the other, in `eagre.backend.cuda_group` GPUs."""
+    """Devices of one kind; here host devices that run sequentially; see `eagre.backend.cuda_group` for GPUs."""
 
     graphs = False
 
@@ -49,11 +49,11 @@ class Group:
                 member.run(launches)
 
     def bound(self, schedule: Sequence[Stage]) -> list[Stage]:
-        """See `Device.bound`: each graph prepares its own."""
+        """Return the schedule; see `Device.bound`."""
         return list(schedule)
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
-        """A function that runs a schedule `times` times, with barriers only where the schedule has them."""
+        """Return a function that runs a schedule `times` times, with the barriers of the schedule only."""
 
         def go() -> None:
             for _ in range(times):
@@ -62,27 +62,27 @@ class Group:
         return go
 
     def barrier(self) -> None:
-        """Let every device wait for all."""
+        """Let every device wait for all devices."""
 
     def copies(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
-        """Copies (target, source), of one shape each, by `member`, which owns the targets; sources may be others'."""
+        """Return copies (target, source) of equal shape by `member`, which owns the targets."""
         return [HostCall(np.copyto, pair) for pair in pairs]
 
     def synchronize(self) -> None:
-        """Wait until everything has run."""
+        """Wait until all launches are complete."""
         for member in self.members:
             member.synchronize()
 
     def layout(self, kernel: str) -> SimpleNamespace:
-        """Parameters of what all members do together: the first one's."""
+        """Return the launch parameters of joint work: those of the first member."""
         return self.members[0].layout(kernel)
 
     def free_memory(self) -> int:
-        """Bytes free for arrays, of all devices."""
+        """Return the free memory of all devices, bytes."""
         return sum(member.free_memory() for member in set(self.members))
 
     def host(self, array: np.ndarray) -> np.ndarray:
-        """A copy of an array that was gathered on the host."""
+        """Return a copy of an array that was gathered on the host."""
         return np.array(array, copy=True)
 
     def __str__(self) -> str:

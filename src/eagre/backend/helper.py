@@ -1,4 +1,4 @@
-"""What a helper runs (see `ahead`): it compiles what it is given, and says the name of each program that is done."""
+"""Compile worker (see `ahead`): compiles jobs and prints the name of each completed program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eagre.backend.program import imported
 
 
 def serve() -> None:
-    """Compile the jobs of standard input, in their order."""
+    """Compile the jobs of standard input in order."""
     for job in pickle.load(sys.stdin.buffer):
         getattr(imported(job.module, Path(job.path)), job.function).compile(job.types)
         print(job.module, flush=True)

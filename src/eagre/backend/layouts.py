@@ -1,7 +1,7 @@
-"""Layouts of GPU kernels: the table that is in use on a card, from a measured one, rules, and the user's own.
+"""Launch parameters in use on a device: measured table, rules, and the user's table.
 
-A card that was measured has a table in `eagre/layouts`. Another gets values by rules from what it has. A user's file
-replaces single values: the one that ``EAGRE_LAYOUTS`` names, else the card's own in the user's data folder.
+Measured devices have a table in `eagre/layouts`. Other devices get values by rules from their properties. A user's file
+replaces single values: the file named by ``EAGRE_LAYOUTS``, otherwise the file of the device in the user's data folder.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from eagre.layouts.store import Measured, Use
 
 
 class Shipped(NamedTuple):
-    """What a stored table has for some runs only, and the table's name."""
+    """Values of a stored table that apply to some runs only, and the name of the table."""
 
     name: str = ""
     entries: tuple[Measured, ...] = ()
 
     def serving(self, use: Use) -> list[Measured]:
-        """Entries for runs like this: of the same model, scheme, precision and class of size."""
+        """Return the entries for a use class: same model, scheme, precision and size class."""
         return [one for one in self.entries if one.serves(use)]
 
 
 class Layouts:
-    """Values of all parameters on one card.
+    """Values of all launch parameters on a device.
 
     Attributes
     ----------
     facts : Facts
     values : dict
-        By key, for all runs.
+        Values by key, for all runs.
     source : str
-        Where they are from.
+        Origin of the values.
     own : frozenset of str
-        Keys that the user's table gives: nothing else changes them.
+        Keys of the user's table, which have priority.
     shipped : Shipped
-        What some runs take instead.
+        Values for some runs.
     """
 
     def __init__(
         self, facts: Facts, values: dict[str, Any], source: str, own: frozenset[str] = frozenset(),
-        shipped: Shipped = Shipped(),  # noqa: B008 (it cannot be changed)
+        shipped: Shipped = Shipped(),  # noqa: B008 (immutable)
     ) -> None:  # fmt: skip
         self.facts, self.values, self.source, self.own, self.shipped = facts, values, source, own, shipped
         self._kernels: dict[str, SimpleNamespace] = {}
 
     def of(self, kernel: str) -> SimpleNamespace:
-        """Parameters of a kernel, "solver:poisson.columns", as attributes."""
+        """Return the parameters of a kernel, "solver:poisson.columns", as attributes."""
         if kernel not in self._kernels:
             start = f"{kernel}."
             keys = (key for key in self.values if key.rpartition(".")[0] == kernel)
@@ -67,12 +67,12 @@ class Layouts:
         return self._kernels[kernel]
 
     def over(self, values: Mapping[str, Any], source: str) -> Layouts:
-        """These with other values, but for those of the user's own table.
+        """Return the parameters with other values, except those of the user's table.
 
         Raises
         ------
         InputError
-            For values that the card cannot have.
+            For values that the device does not support.
         """
         more = {key: value for key, value in values.items() if key not in self.own}
         _check_fits(more, self.facts, source)
@@ -81,30 +81,30 @@ class Layouts:
 
 @cache
 def reference() -> tuple[Facts, dict[str, Any]]:
-    """The card whose measured values the rules start from, and these; with those of CPUs."""
+    """Return the device whose measured values the rules scale, and these values, including those of CPUs."""
     found = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
     on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
     return table.facts_of(found.device), {**found.values, **on_cpu.values}
 
 
 def usual_registers(precision: str) -> int:
-    """Registers a thread of kernels that set no limit of their own, on the reference."""
+    """Return the registers per thread of kernels without a limit of their own, on the reference device."""
     return reference()[1]["programs.registers"][precision]
 
 
 def by_rules(card: Facts) -> dict[str, Any]:
-    """Values for a card that nobody measured."""
+    """Return the values for a device without measurements."""
     on, values = reference()
     return {key: PARAMETERS[key].rule(card, value, on) for key, value in values.items()}
 
 
 def slug(name: str) -> str:
-    """The name of a card as file names have it: NVIDIA H200, nvidia-h200."""
+    """Return the name of a device for file names: NVIDIA H200, nvidia-h200."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def stored_for(card: Facts) -> str | None:
-    """Name of the measured table of a card; a part of a card, and another card of the same name, have none."""
+    """Return the name of the measured table of a device; None for a partition or a variant of the device."""
     for name in table.stored_names():
         device = table.checked_table(table.stored(name), name).device
         alike = (device["multiprocessors"], tuple(device["compute_capability"]))
@@ -115,18 +115,21 @@ def stored_for(card: Facts) -> str | None:
 
 
 def user_file(card: Facts) -> Path | None:
-    """The user's own table for a card, if there is one.
+    """Return the user's table for a device, if any.
 
     Raises
     ------
     InputError
-        If ``EAGRE_LAYOUTS`` names a file that is not there.
+        If ``EAGRE_LAYOUTS`` names a missing file.
     """
     chosen = os.environ.get("EAGRE_LAYOUTS")
     if chosen:
         path = Path(chosen).expanduser()
         if not path.is_file():
-            raise InputError(f"EAGRE_LAYOUTS={chosen}, which is no file", allowed="a table of layouts in JSON")
+            raise InputError(
+                f"EAGRE_LAYOUTS={chosen}, which is not a file", allowed="a JSON table of launch parameters",
+                problem="The file named by EAGRE_LAYOUTS does not exist.",
+            )  # fmt: skip
         return path
     home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     path = home / "eagre" / "layouts" / f"{slug(card.name)}.json"
@@ -134,7 +137,7 @@ def user_file(card: Facts) -> Path | None:
 
 
 def layouts_of(card: Facts) -> Layouts:
-    """The layouts in use on a card; files are read once, and again when they have changed."""
+    """Return the launch parameters in use on a device; files are read once, and again after changes."""
     path = user_file(card)
     return _layouts_of(card, path, path.stat().st_mtime_ns if path else 0)
 
@@ -143,7 +146,7 @@ def layouts_of(card: Facts) -> Layouts:
 def _layouts_of(card: Facts, path: Path | None, _changed: int) -> Layouts:
     name, values = stored_for(card), by_rules(card)
     own: dict[str, Any] = {}
-    source, shipped = "rules, which give those of the H200" if values == reference()[1] else "rules", Shipped()
+    source, shipped = "rules, which give the values of the H200" if values == reference()[1] else "rules", Shipped()
     if name is not None:
         stored = table.checked_table(table.stored(name), name)
         shipped = Shipped(name, stored.by_use)
@@ -158,9 +161,12 @@ def _layouts_of(card: Facts, path: Path | None, _changed: int) -> Layouts:
 
 
 def _check_fits(values: dict[str, Any], card: Facts, name: str) -> None:
-    """Refuse values that the card cannot have."""
+    """Raise `InputError` for values that the device does not support."""
     for key, value in values.items():
         problem = PARAMETERS[key].fits(value, card)
         if problem:
-            parts = f"{card.registers} registers and {card.shared_block} bytes of shared memory a block"
-            raise InputError(f"{name}: {key}: {problem}", allowed=f"what {card.name} has: {parts}")
+            parts = f"{card.registers} registers and {card.shared_block} bytes of shared memory per block"
+            raise InputError(
+                f"{name}: {key}: {problem}", allowed=f"the limits of {card.name}: {parts}",
+                problem="The launch parameters exceed the limits of the device.",
+            )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Compiling in half the time: no machine code for what is only a part of other code.
+"""Faster compilation: no machine code for functions that are inlined into other code.
 
-Numba makes machine code of every function that it compiles, also of those that are then copied into their callers: each
-formula, the body of a parallel loop, and two wrappers around that which hold all of it and optimise it once more. Only
-the code of the whole program is ever run. Its instructions are the same either way.
+Numba generates machine code for every function that it compiles, including functions that are inlined: formulas, the
+body of a parallel loop, and two wrappers around it that contain and optimise all of it again. Only the code of the
+whole program is run. Its instructions are the same with and without this module.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ OF_LIBRARY = ("_optimize_final_module", "_finalize_dynamic_globals", "_verify_de
 
 
 def is_as_known(codegen: Any) -> bool:
-    """Whether this Numba has the private names that this module stands on; without one it compiles as it would."""
+    """Return whether this Numba has the private names used here; otherwise compilation is not changed."""
     library = codegen.create_library("empty")
     return all(hasattr(codegen, name) for name in OF_CODEGEN) and all(hasattr(library, name) for name in OF_LIBRARY)
 
 
 class Part(JITCodeLibrary):
-    """Code that is linked into other code and never called by itself."""
+    """Code that is linked into other code and never called directly."""
 
     def _optimize_final_module(self) -> None:
-        if "wrapper" not in self.name.lower():  # of a loop's body, which is optimised already
+        if "wrapper" not in self.name.lower():  # wrapper of a loop body, which is already optimised
             super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
@@ -38,13 +38,13 @@ class Part(JITCodeLibrary):
 
 
 class Whole(Compiler):
-    """Compiles a program of which everything else is a part; for ``njit(pipeline_class=...)``."""
+    """Compiler of a program whose other functions are all inlined; for ``njit(pipeline_class=...)``."""
 
     def _compile_bytecode(self) -> Any:
         state: Any = self.state
         codegen = state.targetctx.codegen()
         if not is_as_known(codegen) or codegen._library_class is not JITCodeLibrary:
-            return super()._compile_bytecode()  # also while another program is compiled
+            return super()._compile_bytecode()  # also during the compilation of another program
         state.library = codegen.create_library(state.func_id.func_qualname)
         state.library.enable_object_caching()
         with _parts(codegen):
@@ -53,7 +53,7 @@ class Whole(Compiler):
 
 @contextmanager
 def _parts(codegen: Any) -> Iterator[None]:
-    """Make `Part`s of the libraries that are made inside; the compilers' lock is held."""
+    """Create `Part` libraries within the context; the compiler lock is held."""
     set_now, later = codegen.set_env, []
 
     def set_env(name: str, environment: Any) -> None:
@@ -63,7 +63,7 @@ def _parts(codegen: Any) -> Iterator[None]:
             later.append((name, environment))
 
     collects = gc.isenabled()
-    gc.disable()  # nothing is set free before the end: a tenth of the time
+    gc.disable()  # garbage collection would take a tenth of the time
     codegen._library_class, codegen.set_env = Part, set_env
     try:
         yield
@@ -72,5 +72,5 @@ def _parts(codegen: Any) -> Iterator[None]:
         if collects:
             gc.enable()
     for name, environment in later:
-        if codegen._engine.is_symbol_defined(name):  # it is in the whole
+        if codegen._engine.is_symbol_defined(name):  # part of the program
             set_now(name, environment)

@@ -1,4 +1,4 @@
-"""How much memory of the host is free for arrays."""
+"""Free host memory."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from eagre.errors import MemoryNeededError
 
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
-UNKNOWN = 2**62  # bytes: no bound is known
+UNKNOWN = 2**62  # bytes; unknown limit
 
 
 def free_host_memory() -> int:
-    """Bytes that arrays can take without swapping: what the kernel says is available, within the container's limit."""
+    """Return the memory available to arrays without swapping, within the container's limit, bytes."""
     return max(0, min(_available(), _within_container()))
 
 
@@ -25,7 +25,7 @@ def check_host_memory(needed: int) -> None:
 
 
 def _available() -> int:
-    """Free pages and what the kernel would give up for them; file caches are not in the way."""
+    """Return the available memory reported by the kernel, which includes reclaimable caches."""
     try:
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -39,7 +39,7 @@ def _available() -> int:
 
 
 def _within_container() -> int:
-    """What a control group (version 2) leaves; no bound where there is none."""
+    """Return the memory left by a control group (version 2); no limit without one."""
     try:
         limit = (CGROUP / "memory.max").read_text().strip()
         used = int((CGROUP / "memory.current").read_text())

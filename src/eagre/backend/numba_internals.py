@@ -1,8 +1,8 @@
-"""Every name that Eagre uses of Numba's and numba-cuda's internals, in one place.
+"""Internal names of Numba and numba-cuda that Eagre uses, in one module.
 
-These names are no public interface and may change with any release. They were tried with numba 0.62.0 and 0.68.1 and
-with numba-cuda 0.30.4 (`make test-lowest` runs the lower bounds of pyproject.toml). Where a name is missing, the code
-that uses it falls back to Numba's own behaviour if that costs speed only (`rtsys`).
+These names are not public and may change with any release. They were tested with numba 0.62.0 and 0.68.1 and with
+numba-cuda 0.30.4 (`make test-lowest` runs the lower bounds of pyproject.toml). If a name is missing, the code that uses
+it falls back to Numba's own behaviour where that affects only speed (`rtsys`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _CUDA = {
     "cuda_cgutils": "numba.cuda.cgutils",
     "cuda_dispatcher": "numba.cuda.dispatcher",
 }
-"""Modules of the names of numba-cuda, which need not be installed."""
+"""Modules of the names of numba-cuda, which is optional."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of numba-cuda at first use."""
+    """Return a name of numba-cuda, imported at first use."""
     if name not in _CUDA:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_CUDA[name])

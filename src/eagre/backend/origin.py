@@ -1,4 +1,4 @@
-"""What kernels are made with here: the chip, its driver, the compilers and the source, as tuned values are keyed."""
+"""Origin of kernels: chip, driver, compilers and source, used as key of tuned values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 COMPILERS = ("numba", "llvmlite", "numba-cuda")
 SHARED = ("advection", "backend", "boundaries", "kernels", "layouts", "solvers", "stepping", "terms")
-CPU_CACHE = 32e6  # bytes; what fits in here does not wait for memory
+CPU_CACHE = 32e6  # assumed last-level cache, bytes
 _DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def chip_name(device: Device) -> str:
-    """Name of the chip: "NVIDIA H200", or the processor."""
+    """Return the name of the chip: "NVIDIA H200", or the processor."""
     if device.kind == "cuda":
         return re.sub(r"^cuda:\d+ \((.*)\)$", r"\1", device.name)
     try:
@@ -37,7 +37,7 @@ def chip_name(device: Device) -> str:
 
 
 def driver_number() -> str:
-    """The NVIDIA driver's own number; else the newest CUDA that it knows, or "none"."""
+    """Return the version of the NVIDIA driver; otherwise its newest CUDA version, or "none"."""
     try:
         number = re.search(r"\s(\d+\.\d+(?:\.\d+)?)\s", _DRIVER.read_text())
     except OSError:
@@ -49,13 +49,13 @@ def driver_number() -> str:
 
 
 def cache_bytes(device: Device) -> float:
-    """The last cache before memory."""
+    """Return the size of the last-level cache."""
     return CPU_CACHE if device.kind == "cpu" else device.facts.l2
 
 
 @cache
 def versions() -> str:
-    """Of the package and of what compiles its kernels."""
+    """Return the versions of the package and of the compilers."""
     told = [f"eagre {sys.modules['eagre'].__version__}"]
     for name in COMPILERS:
         try:
@@ -67,13 +67,13 @@ def versions() -> str:
 
 @cache
 def source_hash(kind: str) -> str:
-    """Of all modules and tables that a model's kernels can come from."""
+    """Return the hash of all modules and tables that affect the kernels of a model."""
     root = Path(__file__).resolve().parents[1]
     return hash_of(root, (*SHARED, f"models/{kind.replace('-', '_')}"))
 
 
 def hash_of(root: Path, folders: Iterable[str]) -> str:
-    """Twelve digits of the hash of all modules and tables in some folders."""
+    """Return the first 12 digits of the hash of all modules and tables in folders."""
     found = hashlib.sha256()
     files = (path for name in folders for path in (root / name).rglob("*") if path.suffix in (".py", ".json"))
     for path in sorted(files):
@@ -82,7 +82,7 @@ def hash_of(root: Path, folders: Iterable[str]) -> str:
 
 
 def origin_of(device: Device, kind: str) -> Origin:
-    """Where and with what kernels of a kind of model run on a device."""
+    """Return the origin of the kernels of a model on a device."""
     source = source_hash(kind) + _own_table(device)
     if device.kind == "cuda":
         chip = f"{chip_name(device)}, {device.facts.multiprocessors} multiprocessors"
@@ -92,6 +92,6 @@ def origin_of(device: Device, kind: str) -> Origin:
 
 
 def _own_table(device: Device) -> str:
-    """A hash of the user's own table of layouts, with which other layouts are fastest; "" without one."""
+    """Return the hash of the user's table of launch parameters; "" without one."""
     own = {key: device.table.values[key] for key in device.table.own}
     return f"+{hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:12]}" if own else ""

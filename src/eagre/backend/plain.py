@@ -1,4 +1,4 @@
-"""Plain Python stand-ins of the compilers' decorators: programs run as the text says."""
+"""Uncompiled stand-ins for the decorators of the compilers: programs run as plain Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def formula(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the function as it is."""
+    """Return the function unchanged."""
     return function
 
 
@@ -17,13 +17,13 @@ prange = range
 
 
 def flush_subnormals() -> int:
-    """Nothing: plain Python computes with subnormal numbers."""
+    """Do nothing: plain Python supports subnormal numbers."""
     return 0
 
 
 def put_back(before: int) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def prefetch(array: Any, k: int, j: int, i: int) -> None:
-    """Nothing."""
+    """Do nothing."""

@@ -1,5 +1,5 @@
 # pyright: reportPrivateImportUsage=false
-"""A hint that memory will soon be read: its cache line may come while a core computes."""
+"""Prefetch hint: a cache line is loaded during other computations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numba.extending import intrinsic
 from eagre.backend.numba_internals import cgutils
 
 _WORD, _BYTE = ir.IntType(32), ir.IntType(8).as_pointer()
-READ, KEEP, DATA = 0, 2, 1  # of LLVM's prefetch: not to be written, into the second-level cache, no instructions
+READ, KEEP, DATA = 0, 2, 1  # arguments of LLVM's prefetch: read, L2 cache, data
 
 
 @intrinsic
 def prefetch(typingctx: Any, array: Any, k: Any, j: Any, i: Any) -> Any:
-    """Ask for the cache line of ``array[k, j, i]``; any integers will do, also of a place that is not there."""
+    """Prefetch the cache line of ``array[k, j, i]``; indices outside the array are allowed."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]

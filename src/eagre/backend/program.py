@@ -1,9 +1,8 @@
-"""Programs: self-contained Python modules generated from cells, one per target and precision.
+"""Programs: self-contained Python modules generated from kernel functions, one per target and precision.
 
-A program file holds the source of every cell that an entry point uses, bound to one precision and
-one set of switches. It lives in the user's cache folder under a name made from its content, so
-that Numba's own disk cache works for it and a second start compiles nothing. The file is plain
-Python: read it to see what runs.
+A program file holds the source of all kernel functions of an entry point, for one precision and one set of switches. It
+is stored in the user's cache folder under a name derived from its content, so that Numba's disk cache works and a
+second start needs no compilation. The file is plain, readable Python.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ _HEADERS = {
 
 
 def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """Source text of `entry` and of every cell below it, callees first.
+    """Return the source of `entry` and of all kernel functions it calls, callees first.
 
-    The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit. Without
-    ``DEPENDENT_LAUNCHES`` the program has no instructions of compute capability 9.0.
+    The switch ``REGISTERS`` is the limit of registers per thread for the CUDA compiler. Without ``DEPENDENT_LAUNCHES``
+    the program has no instructions of compute capability 9.0.
     """
     chosen = ((name, value if isinstance(value, Cell) else repr(value)) for name, value in sorted(switches.items()))
     key = target, precision, *chosen
@@ -74,13 +73,13 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
 
 
 class Made(NamedTuple):
-    """A text, which takes 2 ms to make and runs ask for again and again, and what its cells found in their modules."""
+    """Generated source with the module values that its kernel functions used; generation takes 2 ms."""
 
     text: str
     used: list[tuple[dict[str, Any], str, Any]]
 
     def holds(self) -> bool:
-        """Whether the modules have all of that still: tests give them smaller numbers."""
+        """Return whether the modules still have these values: tests change them."""
         return all(scope.get(name) is value for scope, name, value in self.used)
 
 
@@ -122,7 +121,7 @@ def _collect(
     body = entry.body(target, precision)
     name = alias or entry.name
     if name in open_names:
-        raise EagreError(f"the cell {name} calls itself; cells cannot recurse")
+        raise EagreError(f"The kernel function {name} calls itself; recursion is not supported.")
     open_names.add(name)
     scope = inspect.getclosurevars(body.function)
     used = {**scope.globals, **scope.nonlocals}
@@ -141,7 +140,7 @@ def _collect(
             _define(constants, used_name, repr(value))
         elif value not in (real, range, cplx, word) and not isinstance(value, (ModuleType, CudaNames)):
             allowed = "cells, switches, numbers, named tuples, math"
-            raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: {allowed}")
+            raise EagreError(f"The kernel function {name} uses {used_name} = {value!r}; allowed: {allowed}.")
     text = _text(body, name)
     _define(pieces, name, _flushed(text) if target == "cpu" else text)
     open_names.discard(name)
@@ -155,7 +154,7 @@ def _text(body: Cell, name: str) -> str:
 
 
 def _flushed(text: str) -> str:
-    """A CPU entry whose parallel loop lets subnormal numbers count as zero (see `eagre.backend.subnormals`)."""
+    """Return a CPU entry whose parallel loop flushes subnormal numbers to zero (see `eagre.backend.subnormals`)."""
     if "in prange(" not in text:
         return text
     lines = text.splitlines()
@@ -170,12 +169,12 @@ def _flushed(text: str) -> str:
 
 def _define(table: dict[str, str], name: str, text: str) -> None:
     if table.setdefault(name, text) != text:
-        raise EagreError(f"two different cells or constants are called {name} in one program")
+        raise EagreError(f"Two different kernel functions or constants of one program have the name {name}.")
 
 
 @cache
 def _stamp() -> str:
-    """What compiled code depends on beside its own source: versions of Python and the compilers, their options."""
+    """Return the dependencies of compiled code besides its source: versions and options of Python and the compilers."""
     import llvmlite
     import numba
 
@@ -215,7 +214,7 @@ def imported(name: str, path: Path) -> ModuleType:
     try:
         try:
             spec.loader.exec_module(module)
-        except (EOFError, ValueError):  # Python's own bytecode was cut
+        except (EOFError, ValueError):  # the Python bytecode file is truncated
             bytecode.unlink()
             spec.loader.exec_module(module)
     except BaseException:
@@ -224,21 +223,23 @@ def imported(name: str, path: Path) -> ModuleType:
     return module
 
 
-AXES = ("k", "j", "i")  # of a region, the outermost first: levels, rows, columns
+AXES = ("k", "j", "i")  # axes of a region, outermost first: levels, rows, columns
 
 
 def axes_of(entry: Cell) -> int:
-    """Dimensions of the region that a cell runs over: how many of its first arguments are indices, named as `AXES`.
+    """Return the number of dimensions of a kernel function's region: the leading arguments named as `AXES`.
 
     Raises
     ------
     EagreError
-        If the cell has no index.
+        If the kernel function has no index.
     """
     names = list(inspect.signature(entry.function).parameters)
     count = next((n for n, name in enumerate(names) if name not in AXES), len(names))
     if not 1 <= count <= len(AXES) or names[:count] != sorted(names[:count], key=AXES.index):
-        raise EagreError(f"the cell {entry.name}({', '.join(names)}) does not begin with i, j, i or k, j, i")
+        raise EagreError(
+            f"The kernel function {entry.name}({', '.join(names)}) does not begin with i, j, i or k, j, i."
+        )
     return count
 
 
@@ -261,7 +262,7 @@ _CUDA_LOOPS = {
 
 
 def loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """Source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)`` over a region."""
+    """Return the source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)``."""
     parameters, axes = list(inspect.signature(entry.function).parameters), axes_of(entry)
     indices, names = parameters[:axes], ", ".join(parameters[axes:])
     if target in ("cuda", "simulator"):

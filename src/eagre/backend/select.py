@@ -1,4 +1,4 @@
-"""Which device: the one that was asked for, and never a substitute."""
+"""Device selection: the requested device, without fallback."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _cuda(index: int) -> Device:
 
 
 def _by_name(device: Any) -> Any:
-    """How a device is pickled: another process has its own of this name."""
+    """Pickle a device by name: another process uses its own device."""
     name = device.kind if device.kind == "cpu" else f"cuda:{device.index}"
     return (select, (name,)) if device.laid_out is None else (_with_layouts, (name, device.laid_out))
 
 
 def _with_layouts(name: str, laid_out: Layouts) -> Device:
-    """A device of this process with the layouts of one that was pickled."""
+    """Return a device of this process with the launch parameters of a pickled one."""
     made = select(name).with_layouts({}, laid_out.source)
     made.laid_out = laid_out
     return made
@@ -45,7 +45,7 @@ copyreg.pickle(CpuDevice, _by_name)
 
 
 def cuda_problem() -> str | None:
-    """Why CUDA cannot be used here, or None if it can."""
+    """Return the reason why CUDA is not available, or None."""
     try:
         from eagre.backend.cuda_device import problem
     except ImportError as error:
@@ -55,31 +55,34 @@ def cuda_problem() -> str | None:
 
 
 def device_of(array: Any) -> Device:
-    """The device on which an array lies: the CPU for NumPy's, the GPU for CuPy's."""
+    """Return the device of an array: the CPU for NumPy, the GPU for CuPy."""
     if hasattr(array, "__cuda_array_interface__"):
         return select(f"cuda:{array.device.id}")
     return _cpu()
 
 
 def select(device: str | Device = "auto") -> Device:
-    """The device that `device` names.
+    """Return the device with a given name.
 
     Parameters
     ----------
     device : str or Device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes the first GPU if there is one that
-        works and says so in the device's name, else the CPU.
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` selects the first working GPU, otherwise the CPU, and states
+        this in the name of the device.
 
     Raises
     ------
     DeviceError
-        If a GPU was asked for and cannot be used; there is no fallback.
+        If a requested GPU is not available; there is no fallback.
     """
     if isinstance(device, Device):
         return device
     if (isinstance(device, str) and "," in device) or isinstance(device, (list, tuple, Group)):
         raise InputError(
-            f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
+            f"device = {device!r}",
+            allowed="one device",
+            fix='device = "cuda"',
+            problem="Multi-device execution is not supported here.",
         )
     if not isinstance(device, str):
         raise _no_device(device)
@@ -89,7 +92,9 @@ def select(device: str | Device = "auto") -> Device:
     if match:
         reason = cuda_problem()
         if reason:
-            raise DeviceError(f'got device = {device!r}, but {reason}\nwrite:   device = "cpu"')
+            raise DeviceError(
+                f'The device {device} is not available: {reason}.\ngot device = {device!r}\nwrite:   device = "cpu"'
+            )
         return _cuda(int(match.group(1) or 0))
     if device == "auto":
         return _cuda(0) if cuda_problem() is None else _cpu()
@@ -106,20 +111,20 @@ def _no_device(device: object) -> InputError:
 
 
 def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Device | Group:
-    """One device, or a `Group` of several for one run.
+    """Return one device, or a `Group` of several devices for one run.
 
     Parameters
     ----------
     device : str, Device, Group, or a sequence of devices
-        As in `select`; several as ``["cuda:0", "cuda:1"]`` or ``"cuda:0,cuda:1"``. A
-        device that is named twice gets two parts.
+        See `select`; several devices as ``["cuda:0", "cuda:1"]`` or ``"cuda:0,cuda:1"``. A device that is named twice
+        gets two parts.
 
     Raises
     ------
     InputError
-        For "auto" among several, or devices of different kinds.
+        For "auto" among several devices, or devices of different kinds.
     DeviceError
-        If one of them cannot be used.
+        If a device is not available.
     """
     if isinstance(device, Group):
         return device
@@ -137,6 +142,7 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
             f"device = {told!r}",
             allowed="several devices of one kind, each by its name",
             fix='device = "cuda:0,cuda:1"',
+            problem="The devices of a group differ in kind, or are not named by strings.",
         )
     members = [select(name) for name in wanted]
     if isinstance(members[0], HostArrays):

@@ -1,4 +1,4 @@
-"""CUDA kernels in plain Python: hand-tiled kernels run on a machine without a GPU, on tiny grids."""
+"""Simulated CUDA device: CUDA kernels run as plain Python without a GPU, on tiny grids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eagre.backend.device import HostArrays, HostCall, Launch
 
 
 class SimulatedDevice(HostArrays):
-    """A GPU in plain Python; arrays are NumPy arrays."""
+    """Simulated GPU; arrays are NumPy arrays."""
 
     kind = "cuda"
     target = "simulator"

@@ -1,9 +1,9 @@
-"""Kernels in plain Python: what `cuda` is inside a simulated kernel, and how its threads take turns.
+"""Simulated CUDA kernels in plain Python: the `cuda` module of kernels, and thread scheduling.
 
-In place of Numba's simulator, whose threads all run at once and wait for one another by polling, which takes ten times
-as long. Here one thread of a block runs at a time, up to the next barrier, from the last thread to the first and, after
-the barrier, from the first to the last: what only a barrier that is missing orders comes out differently in one of the
-two. Shared memory of every block and local arrays begin as NaN.
+This replaces Numba's simulator, whose threads run concurrently and poll, which takes ten times as long. Here one thread
+of a block runs at a time up to the next barrier, from the last thread to the first and, after the barrier, from the
+first to the last: a missing barrier changes the result in one of the two orders. Shared memory of every block and local
+arrays are initialised with NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eagre.errors import DeviceError
 
 
 class Place(NamedTuple):
-    """Three indices or sizes, as of a thread in its block."""
+    """Three indices or sizes, for example of a thread in its block."""
 
     x: int
     y: int = 1
@@ -29,29 +29,29 @@ class Place(NamedTuple):
 
 
 def _places(size: Place) -> Iterator[Place]:
-    """All places of a block or a grid, x fastest."""
+    """Yield all indices of a block or a grid, x fastest."""
     return (Place(x, y, z) for z, y, x in product(range(size.z), range(size.y), range(size.x)))
 
 
 def _unset(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    """An array of NaN, or of numbers that no index holds."""
+    """Return an array of NaN, or of integers that no valid index has."""
     made = np.empty(shape, dtype)
     made.view(np.uint8).fill(255)
     return made
 
 
 class Shared:
-    """``cuda.shared``: arrays of the block that runs, one a line of the kernel's text."""
+    """``cuda.shared``: arrays of the current block, one per source line of the kernel."""
 
     def __init__(self) -> None:
         self.begin(0)
 
     def begin(self, dynamic: int) -> None:
-        """A new block with `dynamic` bytes of the launch's own."""
+        """Start a block with `dynamic` bytes of dynamic shared memory."""
         self._dynamic, self._arrays = _unset(dynamic, np.uint8), {}
 
     def array(self, shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
-        """The array that a line of a kernel declares; of shape 0, all the dynamic bytes."""
+        """Return the array declared by a line of a kernel; for shape 0, all dynamic bytes."""
         if shape == 0:
             words = self._dynamic.size // np.dtype(dtype).itemsize
             return self._dynamic[: words * np.dtype(dtype).itemsize].view(dtype)
@@ -69,39 +69,39 @@ class Local:
 
 
 class Atomic:
-    """``cuda.atomic``: one thread runs at a time, so nothing comes between."""
+    """``cuda.atomic``: one thread runs at a time, so operations are atomic."""
 
     @staticmethod
     def add(array: Any, index: Any, value: Any) -> Any:
-        """Add; as all of these, give what was there before."""
+        """Add and return the previous value, as all operations of this class."""
         old = array[index]
         array[index] += value
         return old
 
     @staticmethod
     def inc(array: Any, index: Any, last: Any) -> Any:
-        """Count up, and from `last` back to 0."""
+        """Increment, and wrap from `last` to 0."""
         old = array[index]
         array[index] = 0 if old >= last else old + 1
         return old
 
     @staticmethod
     def max(array: Any, index: Any, value: Any) -> Any:
-        """The larger of the two."""
+        """Store the maximum."""
         old = array[index]
         array[index] = max(old, value)
         return old
 
     @staticmethod
     def min(array: Any, index: Any, value: Any) -> Any:
-        """The smaller of the two."""
+        """Store the minimum."""
         old = array[index]
         array[index] = min(old, value)
         return old
 
 
 class Cuda:
-    """``cuda`` inside a kernel; the places are those of the thread whose turn it is."""
+    """``cuda`` within a kernel; indices are those of the running thread."""
 
     def __init__(self) -> None:
         self.shared, self.local, self.atomic = Shared(), Local(), Atomic()
@@ -109,22 +109,22 @@ class Cuda:
         self.turns: Turns | None = None
 
     def grid(self, axes: int) -> Any:
-        """Place of the thread in the launch, of 1 to 3 axes."""
+        """Return the index of the thread in the launch, for 1 to 3 axes."""
         at = [b * n + t for b, n, t in zip(self.blockIdx, self.blockDim, self.threadIdx, strict=True)]
         return at[0] if axes == 1 else tuple(at[:axes])
 
     def syncthreads(self) -> None:
-        """Meet all threads of the block that have not ended."""
+        """Wait for all running threads of the block."""
         assert self.turns is not None
         self.turns.meet()
 
     def syncwarp(self) -> None:
-        """Meet the threads of the warp."""
+        """Wait for the threads of the warp."""
         assert self.turns is not None
         self.turns.meet(self.turns.warps)
 
     def syncthreads_or(self, condition: Any) -> int:
-        """Meet, and say whether the condition holds in any of them."""
+        """Wait for all threads, and return whether the condition holds in any of them."""
         assert self.turns is not None
         votes = self.turns.votes
         votes.append(bool(condition))
@@ -132,11 +132,11 @@ class Cuda:
         return int(any(votes))
 
     def threadfence(self) -> None:
-        """Nothing: what one thread stores, the next one sees."""
+        """Do nothing: stores are immediately visible."""
 
     @staticmethod
     def selp(condition: Any, a: Any, b: Any) -> Any:
-        """a where the condition holds."""
+        """Return a if the condition holds, otherwise b."""
         return a if condition else b
 
 
@@ -144,11 +144,11 @@ cuda = Cuda()
 
 
 class _Abandoned(BaseException):
-    """Ends the threads of a block of which one failed."""
+    """Exception that ends the threads of a block after a failure."""
 
 
 class _Worker(Thread):
-    """A thread of the system that runs threads of blocks, at most one worker at a time."""
+    """Operating-system thread that runs threads of blocks; one worker runs at a time."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -168,24 +168,24 @@ _idle: list[_Worker] = []
 
 
 class Turns:
-    """Runs the threads of one block in turns.
+    """Sequential execution of the threads of one block.
 
-    A worker runs thread after thread; one that comes to a barrier keeps its worker, and another one goes on. So a
-    kernel without barriers costs no change from one worker to the next.
+    A worker runs threads in sequence; a thread that reaches a barrier keeps its worker, and another worker continues.
+    Kernels without barriers therefore need no change of workers.
     """
 
     def __init__(self, work: Callable[[], None], size: Place) -> None:
         self.work, self.fresh = work, list(_places(size))
-        self.worker: _Worker  # that runs
+        self.worker: _Worker  # running worker
         self.ready: deque[_Worker] = deque()
         self.waiting: list[_Worker] = []
-        self.warps: list[_Worker] = []  # that wait for the rest of their warp
+        self.warps: list[_Worker] = []  # workers that wait for the rest of their warp
         self.votes: list[bool] = []
         self.failure: BaseException | None = None
         self.done = Lock()
 
     def run(self) -> None:
-        """Run the block to its end; raises what one of its threads raised."""
+        """Run the block to its end; raise exceptions of its threads."""
         self.done.acquire()
         self._start()
         self.done.acquire()
@@ -193,7 +193,7 @@ class Turns:
             raise self.failure
 
     def begin(self, worker: _Worker) -> None:
-        """What a worker does: threads of the block, until those left are with other workers."""
+        """Run threads of the block until the remaining ones belong to other workers."""
         self.worker = worker
         try:
             while self.fresh:
@@ -201,14 +201,14 @@ class Turns:
                 self.work()
         except _Abandoned:
             pass
-        except BaseException as failure:  # handed to the thread that launched the kernel
+        except BaseException as failure:  # raised in the thread that launched the kernel
             self.failure = failure
             self.fresh.clear()
         _idle.append(worker)
         self._next()
 
     def meet(self, waiting: list[_Worker] | None = None) -> None:
-        """A barrier of the block, or of warps: these go on when no thread of the block can."""
+        """Wait at a barrier of the block, or of warps, which continue when no other thread can run."""
         worker, place = self.worker, cuda.threadIdx
         (self.waiting if waiting is None else waiting).append(worker)
         self._next()
@@ -223,14 +223,14 @@ class Turns:
         worker.baton.release()
 
     def _next(self) -> None:
-        """Hand over to whoever has the next turn."""
+        """Hand over to the next worker."""
         if self.fresh:
             self._start()
             return
         if not self.ready and self.warps:
             self.ready = deque(reversed(self.warps))
             self.warps.clear()
-        if not self.ready and self.waiting:  # all have come to the barrier: it opens, the last to come first
+        if not self.ready and self.waiting:  # all threads are at the barrier: continue in reverse order
             self.ready, self.waiting, self.votes = deque(reversed(self.waiting)), [], []
         if self.ready:
             self.ready.popleft().baton.release()
@@ -239,7 +239,7 @@ class Turns:
 
 
 class Kernel:
-    """A kernel that can be launched as Numba's are: ``kernel[grid, block, stream, shared](*arguments)``."""
+    """Kernel with Numba's launch syntax: ``kernel[grid, block, stream, shared](*arguments)``."""
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.py_func = function
@@ -255,9 +255,9 @@ class Kernel:
         return launch
 
     def launch(self, grid: Place, block: Place, shared: int, arguments: tuple[Any, ...]) -> None:
-        """Run all blocks, one after the other."""
+        """Run all blocks sequentially."""
         if cuda.turns is not None:
-            raise DeviceError("a simulated kernel cannot launch another one")
+            raise DeviceError("A simulated kernel cannot launch another kernel.")
         cuda.gridDim, cuda.blockDim = grid, block
         try:
             for cuda.blockIdx in _places(grid):
@@ -269,7 +269,7 @@ class Kernel:
 
 
 def formula(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A cell of a simulated kernel: the plain function."""
+    """Return the plain function of a kernel function."""
     return function
 
 

@@ -1,4 +1,4 @@
-"""Plain stand-ins for loads, stores and barriers that simulated kernels call by name."""
+"""Plain Python versions of loads, stores and barriers for simulated kernels."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from eagre.backend.simulated_kernels import cuda
 
-_copies: dict[Any, list[list[tuple[Any, int, Any]]]] = {}  # groups of a thread, on their way
+_copies: dict[Any, list[list[tuple[Any, int, Any]]]] = {}  # pending copy groups of a thread
 
 
 def load_ahead(array: Any, plane: int, j: int, i: int) -> Any:
-    """array[plane, j, i]."""
+    """Return array[plane, j, i]."""
     return array[plane, j, i]
 
 
 def _place(array: Any, k: Any, offset: Any) -> Any:
-    """Indices of element ``k + offset`` of the array's memory."""
+    """Return the indices of element ``k + offset`` of the array's memory."""
     at = int(k) + int(offset)
     found = []
     for axis in range(len(array.shape) - 1, 0, -1):
@@ -28,7 +28,7 @@ def _place(array: Any, k: Any, offset: Any) -> Any:
 
 
 def flat_load(array: Any, k: int, offset: int) -> Any:
-    """Element ``k + offset`` of the array's memory."""
+    """Return element ``k + offset`` of the array's memory."""
     return array[_place(array, k, offset)]
 
 
@@ -42,23 +42,23 @@ store_beside = flat_store
 
 
 def two_in_word(low: Any, high: Any) -> np.uint32:
-    """Two numbers as the upper halves of their single precision, to the nearest, of two the even one."""
+    """Pack two numbers as the upper halves of their single-precision values, rounded to nearest even."""
     bits = np.array([low, high], np.float32).view(np.uint32).astype(np.uint64)
     halves = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
     return np.uint32(halves[0] | halves[1] << 16)
 
 
 def two_of_word(both: Any) -> Any:
-    """The two numbers of `two_in_word`."""
+    """Unpack the two numbers of `two_in_word`."""
     return tuple(np.array([both << 16, both & 0xFFFF0000], np.uint32).view(np.float32))
 
 
 def prefetch_l2(array: Any, k: int, offset: int) -> None:
-    """Nothing: there are no caches."""
+    """Do nothing: there are no caches."""
 
 
 def load_four(array: Any, k: int, offset: int) -> Any:
-    """Four elements from ``k + offset`` on."""
+    """Return four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))
 
 
@@ -69,7 +69,7 @@ def store_four(array: Any, k: int, offset: int, values: Any) -> None:
 
 
 def load_two(array: Any, k: int, offset: int) -> Any:
-    """Two elements from ``k + offset`` on."""
+    """Return two elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(2))
 
 
@@ -80,34 +80,34 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
 
 
 class Address(NamedTuple):
-    """Where an element lies."""
+    """Address of an element."""
 
     array: Any
     k: int
 
     def __add__(self, more: Any) -> Any:
-        """So many bytes further."""
+        """Return the address plus a number of bytes."""
         return Address(self.array, self.k + int(more) // self.array.itemsize)
 
 
 def address_at(array: Any, k: int) -> Address:
-    """Where element k lies."""
+    """Return the address of element k."""
     return Address(array, int(k))
 
 
 def bytes_of(array: Any, count: int) -> int:
-    """How many bytes so many elements have."""
+    """Return the size of `count` elements, bytes."""
     return int(count) * array.itemsize
 
 
 def copy_word_ahead(shared: Any, n: int, address: Address) -> None:
-    """NaN until its group has arrived."""
+    """Store NaN until the group of the copy has arrived."""
     shared[n] = math.nan
     _copies.setdefault(cuda.threadIdx, [[]])[-1].append((shared, int(n), flat_load(*address, 0)))
 
 
 def copy_sixteen_ahead(shared: Any, n: int, address: Address) -> None:
-    """The same of as many as 16 bytes have, from multiples of 16 bytes on."""
+    """Copy 16 bytes, at multiples of 16 bytes."""
     words = 16 // shared.itemsize
     assert int(n) % words == 0 and address.k % words == 0
     for word in range(words):
@@ -115,7 +115,7 @@ def copy_sixteen_ahead(shared: Any, n: int, address: Address) -> None:
 
 
 def copies_in_group() -> None:
-    """What this thread has asked for is a group."""
+    """Commit the copies of this thread as a group."""
     _copies.setdefault(cuda.threadIdx, [[]]).append([])
 
 
@@ -127,41 +127,41 @@ def _arrive(groups: list[list[tuple[Any, int, Any]]]) -> None:
 
 
 def copies_arrived() -> None:
-    """All copies of this thread are there."""
+    """Complete all copies of this thread."""
     _arrive(_copies.get(cuda.threadIdx, []))
 
 
 def copies_arrived_but_last() -> None:
-    """Those of all groups of this thread but the last one."""
-    _arrive(_copies.get(cuda.threadIdx, [])[:-2])  # the last one of the list is not closed yet
+    """Complete all groups of this thread except the last one."""
+    _arrive(_copies.get(cuda.threadIdx, [])[:-2])  # the last item is the open group
 
 
 def named_barrier(barrier: int, threads: int) -> None:
-    """Nothing: the simulator has one barrier, of the whole block."""
+    """Do nothing: the simulator has one barrier, for the whole block."""
 
 
 def come(shared: Any, n: int) -> None:
-    """Nothing: see `meeting_over`."""
+    """Do nothing: see `meeting_over`."""
 
 
 def meeting_of(shared: Any, n: int, count: int) -> None:
-    """Nothing either."""
+    """Do nothing."""
 
 
 def meeting_over(shared: Any, n: int, phase: int) -> None:
-    """The barrier of the block, at which all threads have to wait for every meeting."""
+    """Wait at the barrier of the block, which all threads must reach for every barrier object."""
     cuda.syncthreads()
 
 
 def launch_dependents() -> None:
-    """Nothing: one kernel runs after the other."""
+    """Do nothing: kernels run sequentially."""
 
 
 grid_dependency_wait = launch_dependents
 
 
 def lend_registers(count: int) -> None:
-    """Nothing: registers are the compiler's."""
+    """Do nothing: there are no registers."""
 
 
 take_registers = lend_registers

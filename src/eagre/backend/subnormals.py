@@ -1,9 +1,9 @@
 # pyright: reportPrivateImportUsage=false
-"""Subnormal numbers count as zero while CPU programs run: a thread's floating-point state, changed and put back.
+"""Flushing of subnormal numbers to zero in CPU programs, by the floating-point state of each thread.
 
-Recurrences along lines fade into numbers below 1e-38 (single precision). An Intel core works on these in microcode:
-the implicit model's sweeps ran at a quarter of their speed. The state belongs to a thread, and threads to the
-caller's process, so every parallel stretch of a program sets it on its thread and puts it back at its end.
+Recurrences along lines decay to values below 1e-38 (single precision). Intel cores process such values in microcode:
+the sweeps of the ADI model ran at a quarter of their speed. The state belongs to a thread, and threads belong to the
+caller's process, so each parallel region sets the state and restores it at its end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = ir.IntType(32)
 _LONG = ir.IntType(64)
 # x86: subnormal results become 0 (bit 15 of MXCSR), and so do subnormal operands (bit 6).
 X86_FLUSH = 0x8040
-# ARM: both (bit 24 of FPCR).
+# ARM: results and operands (bit 24 of FPCR).
 ARM_FLUSH = 1 << 24
 _ARCHITECTURE = llvm.get_process_triple().split("-")[0]
 IS_X86 = _ARCHITECTURE in ("x86_64", "i386", "i686")
@@ -40,7 +40,7 @@ def _arm(builder: Any, name: str, returned: Any, *given: Any) -> Any:
 
 
 def _read(builder: Any) -> Any:
-    """The state as 64 bits; 0 on other machines."""
+    """Return the state as 64 bits; 0 on other machines."""
     if IS_X86:
         place = builder.alloca(_WORD)
         _x86(builder, "stmxcsr", place)
@@ -59,7 +59,7 @@ def _write(builder: Any, value: Any) -> None:
 
 @intrinsic
 def thread_state(typingctx: Any) -> Any:
-    """The floating-point state of this thread, as it is."""
+    """Return the floating-point state of this thread."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _read(builder)
@@ -69,7 +69,7 @@ def thread_state(typingctx: Any) -> Any:
 
 @intrinsic
 def flush_subnormals(typingctx: Any) -> Any:
-    """Let subnormal numbers count as zero on this thread; returns its state before, for `put_back`."""
+    """Flush subnormal numbers to zero on this thread, and return the previous state for `put_back`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         before = _read(builder)
@@ -81,7 +81,7 @@ def flush_subnormals(typingctx: Any) -> Any:
 
 @intrinsic
 def put_back(typingctx: Any, before: Any) -> Any:
-    """Give this thread the state `before` again."""
+    """Restore the state of this thread."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _write(builder, arguments[0])

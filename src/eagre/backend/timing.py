@@ -1,4 +1,4 @@
-"""Timing on a device, and the copy bandwidth that a memory-bound kernel is held against."""
+"""Timing on a device, and its copy bandwidth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagre.backend.device import Device
 
 
 def times_of(device: Device, work: Callable[[], None], repeats: int = 7, warm_up: int = 2) -> list[float]:
-    """Seconds of each of `repeats` calls of `work`, the device idle before and after."""
+    """Return the seconds of each of `repeats` calls of `work`, with an idle device before and after."""
     for _ in range(warm_up):
         work()
     seconds = []
@@ -27,20 +27,20 @@ def times_of(device: Device, work: Callable[[], None], repeats: int = 7, warm_up
 
 @cell
 def copied(j, i, source, target):
-    """One element of a copy."""
+    """Copy one element."""
     target[j, i] = source[j, i]
 
 
 def copy_bandwidth(device: Device, megabytes: int = 0) -> float:
-    """Bytes per second, read plus written, of a large copy: best of several.
+    """Return the bandwidth of a large copy, read plus written, bytes per second: best of several.
 
-    `megabytes` is the size of one array; the default is far above any cache of the device.
+    `megabytes` is the size of one array; the default exceeds all caches of the device.
     """
     megabytes = megabytes or (4096 if device.kind == "cuda" else 256)
     columns = 4096
     rows = megabytes * 2**20 // (4 * columns)
     source, target = (device.zeros((rows, columns), np.float32) for _ in range(2))
-    source[...] = 1.0  # untouched zeros may all be one page of memory
+    source[...] = 1.0  # untouched zeros may share one page of memory
     if device.kind == "cuda":
         seconds = times_of(device, lambda: device.copy(target, source), repeats=10)
     else:

@@ -1,9 +1,9 @@
-"""A device for a run: with the values that tuning found for it, if it found any, and why these.
+"""Selection of tuned launch parameters for a run, with a description of their origin.
 
-Values of the store (`eagre.layouts.store`) count for the very device, driver, versions, source, precision, size and
-scheme under which they were measured; on grids that are not large, for about as many cells. What they leave
-is as shipped: what the card's table has for runs of this model, scheme, precision and size, else what it has for all,
-else rules (docs/development/decisions/0035, 0064, 0080).
+Values of the store (`eagre.layouts.store`) apply to the device, driver, versions, source, precision, size class and
+scheme under which they were measured, and on small grids only to similar numbers of cells. All other parameters have
+the shipped values: values of the device's table for runs of this model, scheme, precision and size, otherwise for all
+runs, otherwise values by rules (docs/development/decisions/0035, 0064, 0080).
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from eagre.layouts import store
 from eagre.layouts.store import Measured, Origin, Use
 
 MODES = ("auto", "same-bits", "off")
-_PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}  # of an origin, in words
+_PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}  # names of parts
 
 
 class Chosen(NamedTuple):
-    """A device, and which values its kernels have, in words."""
+    """Device with launch parameters, and a description of their origin."""
 
     device: Any
     words: str
-    tuned: bool = False  # whether it has other values than the card's
+    tuned: bool = False  # whether values of the store are used
 
     @property
     def threads(self) -> int:
-        """Threads of a CPU that were found best; 0 where none were."""
+        """Number of CPU threads found best by tuning; 0 without tuning."""
         return self.device.layout("cpu.programs").threads if self.tuned and self.device.kind == "cpu" else 0
 
 
 def file_of(device: Device) -> Path:
-    """The file of what was found for a device."""
+    """Return the file of tuned values of a device."""
     return store.folder() / f"{slug(chip_name(device))}.json"
 
 
 def use_of(device: Device, kind: str, scheme: str, precision: str, cells: int) -> Use:
-    """What a run of a model on a grid is."""
+    """Return the use class of a run: model, scheme, precision and size class."""
     return Use(kind, scheme, precision, store.size_class(cells, precision, cache_bytes(device)))
 
 
@@ -52,26 +52,26 @@ def chosen(
     device: str | Device | Sequence[str | Device], kind: str, cells: int, precision: str, scheme: str = "",
     tuning: str = "auto",
 ) -> Chosen:  # fmt: skip
-    """The device for a run, with what was tuned for it here, and what to say of that.
+    """Return the device for a run with its tuned launch parameters, and a description of their origin.
 
     Parameters
     ----------
     device : str, Device or sequence of them
-        As in `eagre.backend.select.select_devices`.
+        See `eagre.backend.select.select_devices`.
     kind : str
-        Of the model, "shallow-water".
+        Name of the model, "shallow-water".
     cells : int
-        Of its grid, with its levels.
+        Number of cells, including levels.
     precision : {"single", "double"}
     scheme : str
-        Where a model's schemes have kernels of their own: "rk2".
+        Scheme, if schemes of the model have separate kernels: "rk2".
     tuning : {"auto", "same-bits", "off"}
-        "same-bits" leaves out what changes how results are rounded, "off" all.
+        "same-bits" excludes values that change rounding, "off" excludes all tuned values.
 
     Raises
     ------
     InputError
-        For another `tuning`, a device that cannot be used, or a file of the store that is wrong.
+        For an unknown `tuning`, an unavailable device, or an invalid file of tuned values.
     """
     if tuning not in MODES:
         raise InputError(f"tuning = {tuning!r}", allowed=", ".join(map(repr, MODES)), fix='tuning = "auto"')
@@ -88,9 +88,9 @@ def chosen(
 def device_for(
     device: str | Device | Group | Sequence[str | Device], kind: str, cells: int, precision: str, scheme: str = ""
 ) -> Any:
-    """The device of a model that is made: with what is shipped for runs like it, unless it has layouts of its own.
+    """Return the device of a new model with the shipped values for its use class; explicit layouts are kept.
 
-    Parameters are those of `chosen`; nothing of the store counts.
+    Parameters are those of `chosen`; tuned values of the store are not used.
 
     Returns
     -------
@@ -105,33 +105,33 @@ def device_for(
 
 
 def shipped_for(device: Device, use: Use) -> Device:
-    """A device with what its card's table has for runs like this; itself where that has nothing, or it has its own."""
+    """Return a device with the shipped values for a use class, or the device itself if there are none."""
     values = shipped_values(device, use)
     return device.with_layouts(values, device.table.shipped.name) if values else device
 
 
 def shipped_values(device: Device, use: Use) -> dict[str, Any]:
-    """What a card's table has for runs like this beside what it has for all, by key."""
+    """Return the shipped values that apply to a use class only, by key."""
     if device.kind == "cpu" or device.laid_out is not None:
         return {}
     return {key: value for entry in device.table.shipped.serving(use) for key, value in entry.values.items()}
 
 
 def _share(cells: int, group: Group) -> int:
-    """Cells of a member."""
+    """Return the number of cells per member."""
     return -(-cells // len(group.members))
 
 
 def _of(group: Group, members: list[Device]) -> Group:
-    """A group of other members; itself where they are the same."""
+    """Return a group of other members, or the group itself if they are the same."""
     same = all(one is other for one, other in zip(members, group.members, strict=True))
     return group if same else type(group)(members)
 
 
 def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, tuning: str = "auto") -> tuple[str, str]:
-    """The scheme that was fastest in whole runs of this kind, precision and size, and why that, in words.
+    """Return the scheme that was fastest in whole runs of this model, precision and size, and a description.
 
-    `usual` where nobody measured, or where `tuning` is not "auto": schemes do not have the same bits.
+    The result is `usual` without measurements, or if `tuning` is not "auto": results of schemes differ.
     """
     one = select_devices(device)
     if isinstance(one, Group):
@@ -141,22 +141,22 @@ def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, t
     key = (use_of(one, kind, "", precision, cells), origin_of(one, kind))
     found = next((scheme for scheme in store.read(file_of(one)).schemes if scheme.key == key), None)
     if found is None:
-        return usual, f"scheme {usual}: no others were timed for {_size(key[0])} (eagre tune {kind})"
+        return usual, f"scheme {usual}: schemes not timed for {_size(key[0])} (eagre tune {kind})"
     times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in found.seconds.items())
-    return found.scheme, f"scheme {found.scheme}: of whole runs ({times})"
+    return found.scheme, f"scheme {found.scheme}: fastest in whole runs ({times})"
 
 
 def kept_for(device: Device) -> str:
-    """What the store has for a device, in words: searches that count as things are, and those of other versions."""
+    """Return a description of the tuned values of a device: valid searches, and searches of other versions."""
     path = file_of(device)
     entries = store.read(path).entries
     own = [entry for entry in entries if entry.origin == origin_of(device, entry.use.model)]
     if not entries:
-        return "never tuned (eagre tune --all)"
+        return "shipped values (eagre tune --all measures this device)"
     faster = sum(bool(entry.values) for entry in own)
-    told = f"{faster} of {len(own)} searches found something faster" if own else "nothing that counts here"
+    told = f"{faster} of {len(own)} searches found faster values" if own else "no valid results for this device"
     others = len(entries) - len(own)
-    return f"{told}{f'; {others} of another driver, version or source do not count' if others else ''} ({path})"
+    return f"{told}{f'; {others} of another driver, version or source are ignored' if others else ''} ({path})"
 
 
 def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:
@@ -167,22 +167,22 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
         return Chosen(device, f'{shipped}; tuning = "off"')
     alike = [entry for entry in store.read(path).entries if entry.serves(use)]
     if not alike:
-        return Chosen(device, f"{shipped}; never tuned for {_size(use)} (eagre tune)")
+        return Chosen(device, f"{shipped} (eagre tune measures this device for {_size(use)})")
     origin = origin_of(device, kind)
     own = [entry for entry in alike if entry.origin == origin]
     if not own:
         return Chosen(
-            device, f"{shipped}; tuned values are of {_other(alike[-1].origin, origin)}: not used (eagre tune)"
+            device, f"{shipped}; tuned values not used: measured with {_other(alike[-1].origin, origin)} (eagre tune)"
         )
     near = store.nearest(own, cells)
     if not near:
         shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in own))
-        told = f"tuned for {_size(use)} on {shapes}: too unlike this grid (eagre tune case.toml)"
+        told = f"tuned for {_size(use)} on {shapes}: not used: the grid sizes differ too much (eagre tune case.toml)"
         return Chosen(device, f"{shipped}; {told}")
     usable = [entry for entry in near if entry.same_bits or tuning == "auto"]
     values = {key: value for entry in usable for key, value in entry.values.items()}
     if not values:
-        return Chosen(device, f"{shipped}; nothing that was tried for {_size(use)} is faster")
+        return Chosen(device, f"{shipped}; no faster values found for {_size(use)}")
     told = f"tuned for {_size(use)}: {_told(usable)} ({path})"
     return Chosen(device.with_layouts(values, str(path)), told, True)
 
@@ -201,7 +201,7 @@ def _size(use: Use) -> str:
 
 
 def _told(entries: Sequence[Measured]) -> str:
-    """What was found, space by space."""
+    """Return a description of the tuned values, one part per search space."""
     said = []
     for entry in entries:
         if entry.values:
@@ -212,6 +212,6 @@ def _told(entries: Sequence[Measured]) -> str:
 
 
 def _other(theirs: Origin, ours: Origin) -> str:
-    """In what an origin differs."""
+    """Return the parts in which two origins differ."""
     apart = [name for name in Origin._fields if getattr(theirs, name) != getattr(ours, name)]
     return ", ".join(f"another {_PARTS[name]} ({getattr(theirs, name)})" for name in apart)

@@ -1,8 +1,8 @@
-"""Loops written out: a thread's points as single variables, which stay in registers.
+"""Loop unrolling of kernel source: array elements of a thread become scalar variables, which stay in registers.
 
-In the text of a kernel, ``for r in range(ROWS)`` over a count that is known becomes its turns, ``x[r, c]`` the variable
-``x_0_1``, and what is chosen by numbers that are known is chosen here. Arrays of a thread's own (`cuda.local`) would
-come to lie in memory wherever the compiler does not unroll a loop.
+``for r in range(ROWS)`` with a known count is replaced by its iterations, ``x[r, c]`` becomes the variable ``x_0_1``,
+and conditions on known numbers are evaluated. Thread-local arrays (`cuda.local`) would be stored in memory wherever the
+compiler does not unroll a loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def unrolled(text: str, counts: Mapping[str, int]) -> str:
-    """The text of a function with its loops over `counts` written out; subscripts of parameters stay."""
+    """Return the source of a function with its loops over `counts` unrolled; subscripts of parameters remain."""
     tree = ast.parse(text)
     [function] = tree.body
     assert isinstance(function, ast.FunctionDef)
@@ -23,13 +23,13 @@ def unrolled(text: str, counts: Mapping[str, int]) -> str:
 
 
 class _Writer(ast.NodeTransformer):
-    """Writes statements out with numbers for names."""
+    """Transformer that unrolls statements and replaces names by numbers."""
 
     def __init__(self, known: dict[str, int], kept: set[str]) -> None:
         self.known, self.kept = known, kept
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements in place of statements."""
+        """Return the transformed statements."""
         found: list[ast.stmt] = []
         for one in statements:
             made = self.visit(ast.parse(ast.unparse(one)).body[0])
@@ -89,7 +89,7 @@ class _Writer(ast.NodeTransformer):
         return self._folded(ast.Compare(self.visit(node.left), node.ops, [self.visit(one) for one in node.comparators]))
 
     def _folded(self, node: Any) -> Any:
-        """The number that an expression of numbers is, or the expression."""
+        """Return the value of a constant expression, or the expression."""
         if all(isinstance(part, ast.Constant) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)):
             return ast.Constant(eval(ast.unparse(node)))
         return node

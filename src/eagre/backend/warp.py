@@ -1,4 +1,4 @@
-"""Warp operations for hand-tiled CUDA kernels; 32 lanes, every lane takes part."""
+"""Warp operations for CUDA kernels; all 32 lanes take part."""
 
 import numpy as np
 
@@ -10,13 +10,13 @@ SIMULATED_WARPS = 32
 
 @cell
 def thread():
-    """Number of this thread in its block, as warps are dealt."""
+    """Return the linear index of this thread in its block."""
     return cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
 
 
 @cell
 def exchanged(x, source):
-    """In the simulator, which has no shuffles: x of lane `source` of the warp, through shared memory."""
+    """Return x of lane `source` through shared memory, in the simulator, which has no shuffles."""
     lane, warp = thread() % 32, thread() // 32
     shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
     shared[warp, lane] = x
@@ -28,7 +28,7 @@ def exchanged(x, source):
 
 @cell
 def from_lane_below(x, distance):
-    """x of the lane `distance` below; the lowest lanes keep their own."""
+    """Return x of the lane `distance` below; the lowest lanes keep their value."""
     raise NotImplementedError("a warp operation")
 
 
@@ -45,7 +45,7 @@ def _simulated_up(x, distance):
 
 @cell
 def from_lane_above(x, distance):
-    """x of the lane `distance` above; the highest lanes keep their own."""
+    """Return x of the lane `distance` above; the highest lanes keep their value."""
     raise NotImplementedError("a warp operation")
 
 
@@ -62,7 +62,7 @@ def _simulated_down(x, distance):
 
 @cell
 def anywhere(condition):
-    """Whether a condition holds in any lane of the warp."""
+    """Return whether a condition holds in any lane of the warp."""
     raise NotImplementedError("a warp operation")
 
 
@@ -73,14 +73,14 @@ def _any_lane(condition):
 
 @anywhere.variant("simulator")
 def _simulated_anywhere(condition):
-    # Of the block, so that all of its threads meet at the same barriers; that asks for nothing more
-    # of what the condition guards, which must be right for warps that do not need it as well.
+    # Evaluated for the block, so that all of its threads meet at the same barriers. The guarded code must also be
+    # correct for warps that do not need it.
     return cuda.syncthreads_or(condition) != 0
 
 
 @cell
 def perhaps_anywhere(condition):
-    """As `anywhere`, for warps of a block that do different things; in the simulator always true, at no barrier."""
+    """As `anywhere`, for warps of a block that diverge; always true in the simulator, without a barrier."""
     raise NotImplementedError("a warp operation")
 
 
@@ -96,7 +96,7 @@ def _simulated_perhaps(condition):
 
 @cell
 def raise_maximum(array, bits):
-    """array[0] = max(array[0], bits) over the warp: one atomic a warp at most."""
+    """Set array[0] = max(array[0], bits) over the warp, with at most one atomic operation per warp."""
     raise NotImplementedError("a warp operation")
 
 
@@ -115,7 +115,7 @@ def _simulated_raise(array, bits):
 
 @cell
 def from_lane(x, source):
-    """x of lane `source`, 0 .. 31."""
+    """Return x of lane `source`, 0 .. 31."""
     raise NotImplementedError("a warp operation")
 
 

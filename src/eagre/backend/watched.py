@@ -1,4 +1,4 @@
-"""A device that runs launches one at a time and keeps how long each took: for tables, not for runs."""
+"""Profiling device that runs launches one at a time and records their durations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from eagre.backend.device import Device, HostCall, Work
 
 
 class Watched(NamedTuple):
-    """What was seen of one kernel."""
+    """Recorded calls and time of one kernel."""
 
     calls: int
     seconds: float
 
 
 def watched(device: Device) -> Any:
-    """A copy of a device, for one model, that watches what it runs: `seen` has the calls and seconds of each kernel.
+    """Return a profiling copy of a device for one model: `seen` has the calls and seconds of each kernel.
 
-    Times are of launches alone, the device idle before each; `forget` begins again.
+    Launches are timed separately on an idle device; `forget` restarts the recording.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def watched(device: Device) -> Any:
 
 
 class _Watching(Device):
-    """What a watched device does otherwise."""
+    """Methods of a profiling device."""
 
     graphs = False
     starts_early = False
@@ -45,7 +45,7 @@ class _Watching(Device):
     clock: Callable[[Callable[[], None]], float]
 
     def forget(self) -> None:
-        """Begin again."""
+        """Restart the recording."""
         self.seen = {}
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:

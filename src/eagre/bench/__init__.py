@@ -1,4 +1,4 @@
-"""What is timed, after its answer was verified, and on which machine: `eagre bench`."""
+"""Benchmarks of the models, with verified results and a description of the machine: `eagre bench`."""
 
 from eagre.bench.benchmark import bench, measurements
 

@@ -1,4 +1,4 @@
-"""What is timed of the anelastic model: steps of the decaying turbulence of `eagre.cases.air`."""
+"""Benchmark of the anelastic model: steps of the decaying turbulence of `eagre.cases.air`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from eagre.contract import Model
 from eagre.errors import EagreError
 
 COMPARED_STEPS = 3
-COMPARED = 16  # points along each axis of the short run that is compared
+COMPARED = 16  # points along each axis of the short run for verification
 COURANT = 0.3
 
 
 class Turbulence(Benchmark):
     """Steps of the vortices in a triply periodic cube, `size` points along each axis.
 
-    "fft" solves for the pressure directly; "stratified" is Boussinesq air with N = 1 s-1, one field more.
+    "fft" solves for the pressure directly; "stratified" is a Boussinesq atmosphere with N = 1 s-1 and one more field.
     """
 
     case = "turbulence"
@@ -32,15 +32,15 @@ class Turbulence(Benchmark):
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 1e-5, "double": 1e-9}
 
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """The vortices at their start."""
+        """Return the vortices at their start."""
         return _turbulence(size, variant, device=device, precision=precision)
 
     def shape(self, size: int, variant: str) -> tuple[int, ...]:
-        """A cube."""
+        """Return the shape of the cube."""
         return size, size, size
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """A small cube, whatever the size."""
+        """Return the shape of a small cube, independent of the size."""
         return COMPARED, COMPARED
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
@@ -52,10 +52,10 @@ class Turbulence(Benchmark):
         return max(float(np.abs(ours.field(name) - theirs.field(name)).max()) for name in ("u", "v", "w"))
 
     def verified(self, model: Model, difference: float | None) -> str:
-        """The energy is no more than at the start."""
+        """Check that the energy does not exceed the initial energy."""
         energy = model.diagnostics()["mean_kinetic_energy"]
         if not 0.0 < energy < 0.27:
-            raise EagreError(f"{model.device}: a mean kinetic energy of {energy:.3g} m2/s2 after the timed steps")
+            raise EagreError(f"The mean kinetic energy is {energy:.3g} m2/s2 after the timed steps on {model.device}.")
         left = f"dt div {model.diagnostics()['scaled_divergence']:.1e}"
         other = reference_precision(model.device, model.precision)
         return left if difference is None else f"{difference:.1e} from {other} precision, {left}"

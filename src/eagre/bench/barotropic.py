@@ -1,4 +1,4 @@
-"""What is timed of the barotropic model: the double gyre of Bleichrodt (2011) at the sizes of its table B.1."""
+"""Benchmark of the barotropic model: the double gyre of Bleichrodt (2011) at the sizes of its table B.1."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ PAPER_MS = {
     2049: (26.33, 1266.0),
     4097: (111.8, 5337.0),
 }
-"""Table B.1: points a side, ms a step of the Tesla M1060 (single precision) and of one core (double)."""
+"""Table B.1: points per side, ms per step of the Tesla M1060 (single precision) and of one core (double)."""
 COMPARED_STEPS = 40
-LARGEST_COMPARED = 1100  # points a side: the CPU's steps take too long above
+LARGEST_COMPARED = 1100  # maximum points per side; larger CPU runs take too long
 
 
 class DoubleGyre(Benchmark):
     """The double gyre from rest, Re = 20.83, dt = 1e-7, free slip.
 
-    "bleichrodt2011" is the thesis's scheme (AB2, the advective Jacobian), "default" the package's.
+    "bleichrodt2011" is the scheme of the source (AB2, advective Jacobian), "default" the default scheme.
     """
 
     case = "double-gyre"
@@ -46,11 +46,11 @@ class DoubleGyre(Benchmark):
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """`variant` is a key of `eagre.cases.bleichrodt2011.VARIANTS`."""
+        """Return the model; `variant` is a key of `eagre.cases.bleichrodt2011.VARIANTS`."""
         return double_gyre(size, device, precision, variant)
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """Every size by itself, but for the largest."""
+        """Return the shape of the short run: the size itself, except for the largest sizes."""
         return (size, size) if size <= LARGEST_COMPARED else None
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
@@ -66,13 +66,13 @@ class DoubleGyre(Benchmark):
         return float(np.linalg.norm(ours.field("streamfunction") - expected) / np.linalg.norm(expected))
 
     def verified(self, model: Model, difference: float | None) -> str:
-        """The energy has grown from rest, and every value is finite."""
+        """Check that the energy has grown from rest, and that all values are finite."""
         found = model.diagnostics()
         if not (found["energy"] > 0.0 and math.isfinite(found["max_vorticity"])):
-            raise EagreError(f"{model.device}: energy {found['energy']:.3g} after the timed steps")
+            raise EagreError(f"The energy is {found['energy']:.3g} after the timed steps on {model.device}.")
         other = reference_precision(model.device, model.precision)
         return "energy" if difference is None else f"psi {difference:.1e} from {other} precision on the CPU"
 
     def against_paper(self, record: Mapping[str, Any]) -> str:
-        """The thesis's time for this size, and how many times faster this is."""
+        """Return the published time for this size, and the speed-up."""
         return paper_ms("bleichrodt2011", PAPER_MS, record)

@@ -1,7 +1,7 @@
-"""How fast a model runs here: the answer is verified first, then the steps are timed.
+"""Benchmark of a model: verify the results first, then time the steps.
 
-Records have the keys of `KEYS`. Speeds are held against the bandwidth of a large copy that is
-measured in the same call, on the same device and with as many threads.
+Records have the keys `KEYS`. Speeds are compared with the bandwidth of a large copy, measured in the same call on the
+same device with the same number of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eagre.contract import Model, field_type
 from eagre.errors import EagreError, InputError, MemoryNeededError
 
 IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
-"""Keys that tell two measurements of the same thing."""
+"""Keys that identify a measurement."""
 KEYS = (
     *IDENTITY,
     *("steps", "ms_per_step", "ms_best", "cell_steps_per_s", "bytes_per_cell", "fraction_of_copy", "copy_gb_per_s"),
@@ -39,7 +39,7 @@ SUBJECTS = {
 
 
 def bench(kind: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
-    """Records of `measurements`, with its parameters."""
+    """Return the records of `measurements`, with the same parameters."""
     return list(measurements(kind, *arguments, **options))
 
 
@@ -55,7 +55,7 @@ def measurements(
     commit: str | None = None,
     compare: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Verify and time a model, size by size.
+    """Verify and time a model for each size, precision and variant.
 
     Parameters
     ----------
@@ -66,32 +66,32 @@ def measurements(
         `eagre.cases.air`.
     device : str or Device
     precision : {"single", "double"}, optional
-        Else both.
+        Both by default.
     sizes : sequence of int, optional
-        Cells or points a side; else those of the model's benchmark that fit.
+        Cells or points per side; by default all sizes of the benchmark that fit the device.
     variants : sequence of str, optional
-        ``"rk2"``, ``"euler"``; ``"mike21"`` or ``"bleichrodt2011"`` (the thesis's scheme) and ``"default"`` for the
-        other models; else all.
+        ``"rk2"``, ``"euler"``; ``"mike21"`` or ``"bleichrodt2011"`` (scheme of the source) and ``"default"`` for the
+        other models; all by default.
     repeats : int
-        Timings, of which the median and the best are kept.
+        Number of timings; the median and the minimum are recorded.
     seconds : float, s
-        Least length of one timing.
+        Minimum duration of one timing.
     commit : str, optional
-        Else what git says of the source.
+        Commit of the source; determined by git by default.
     compare : bool
-        Whether to compare with the CPU first, whose programs take long to compile.
+        Whether to compare with the CPU first, which needs a long compilation.
 
     Yields
     ------
     dict
-        With the keys `KEYS`; on a CPU for one thread and for all.
+        Records with the keys `KEYS`; on a CPU for one thread and for all threads.
 
     Raises
     ------
     InputError
         For a model or a variant without a benchmark.
     EagreError
-        If the answer is not right.
+        If a result is wrong.
     """
     subject = subject_of(kind, variants or ())
     for variant in variants or subject.variants:
@@ -125,20 +125,22 @@ def measurements(
 
 
 def subject_of(kind: str, variants: Iterable[str] = ()) -> Benchmark:
-    """The benchmark of a kind of model, which has to have these variants."""
+    """Return the benchmark of a model after a check of the variants."""
     if kind not in SUBJECTS:
-        raise InputError(f"the model {kind!r}", allowed=", ".join(f'"{name}"' for name in SUBJECTS))
+        allowed = ", ".join(f'"{name}"' for name in SUBJECTS)
+        raise InputError(f"the model {kind!r}", allowed=allowed, problem="There is no benchmark of this model.")
     module, name = SUBJECTS[kind]
     subject = getattr(import_module(module), name)()
     for variant in variants:
         if variant not in (*subject.variants, *subject.also):
             allowed = (*subject.variants, *subject.also)
-            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, allowed)))
+            problem = "The benchmark does not have this variant."
+            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, allowed)), problem=problem)
     return subject
 
 
 def merged(known: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Records of both; a new one replaces an old one with the same `IDENTITY`."""
+    """Return the records of both; a new record replaces an old record with the same `IDENTITY`."""
 
     def identity(record: Mapping[str, Any]) -> str:
         return repr([list(value) if isinstance(value, tuple) else value for value in map(record.get, IDENTITY)])
@@ -149,7 +151,7 @@ def merged(known: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]])
 def _time_steps(
     subject: Benchmark, model: Model, device: Device, repeats: int, seconds: float
 ) -> tuple[int, list[float]]:
-    """Steps that were timed, and seconds per step of each repeat."""
+    """Return the number of timed steps, and the seconds per step of each repeat."""
     work = model.steps_without_checks(subject.steps_a_call[device.kind])
     once = min(times_of(device, work, repeats=2, warm_up=1))
     rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
@@ -166,7 +168,7 @@ def _time_steps(
         taken = times_of(device, many, repeats=1, warm_up=0)[0]
         steps = model.steps - before
         if steps < 1:
-            raise EagreError(f"{device}: no step was made in {rounds} rounds")
+            raise EagreError(f"The model made no step in {rounds} rounds on {device}.")
         per_step.append(taken / steps)
         total += steps
     return total, per_step

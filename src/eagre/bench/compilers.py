@@ -1,4 +1,4 @@
-"""Processes that compile variants of kernels side by side, started once for a whole search: a start takes seconds."""
+"""Worker processes that compile kernel variants in parallel, started once per search because a start takes seconds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eagre.contract import Model
 from eagre.tuning.space import identity
 
 WORKERS = 16
-NICE = 5  # of them: a search times while others of its variants are compiled
-PROCESS_MEMORY = 2**30  # bytes of a card for each process that compiles
-KEPT_LAYOUTS = ("shallow-water-adi",)  # models whose state is laid out as their kernels are: made anew for a trial
-REGISTERS = ".registers"  # in keys of limits of registers, which compilers do not read but the last one of them
+NICE = 5  # niceness of the workers: a search takes timings during compilation
+PROCESS_MEMORY = 2**30  # device memory for each worker process, bytes
+KEPT_LAYOUTS = ("shallow-water-adi",)  # models whose state depends on launch parameters
+REGISTERS = ".registers"  # part of the keys of register limits, which affect only the assembler
 
 
 class Job(NamedTuple):
-    """The model whose programs are compiled."""
+    """Model whose programs are compiled."""
 
     model: str
     variant: str
@@ -33,11 +33,11 @@ class Job(NamedTuple):
     size: int
 
 
-Task = tuple[Job, Sequence[Mapping[str, Any]]]  # a model, and values of layouts with which it is compiled
+Task = tuple[Job, Sequence[Mapping[str, Any]]]  # a model, and launch parameters with which it is compiled
 
 
 class Compilers:
-    """A pool of processes for one device; on a CPU programs do not depend on layouts, and there are none.
+    """Pool of worker processes for one device; empty on a CPU, where programs do not depend on launch parameters.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Compilers:
             self._pool.shutdown(cancel_futures=True)
 
     def begin(self, jobs: Iterable[Task]) -> int:
-        """Begin to compile variants of jobs, each once and in their order; returns how many are new."""
+        """Start compiling variants of jobs, each once and in order; return the number of new variants."""
         if self.count < 2:
             return 0
         wanted: dict[Job, dict[str, Mapping[str, Any]]] = {}
@@ -71,12 +71,12 @@ class Compilers:
             for task in in_turn({job: list(new.values()) for job, new in wanted.items()}, known, self.count):
                 future = self._started().submit(compile_variants, task)
                 self._told.update({(task[0], identity(values)): future for values in task[1]})
-        except BrokenExecutor:  # a process was killed: what is left is compiled as it is timed
+        except BrokenExecutor:  # a worker was killed: remaining variants are compiled when they are timed
             self.count = 0
         return sum(len(new) for new in wanted.values())
 
     def compile(self, jobs: Iterable[Task]) -> list[str]:
-        """Wait until variants of jobs are compiled; returns what went wrong with them, or with others beside them."""
+        """Wait until variants of jobs are compiled; return the errors of their tasks."""
         jobs = list(jobs)
         self.begin(jobs)
         keys = [(job, identity(values)) for job, variants in jobs for values in variants]
@@ -93,7 +93,7 @@ class Compilers:
 
 
 def in_turn(wanted: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[Job], count: int) -> list[Task]:
-    """Tasks of jobs: one variant of each new job first, which compiles what all of its variants share."""
+    """Return tasks of jobs: first one variant of each new job, which compiles the parts shared by all variants."""
     new = [job for job in wanted if job not in set(known)]
     tasks: list[Task] = [(job, wanted[job][:1]) for job in new]
     for job, variants in wanted.items():
@@ -102,7 +102,7 @@ def in_turn(wanted: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[J
 
 
 def shared_out(job: Job, variants: Sequence[Mapping[str, Any]], count: int) -> list[Task]:
-    """Tasks of variants: what differs in registers only is compiled by one process, or by two where these are many."""
+    """Return tasks of variants: variants that differ in registers only go to one worker, or two if there are many."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for values in variants:
         alike = identity({key: value for key, value in values.items() if REGISTERS not in key})
@@ -113,7 +113,7 @@ def shared_out(job: Job, variants: Sequence[Mapping[str, Any]], count: int) -> l
 
 
 def compile_variants(task: Task) -> list[str]:
-    """Compile what a step needs, into the cache."""
+    """Compile the programs of a step into the cache."""
     job, variants = task
     return [_compiled(job, values) for values in variants]
 
@@ -128,7 +128,7 @@ def _compiled(job: Job, values: Mapping[str, Any]) -> str:
             model.use_tuning(where)
         model.steps_without_checks(1)()
         where.synchronize()
-    except Exception as error:  # `verify` meets it again, and notes it
+    except Exception as error:  # `verify` raises and records the same error
         _model.cache_clear()
         return f"{type(error).__name__}: {error}"
     return ""

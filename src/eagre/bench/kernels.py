@@ -1,4 +1,4 @@
-"""What each kernel of a model's step takes: calls, time and share."""
+"""Kernel profile of a model step: calls, time and fraction of each kernel."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ STEPS = 3
 
 
 class KernelTime(NamedTuple):
-    """A kernel in a step."""
+    """Timing of a kernel within a step."""
 
     name: str
-    calls: float  # a step
-    microseconds: float  # a step
-    share: float  # of all kernels
+    calls: float  # per step
+    microseconds: float  # per step
+    share: float  # fraction of the time of all kernels
 
 
 def kernel_times(
@@ -29,9 +29,9 @@ def kernel_times(
     variant: str | None = None,
     steps: int = STEPS,
 ) -> list[KernelTime]:
-    """Times of the kernels of a model's benchmark, the longest first, each launch alone on an idle device.
+    """Return the kernel times of a model's benchmark, the longest first; each launch is timed alone on an idle device.
 
-    A step takes less than their sum where launches overlap, and more where the host makes it wait.
+    The time of a step is less than their sum if launches overlap, and more if the device waits for the host.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ def kernel_times(
     device : str or Device
     precision : {"single", "double"}
     size : int, optional
-        Cells or points a side; else the smallest of the model's benchmark.
+        Cells or points per side; the smallest size of the benchmark by default.
     variant : str, optional
-        Else its first.
+        The first variant by default.
     steps : int
-        That are watched, after as many others.
+        Number of profiled steps, after the same number of warm-up steps.
 
     Raises
     ------

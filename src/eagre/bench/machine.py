@@ -1,4 +1,4 @@
-"""Where and when a measurement was made: the chip, its threads, the copy bandwidth, versions and commit."""
+"""Origin of a measurement: chip, threads, copy bandwidth, versions and commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGES = ("eagre", "numpy", "numba", "llvmlite", "numba-cuda", "cupy-cuda13x",
 
 
 def thread_counts(device: Device) -> list[int]:
-    """Thread counts to measure: one and all on a CPU; 0 where threads are not counted."""
+    """Return the thread counts to measure: one and all on a CPU; 0 for a GPU."""
     if device.kind != "cpu":
         return [0]
     from eagre.backend.cpu import threads
@@ -33,7 +33,7 @@ def thread_counts(device: Device) -> list[int]:
 
 @contextmanager
 def threads_limited(device: Device, count: int) -> Iterator[None]:
-    """Let the CPU use `count` threads for a while."""
+    """Limit the CPU to `count` threads within the context."""
     if device.kind != "cpu":
         yield
         return
@@ -44,7 +44,7 @@ def threads_limited(device: Device, count: int) -> Iterator[None]:
 
 
 def copy_speeds(device: Device) -> dict[int, float]:
-    """Bytes per second of a large copy, read plus written, by the number of threads."""
+    """Return the copy bandwidth, read plus written, bytes per second, by number of threads."""
     found = {}
     for count in thread_counts(device):
         with threads_limited(device, count):
@@ -53,13 +53,13 @@ def copy_speeds(device: Device) -> dict[int, float]:
 
 
 def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
-    """What a record says of its origin: `commit` (else what git says of the source), date and versions."""
+    """Return the origin for a record: `commit` (by default from git), date and versions."""
     today = datetime.now(UTC).date().isoformat()
     return {"commit": commit or _commit(), "date": today, "versions": _versions(device)}
 
 
 def _versions(device: Device) -> dict[str, str]:
-    """Versions of Python, of the packages that matter, and of the driver."""
+    """Return the versions of Python, of relevant packages, and of the driver."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -72,7 +72,7 @@ def _versions(device: Device) -> dict[str, str]:
 
 
 def _commit() -> str:
-    """Short hash of the source's commit, with "-dirty" where files differ from it."""
+    """Return the short hash of the commit, with "-dirty" if files differ from it."""
     folder = Path(__file__).resolve().parent
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]

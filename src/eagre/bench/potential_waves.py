@@ -1,4 +1,4 @@
-"""What is timed of the potential-flow waves: steps in the tanks of `eagre.cases.wave_tanks`."""
+"""Benchmark of the potential-flow wave model: steps in the tanks of `eagre.cases.wave_tanks`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from eagre.grid import Grid
 from eagre.models.potential_waves.inputs import check_points
 from eagre.solvers.multigrid.grids import Axis, near
 
-PARTS = {"standing-wave": 1, "whalin": 16, "berkhoff": 2}  # intervals along x to one along y
+PARTS = {"standing-wave": 1, "whalin": 16, "berkhoff": 2}  # ratio of the numbers of intervals along x and y
 ORDERS = {"standing-wave": 6, "whalin": 6, "berkhoff": 4}
 COMPARED_STEPS = 3
-COMPARED = 65  # points along x of the short run that is compared
+COMPARED = 65  # points along x of the short run for verification
 OTHER_MS = {"whalin": ((17, 257), 278.0), "berkhoff": ((129, 257), 650.0)}
-"""Rows and points, ms a step of OceanWave3D-Fortran90 on one core of a like machine, at its own tolerances."""
+"""Rows and points, ms per step of OceanWave3D-Fortran90 on one core of a similar machine, with its own tolerances."""
 
-HEIGHT = 0.0464  # m: of the highest waves
+HEIGHT = 0.0464  # maximum wave height, m
 
 
 class Tanks(Benchmark):
-    """Steps at the default tolerance, at the beginning of each case; `size` is the number of points along x.
+    """Steps at the default tolerance from the start of each case; `size` is the number of points along x.
 
-    "standing-wave" is square with 9 layers, order 6; "whalin" has a 16th as many rows and 7 layers, order 6 (257:
-    30,583 unknowns); "berkhoff" half as many rows and 5 layers, order 4 (257: 165,765 unknowns).
+    "standing-wave" is square with 9 layers, order 6; "whalin" has a 16th of the rows and 7 layers, order 6 (257: 30,583
+    unknowns); "berkhoff" half of the rows and 5 layers, order 4 (257: 165,765 unknowns).
     """
 
     case = "tanks"
@@ -41,11 +41,11 @@ class Tanks(Benchmark):
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 1e-4, "double": 1e-5}
 
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """The tank at its start."""
+        """Return the tank at its start."""
         return TANKS[variant](size, device=device, precision=precision)
 
     def shape(self, size: int, variant: str) -> tuple[int, ...]:
-        """Points of the surface."""
+        """Return the number of surface points along y and x."""
         return (size - 1) // PARTS[variant] + 1, size
 
     def check_size(self, size: int, variant: str) -> None:
@@ -57,7 +57,7 @@ class Tanks(Benchmark):
             raise self.wrong_size(size, variant, error.what) from None
 
     def better_size(self, size: int, variant: str) -> int:
-        """Return the next size of which both axes can be halved often."""
+        """Return the next size whose two axes can be halved repeatedly."""
         while True:
             size = near(Axis(size, 1.0, False))[1]
             rows = self.shape(size, variant)[0]
@@ -66,11 +66,11 @@ class Tanks(Benchmark):
             size += 1
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """A small tank, whatever the size."""
+        """Return the shape of a small tank, independent of the size."""
         return COMPARED, COMPARED
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """Largest difference of the elevation after some steps from plain loops in double precision, over a height."""
+        """Return the maximum difference of the elevation from double-precision loops, divided by a wave height."""
         ours = TANKS[variant](shape[0], device=device, precision=precision)
         theirs = TANKS[variant](shape[0], device="cpu", precision="double", tolerance=1e-8)
         for model in (ours, theirs):
@@ -78,15 +78,15 @@ class Tanks(Benchmark):
         return float(np.abs(ours.field("surface_elevation") - theirs.field("surface_elevation")).max()) / HEIGHT
 
     def verified(self, model: Model, difference: float | None) -> str:
-        """Every value is finite and waves are no higher than they can be."""
+        """Check that all values are finite and the wave height is plausible."""
         high = model.diagnostics()["max_surface_elevation"]
         if not high < HEIGHT:
-            raise EagreError(f"{model.device}: a crest of {high:.3g} m after the timed steps")
+            raise EagreError(f"The crest height is {high:.3g} m after the timed steps on {model.device}.")
         iterations = f"{model.statistics()['iterations_a_solve']:.1f} iterations"
         return iterations if difference is None else f"{difference:.1e} from double precision, {iterations}"
 
     def against_paper(self, record: Mapping[str, Any]) -> str:
-        """The time of OceanWave3D on one core for the size, and how many times faster this is."""
+        """Return the time of OceanWave3D on one core for the size, and the speed-up."""
         variant, shape = record["variant"], tuple(record["shape"])
         if record["threads"] != 1 or OTHER_MS.get(variant, ((), 0.0))[0] != shape:
             return ""

@@ -1,4 +1,4 @@
-"""What is timed of the explicit shallow-water model: a wet basin with friction between walls."""
+"""Benchmark of the explicit shallow-water model: a wet basin with friction between walls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eagre.contract import Model
 from eagre.errors import EagreError
 from eagre.grid import Grid
 
-LARGEST_VOLUME_ERROR = {"single": 2e-5, "double": 1e-12}  # in the first 10,000 steps; in proportion after
+LARGEST_VOLUME_ERROR = {"single": 2e-5, "double": 1e-12}  # for 10,000 steps; proportional to steps beyond
 COMPARED_SHAPE, COMPARED_TIME = (171, 200), 10.0
 
 
@@ -26,19 +26,19 @@ class WetBasin(Benchmark):
     also = ("srk2", "ds1", "ds2")
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 1024, 2048, 8192)}
     resident = 10
-    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 1}  # comes in rounds
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 1}  # steps are made in batches
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """`variant` is the scheme."""
+        """Return the model; `variant` is the scheme."""
         return basin((size, size), device, precision, variant)
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """One short run stands for all sizes."""
+        """Return the shape of the short run, the same for all sizes."""
         return COMPARED_SHAPE
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """Largest difference of depths and discharges from the CPU's; 0 on the CPU."""
+        """Return the maximum difference of depths and discharges from the CPU; 0 on the CPU."""
         if device.kind == "cpu":
             return 0.0
         ours, theirs = (basin(shape, where, precision, variant) for where in (device, "cpu"))
@@ -52,17 +52,19 @@ class WetBasin(Benchmark):
         return float(np.max(apart))
 
     def verified(self, model: Model, difference: float | None) -> str:
-        """The volume is kept."""
+        """Check that the volume is conserved."""
         error = abs(model.diagnostics()["volume_error"])
         if not error <= LARGEST_VOLUME_ERROR[model.precision] * max(1.0, model.steps / 10_000):
-            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+            raise EagreError(
+                f"The relative change of the volume is {error:.2g} ({model.precision} precision, {model.device})."
+            )
         compared = "" if model.device.kind == "cpu" or difference is None else f", against the CPU {difference:.1e}"
         return f"volume {error:.1e}{compared}"
 
 
-@lru_cache(maxsize=2)  # of a grid that is timed and a smaller one that is verified
+@lru_cache(maxsize=2)  # for the timed grid and the smaller one for verification
 def initial(shape: tuple[int, int]) -> tuple[Grid, np.ndarray, np.ndarray]:
-    """Grid, bed at the corners and surface at the start."""
+    """Return grid, bed at the corners and initial surface."""
     ny, nx = shape
     grid = Grid(nx, ny, 1.0, 1.0)
     x, y, x_corner, y_corner = grid.x, grid.y[:, None], grid.x_corner, grid.y_corner[:, None]
@@ -72,7 +74,7 @@ def initial(shape: tuple[int, int]) -> tuple[Grid, np.ndarray, np.ndarray]:
 
 
 def basin(shape: tuple[int, int], device: str | Device, precision: str, scheme: str) -> Model:
-    """The model at the start."""
+    """Return the model at its start."""
     from eagre.models.shallow_water.model import ShallowWater
 
     grid, bed, surface = initial(shape)

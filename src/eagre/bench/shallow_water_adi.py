@@ -1,4 +1,4 @@
-"""What is timed of the implicit shallow-water model: the pool of `eagre.cases.mike21`."""
+"""Benchmark of the ADI shallow-water model: the pool of `eagre.cases.mike21`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eagre.errors import EagreError
 LARGEST_VOLUME_ERROR = {"single": 1e-5, "double": 1e-12}
 COMPARED_SHAPE, COMPARED_TIME = (171, 300), 200.0
 PAPER_MS = {256: (1.30, 55.34), 2048: (60.95, 3981.91)}
-"""Cells a side, ms a step of the thesis's GPU (a GTX 590, its best version) and of one core, in double precision."""
-PAPER_WORDS, PAPER_GB = 160, 1000 * 2**20  # words a cell and step, and bytes of what the thesis calls a GB
+"""Cells per side, ms per step of the GPU (GTX 590, best version) and of one core in the source, in double precision."""
+PAPER_WORDS, PAPER_GB = 160, 1000 * 2**20  # values per cell and step, and bytes of a GB in the source
 
 
 class Pool(Benchmark):
     """Cells of 100 m, steps of 20 s, Manning number 32, a hump of 1 m on 50 m of water: Courant number 4.4.
 
-    "mike21" is the thesis's scheme, "default" has dissipation and drying as well.
+    "mike21" is the scheme of the source, "default" also has dissipation and drying.
     """
 
     case = "pool"
@@ -35,15 +35,15 @@ class Pool(Benchmark):
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-12}
 
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """`variant` is a key of `eagre.cases.mike21.VARIANTS`."""
+        """Return the model; `variant` is a key of `eagre.cases.mike21.VARIANTS`."""
         return pool((size, size), device, precision, variant)
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """One short run stands for all sizes."""
+        """Return the shape of the short run, the same for all sizes."""
         return COMPARED_SHAPE
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """Largest difference of surface and discharges from the CPU's; 0 on the CPU."""
+        """Return the maximum difference of surface and discharges from the CPU; 0 on the CPU."""
         if device.kind == "cpu":
             return 0.0
         states = []
@@ -57,18 +57,20 @@ class Pool(Benchmark):
         return float(np.max(apart))
 
     def verified(self, model: Model, difference: float | None) -> str:
-        """The volume is kept, and every value is finite."""
+        """Check that the volume is conserved and all values are finite."""
         found = model.diagnostics()
         error = abs(found["volume_error"])
         if not (error <= LARGEST_VOLUME_ERROR[model.precision] and math.isfinite(found["kinetic_energy"])):
-            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+            raise EagreError(
+                f"The relative change of the volume is {error:.2g} ({model.precision} precision, {model.device})."
+            )
         if model.device.kind == "cpu":
             return f"volume {error:.1e}"
         compared = "" if difference is None else f", against the CPU {difference:.1e}"
         return f"volume {error:.1e}{compared}; coupling left out {model.statistics()['coupling_left_out']:.1e}"
 
     def against_paper(self, record: Mapping[str, Any]) -> str:
-        """The bandwidth as the thesis counts it (160 words a cell and step), and its time for this size."""
+        """Return the bandwidth as defined in the source (160 values per cell and step), and its time for this size."""
         itemsize = 4 if record["precision"] == "single" else 8
         rate = PAPER_WORDS * itemsize * record["cell_steps_per_s"] / PAPER_GB
         return f"; {rate:.3g} GB/s as mike21 counts{paper_ms('mike21', PAPER_MS, record)}"

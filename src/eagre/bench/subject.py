@@ -1,4 +1,4 @@
-"""What is measured of a model, and what the paper that it goes back to measured."""
+"""Base class of benchmarks, with published reference timings."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from eagre.errors import EagreError, InputError
 
 
 class Benchmark(ABC):
-    """What is measured of a model: a case, variants of the scheme, and how its answer is verified."""
+    """Benchmark of a model: case, variants of the scheme, and verification."""
 
     case: ClassVar[str]
     variants: ClassVar[tuple[str, ...]]
-    also: ClassVar[tuple[str, ...]] = ()  # variants that are measured only where they are named
-    sizes: ClassVar[Mapping[str, Sequence[int]]]  # cells or points a side, by kind of device
-    resident: ClassVar[float]  # words a cell that a step touches
-    steps_a_call: ClassVar[Mapping[str, int]]  # enough to hide a call from Python, by kind of device
-    largest_difference: ClassVar[Mapping[str, float]]  # CUDA against the CPU, relative, by precision
+    also: ClassVar[tuple[str, ...]] = ()  # variants that are measured on request only
+    sizes: ClassVar[Mapping[str, Sequence[int]]]  # cells or points per side, by kind of device
+    resident: ClassVar[float]  # values per cell used by a step
+    steps_a_call: ClassVar[Mapping[str, int]]  # steps per call, enough to hide the call overhead, by kind of device
+    largest_difference: ClassVar[Mapping[str, float]]  # relative difference of CUDA from the CPU, by precision
 
     @abstractmethod
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """The model at its start, `size` cells or points a side."""
+        """Return the model at its start, `size` cells or points per side."""
 
     def better_size(self, size: int, variant: str) -> int:
-        """Return the smallest size from `size` on that the model accepts in any case; needs no memory."""
+        """Return the smallest size from `size` on that the model always accepts; needs no memory."""
         return size
 
     def check_size(self, size: int, variant: str) -> None:
@@ -37,7 +37,7 @@ class Benchmark(ABC):
             raise self.wrong_size(size, variant, "no points")
 
     def checked_model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """Return `model`; an error that is due to the size gives advice on ``--size`` instead of keys of a case."""
+        """Return `model`; an error due to the size gives advice on ``--size`` instead of case keys."""
         self.check_size(size, variant)
         try:
             return self.model(size, device, precision, variant)
@@ -56,41 +56,43 @@ class Benchmark(ABC):
         )
 
     def shape(self, size: int, variant: str) -> tuple[int, ...]:
-        """(nz,) ny, nx of `model`."""
+        """Return the shape (nz,) ny, nx of `model`."""
         return size, size
 
     @abstractmethod
     def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """Shape of the short run that is compared before `size` is timed; None if none is."""
+        """Return the shape of the short run for verification of `size`; None if there is none."""
 
     @abstractmethod
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """Relative difference of a short run from a reference."""
+        """Return the relative difference of a short run from a reference."""
 
     @abstractmethod
     def verified(self, model: Model, difference: float | None) -> str:
-        """What was verified after the timed steps, in words; raises `EagreError` if it is wrong."""
+        """Return a description of the checks after the timed steps; raise `EagreError` for wrong results."""
 
     def against_paper(self, record: Mapping[str, Any]) -> str:
-        """What the paper measured at the record's size, if it did, on a GPU or on one core as the record is."""
+        """Return the published timing for the size of a record, on a GPU or on one core, if any."""
         return ""
 
     def compared(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """`difference`, refused if it is larger than rounding explains, or not a number."""
+        """Return `difference` after a check that it is finite and due to rounding."""
         found = self.difference(shape, device, precision, variant)
         other = reference_precision(device, precision)
         if not found <= max(self.largest_difference[precision], self.largest_difference[other]):
-            raise EagreError(f"{shape}, {variant}, {precision}: {device} is {found:.2g} from its reference")
+            raise EagreError(
+                f"The result of {device} differs from its reference by {found:.2g} ({shape}, {variant}, {precision})."
+            )
         return found
 
 
 def reference_precision(device: Device | Group, precision: str) -> str:
-    """Return the precision of the reference on the CPU: the other one for double precision on a CPU, else double."""
+    """Return the precision of the CPU reference: single for double precision on a CPU, otherwise double."""
     return "single" if device.kind == "cpu" and precision == "double" else "double"
 
 
 def paper_ms(paper: str, times: Mapping[int, tuple[float, float]], record: Mapping[str, Any]) -> str:
-    """A paper's ms a step at the record's size, of its GPU or of one core, and how many times faster the record is."""
+    """Return the published ms per step for the size of a record, on its GPU or one core, and the speed-up."""
     size, on_cpu = int(record["shape"][0]), record["threads"] > 0
     if size not in times:
         return ""

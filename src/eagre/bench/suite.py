@@ -1,8 +1,8 @@
-"""The suite of the paper on EULAG's kernels: advection, the pressure operator, and one iteration of its solver.
+"""Benchmark suite of the EULAG kernels of the paper: advection, pressure operator, and one solver iteration.
 
 K. A. Rojek et al., Adaptation of fluid model EULAG to graphics processing unit architecture, Concurrency Computat.:
 Pract. Exper. 27, 937-957 (2015), doi:10.1002/cpe.3417: the ten grids of Table VII, the cubes of Table IX and both
-tests of GCR, one iteration a call. Records are those of `eagre.bench.benchmark`. Where PyMPDATA is installed it is
+tests of GCR, one iteration per call. Records are those of `eagre.bench.benchmark`. If PyMPDATA is installed, it is
 timed on the same advection.
 """
 
@@ -28,11 +28,11 @@ GRIDS: tuple[Shape, ...] = (
     (16, 16, 16), (16, 32, 32), (16, 64, 64), (64, 64, 64), (64, 128, 128), (128, 128, 128), (64, 256, 256),
     (128, 256, 256), (256, 256, 256), (64, 512, 512),
 )  # fmt: skip
-"""(nz, ny, nx) of Table VII."""
+"""Shapes (nz, ny, nx) of Table VII."""
 CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in range(64, 577, 64))
-"""Of Table IX."""
+"""Shapes of Table IX."""
 TESTS: tuple[Shape, ...] = tuple((n, n, n) for n in (64, 128, 192, 256))
-"""Of one iteration of GCR; the paper's sizes are in a figure that is lost."""
+"""Shapes for one iteration of GCR; the sizes of the paper are in a figure that is not available."""
 PAPER_SECONDS = {
     (16, 16, 16): (0.044, 0.056), (16, 32, 32): (0.164, 0.059), (16, 64, 64): (0.636, 0.076),
     (64, 64, 64): (2.62, 0.237), (64, 128, 128): (10.49, 0.567), (128, 128, 128): (20.8, 1.166),
@@ -40,12 +40,12 @@ PAPER_SECONDS = {
     (64, 512, 512): (math.nan, 7.027),
 }  # fmt: skip
 """Table VII, double precision, 100 steps: s on one core, and on a Tesla K40m."""
-MOST_ON_CPU = 2**22  # points: larger grids take minutes
-WORDS = 24  # a point, of the largest part's arrays
+MOST_ON_CPU = 2**22  # maximum number of points; larger grids take minutes
+WORDS = 24  # values per point of the part with the most arrays
 
 
 class Part(NamedTuple):
-    """One thing that is timed: its case and variant, the shapes, what makes it, and words a point that it must move."""
+    """Part of the suite: case, variant, shapes, set-up, and compulsory memory traffic in values per point."""
 
     case: str
     variant: str
@@ -71,31 +71,31 @@ def suite(
     seconds: float = 0.1,
     commit: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Verify and time every part, size by size.
+    """Verify and time every part for each size.
 
     Parameters
     ----------
     device : str or Device
     precision : {"single", "double"}, optional
-        Else both.
+        Both by default.
     most : int, optional
-        Points of the largest grids; on a CPU `MOST_ON_CPU` if not given.
+        Maximum number of points; on a CPU `MOST_ON_CPU` by default.
     repeats : int
-        Timings, of which the median and the best are kept.
+        Number of timings; the median and the minimum are recorded.
     seconds : float, s
-        Least length of one timing.
+        Minimum duration of one timing.
     commit : str, optional
-        Else what git says of the source.
+        Commit of the source; determined by git by default.
 
     Yields
     ------
     dict
-        With the keys of `eagre.bench.benchmark`; on a CPU for one thread and for all.
+        Records with the keys of `eagre.bench.benchmark`; on a CPU for one thread and for all threads.
 
     Raises
     ------
     EagreError
-        If an answer is not right.
+        If a result is wrong.
     """
     chosen = select(device)
     if most is not None and most < math.prod(GRIDS[0]):
@@ -121,7 +121,7 @@ def suite(
 
 
 def peer_is_there() -> bool:
-    """Whether PyMPDATA is installed."""
+    """Return whether PyMPDATA is installed."""
     from importlib.util import find_spec
 
     return find_spec("PyMPDATA") is not None
@@ -130,7 +130,7 @@ def peer_is_there() -> bool:
 def _timed(
     device: Device, work: Callable[[], None], steps: int, repeats: int, seconds: float
 ) -> tuple[int, list[float]]:
-    """Steps that were timed, and seconds a step of each repeat; `work` makes `steps`."""
+    """Return the number of timed steps, and seconds per step of each repeat; `work` makes `steps`."""
     once = min(times_of(device, work, repeats=2, warm_up=1))
     rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
 
@@ -168,7 +168,7 @@ def _record(
 
 
 def _beside_paper(part: Part, record: dict[str, Any]) -> str:
-    """The paper's time of a step at this size, on its GPU or one core, and how many times faster the record is."""
+    """Return the published time per step for this size, on a GPU or one core, and the speed-up."""
     if part.case != "mpdata" or record["precision"] != "double" or record["threads"] > 1:
         return ""
     theirs = 10.0 * PAPER_SECONDS[tuple(record["shape"])][record["threads"] == 0]  # type: ignore[index]

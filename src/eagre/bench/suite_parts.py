@@ -1,4 +1,4 @@
-"""What the suite times: each part as work on a device, how many steps it makes, and a check of its answer."""
+"""Parts of the suite: work on a device, number of steps, and verification."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Shape = tuple[int, int, int]
 Made = tuple[Callable[[], None], int, Callable[[], str]]
 RING = ("periodic", "periodic", "periodic")
 ROUNDING = {"single": 2e-5, "double": 2e-13}
-COMPARED = (12, 10, 14)  # shape of what is compared with plain NumPy
-NEVER = 1e-30  # a tolerance that no iteration reaches
+COMPARED = (12, 10, 14)  # shape of the comparison with NumPy
+NEVER = 1e-30  # tolerance that is never reached
 
 
 def winds(shape: Shape, real: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random fluxes through faces of x, y and z without divergence: along each axis those of the other two."""
+    """Return random solenoidal fluxes through the faces normal to x, y and z."""
     rng, (nz, ny, nx) = np.random.default_rng(7), shape
     ones = np.ones
     return (
@@ -35,7 +35,7 @@ def winds(shape: Shape, real: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def advection(device: Device, precision: str, shape: Shape) -> Made:
-    """Steps of MPDATA, gauge and limiter, of a random field with random density in a flow without divergence."""
+    """Return steps of MPDATA, gauge variant with limiter, of a random field in a solenoidal flow of random density."""
     real = check_precision(precision)
     rng = np.random.default_rng(5)
     start, h = rng.random(shape).astype(real), (1.0 + 0.5 * rng.random(shape)).astype(real)
@@ -51,7 +51,9 @@ def advection(device: Device, precision: str, shape: Shape) -> Made:
         change = abs(float(np.sum(found * h, dtype=np.float64)) / mass - 1.0)
         inside = start.min() - 1e-5 <= found.min() and found.max() <= start.max() + 1e-5
         if not (change < 100.0 * ROUNDING[precision] and inside):
-            raise EagreError(f"{device}: mass changed by {change:.2g}, values from {found.min():g} to {found.max():g}")
+            raise EagreError(
+                f"Mass changed by {change:.2g} on {device}; values range from {found.min():g} to {found.max():g}."
+            )
         return f"mass {change:.1e}, in bounds"
 
     return work, 2, verified
@@ -63,7 +65,7 @@ def _operator(device: Device, precision: str, shape: Shape) -> PressureOperator:
 
 
 def laplacian(device: Device, precision: str, shape: Shape) -> Made:
-    """The operator of the pressure on a periodic cube, once a call."""
+    """Return the application of the pressure operator on a periodic cube, once per call."""
     real = check_precision(precision)
     q, out = device.array(np.random.default_rng(5).random(shape).astype(real)), device.zeros(shape, real)
     work = device.repeated([_operator(device, precision, shape).apply(q, out)], 1)
@@ -75,17 +77,17 @@ def laplacian(device: Device, precision: str, shape: Shape) -> Made:
         wide = sum(np.roll(small, 2, axis) - 2.0 * small + np.roll(small, -2, axis) for axis in range(3))
         worst = float(np.abs(device.host(found) - 0.25 * wide).max())
         if not worst < ROUNDING[precision]:
-            raise EagreError(f"{device}: the operator is {worst:.2g} from plain sums")
+            raise EagreError(f"The operator differs from plain sums by {worst:.2g} on {device}.")
         return f"{worst:.1e} from plain sums"
 
     return work, 1, verified
 
 
 def one_iteration(*, hill: bool) -> Callable[[Device, str, Shape], Made]:
-    """One iteration of GCR a call, with the residual before it and the new velocity after it left out.
+    """Return one iteration of GCR per call, without the initial residual and the final velocity.
 
-    Without a hill the paper's first test, a periodic cube; with one in place of its second, on a sphere: walls above
-    and below, and columns solved directly.
+    Without a hill: first test of the paper, a periodic cube. With a hill: replacement of its second test, on a sphere,
+    with walls below and above and a direct solver for columns.
     """
 
     def make(device: Device, precision: str, shape: Shape) -> Made:
@@ -109,7 +111,7 @@ def one_iteration(*, hill: bool) -> Callable[[Device, str, Shape], Made]:
 def _projection(
     device: Device, precision: str, shape: Shape, hill: bool, *, most: int, tolerance: float = NEVER
 ) -> Projection:
-    """A projection of random winds, m/s, on spacings of 1 m."""
+    """Return a projection of random winds, m/s, with spacings of 1 m."""
     real, (nz, ny, nx) = check_precision(precision), shape
     ground, sides = None, RING
     if hill:
@@ -128,7 +130,7 @@ def _projection(
 
 
 def peer(device: Device, precision: str, shape: Shape) -> Made:
-    """The steps of `advection` by PyMPDATA."""
+    """Return the steps of `advection` by PyMPDATA."""
     from importlib import import_module
 
     theirs, periodic = import_module("PyMPDATA"), import_module("PyMPDATA.boundary_conditions").Periodic

@@ -1,4 +1,4 @@
-"""Tuning a model: its spaces are searched at a size, and what is found is stored for runs like that."""
+"""Tuning of a model: its search spaces are searched at a size, and results are stored for similar runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Make = Callable[[Space], Workload]
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a space at a size."""
+    """Result of a search space at a size."""
 
     outcome: Outcome
     use: Use
@@ -42,26 +42,26 @@ def tune_benchmark(
     only: Iterable[str] = (), schemes: Iterable[str] = (), compilers: Compilers | None = None,
     tell: Tell = lambda text: None,
 ) -> Iterator[Found]:  # fmt: skip
-    """Search the spaces of a model on its benchmark and store what is found, space by space.
+    """Search the spaces of a model on its benchmark and store the results of each space.
 
-    Every timing is kept in a file: a search that was stopped goes on where it was, unless `forget` comes before.
+    All timings are kept in a file: an interrupted search resumes, unless `forget` is called before.
 
     Parameters
     ----------
     kind : str
-        Of the model.
+        Name of the model.
     device : Device
     precision : {"single", "double"}
     sizes : sequence of int, optional
-        Cells or points a side; else `sizes_of`. Each stands for its class (`eagre.layouts.store`).
+        Cells or points per side; `sizes_of` by default. Each represents its size class (`eagre.layouts.store`).
     only : iterable of str
-        Names of spaces; all unless given.
+        Names of spaces; all by default.
     schemes : iterable of str
-        Whose spaces are searched, beside those of all schemes; every one's unless given.
+        Schemes whose spaces are searched in addition to the common ones; all by default.
     compilers : Compilers, optional
-        That others share (`begin_compiling`); else own ones.
+        Shared worker processes (`begin_compiling`); separate ones by default.
     tell : callable
-        Gets a line for each step.
+        Called with a line of text for each step.
 
     Raises
     ------
@@ -73,8 +73,8 @@ def tune_benchmark(
         for size in sizes or sizes_of(kind, device, precision):
             target = target_at(kind, device, precision, size)
             if device.kind == "cuda" and prod(target.shape) < device.facts.multiprocessors * device.facts.threads:
-                suited = "found is what suits grids of about as many"
-                tell(f"{kind}: {size}: too few cells to fill the card: {suited}")
+                suited = "the result is valid for grids of similar size"
+                tell(f"{kind}: {size}: the grid has too few cells to fill the GPU; {suited}")
 
             def make(space: Space, size: int = size) -> Workload:
                 return StepsOfBenchmark(space, device, precision, size, pool)
@@ -89,7 +89,7 @@ def tune_benchmark(
 
 
 def _asked_for(target: Target, only: Iterable[str], schemes: Iterable[str]) -> list[Space]:
-    """Spaces by their names, and of some schemes beside those of all."""
+    """Return the spaces with the given names, and those of the given schemes in addition to the common ones."""
     spaces = spaces_of(target.use.model, target.device.kind, target.use.size)
     wanted, asked = set(only), set(schemes)
     _check_names(wanted, spaces)
@@ -101,10 +101,10 @@ def forget(
     kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, *, only: Iterable[str] = (),
     schemes: Iterable[str] = (),
 ) -> None:  # fmt: skip
-    """Remove the timings of searches on a model's benchmark, which then begin anew; what was found stays in the store.
+    """Remove the timings of searches on a model's benchmark, so that they restart; stored results are kept.
 
-    Those of whole runs of schemes are removed as well, unless single spaces or schemes are asked for. Parameters are
-    those of `tune_benchmark`.
+    Timings of whole runs of schemes are also removed, unless spaces or schemes are given. Parameters as in
+    `tune_benchmark`.
     """
     searches = list(_searches(kind, device, precisions, sizes, only, schemes))
     _forget((target, space) for target, space, _ in searches)
@@ -117,7 +117,7 @@ def _searches(
     kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, only: Iterable[str],
     schemes: Iterable[str],
 ) -> Iterator[tuple[Target, Space, int]]:  # fmt: skip
-    """Each search on a model's benchmark, with the cells or points a side."""
+    """Yield each search on a model's benchmark, with the cells or points per side."""
     for precision in precisions:
         for size in sizes or sizes_of(kind, device, precision):
             target = target_at(kind, device, precision, size)
@@ -128,12 +128,12 @@ def begin_compiling(
     kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, compilers: Compilers, *,
     only: Iterable[str] = (), schemes: Iterable[str] = (), tell: Tell = lambda text: None,
 ) -> None:  # fmt: skip
-    """Begin to compile what the searches of all precisions and sizes are sure to need, but for what was timed before.
+    """Start compiling variants that searches of all precisions and sizes certainly need, unless they were timed before.
 
-    A search waits for its own variants only. Others are compiled while it times: on processors that it does not need,
-    and with a step on the card for each, which the finals, in turn, have on both sides alike.
+    A search only waits for its own variants. Other variants are compiled during timings, on idle processors and with
+    one step on the GPU for each; this affects both sides of the alternating timings equally.
 
-    Parameters are those of `tune_benchmark`.
+    Parameters as in `tune_benchmark`.
     """
     if device.kind != "cuda":
         return
@@ -150,15 +150,15 @@ def begin_compiling(
 def tune_case(
     case: Any, device: Device, precision: str | None = None, *, fresh: bool = False, tell: Tell = lambda text: None
 ) -> Iterator[Found]:
-    """Search the spaces of a case's model on the case itself, from its start, and store what is found.
+    """Search the spaces of a case's model on the case itself, from its start, and store the results.
 
     Parameters
     ----------
     case : Case
     device, precision, tell
-        As in `tune_benchmark`; the precision of the case unless given.
+        As in `tune_benchmark`; the precision of the case by default.
     fresh : bool
-        Time again what was timed before, of this very case.
+        Repeat earlier timings of this case.
     """
     real: str = precision or case.run.precision
 
@@ -188,7 +188,7 @@ def _forget(searches: Iterable[tuple[Target, Space]]) -> None:
 
 
 def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> Iterator[Found]:
-    """Search one space after the other, and store what each gives before the next one begins."""
+    """Search spaces in sequence, and store the results of each before the next one starts."""
     path, origin = file_of(target.device), origin_of(target.device, target.use.model)
     for space in spaces:
         of_scheme, journal = target.use_of(space), target.journal(space.name, space.scheme)
@@ -196,7 +196,7 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
             outcome = tune(space, make(space), journal, tell)
         except MemoryNeededError:
             raise
-        except EagreError as error:  # others can be searched
+        except EagreError as error:  # continue with the other spaces
             tell(f"{space.name}: left out: {error}")
             continue
         found = {
@@ -215,18 +215,18 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
 def choose_scheme(
     kind: str, device: Device, precision: str, times: dict[str, float], cells: int, least_gain: float = 0.02
 ) -> Scheme:
-    """Store which scheme took the least time for a run; the usual one unless another gains enough.
+    """Store the scheme with the shortest run; the default scheme unless another gains enough.
 
     Parameters
     ----------
     kind, device, precision
         As in `tune_benchmark`.
     times : dict of str to float, s
-        Of a run, by scheme, the usual one first.
+        Duration of a run by scheme, the default scheme first.
     cells : int
-        Of its grid.
+        Number of cells.
     least_gain : float
-        Part of the time of the best by which the usual one has to be slower.
+        Minimum gain relative to the best time.
     """
     usual = next(iter(times))
     best = min(times, key=lambda name: times[name])
@@ -237,7 +237,7 @@ def choose_scheme(
 
 
 def dump(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """All timings, for a file: a row for each trial with its runs."""
+    """Return all timings for a file: a row with its runs for each trial."""
     return [
         {"space": one.outcome.space.name, **one.use._asdict(), "shape": list(one.shape), **asdict(trial)}
         for one in found
@@ -249,4 +249,5 @@ def _check_names(wanted: set[str], spaces: Sequence[Space]) -> None:
     unknown = wanted - {space.name for space in spaces}
     if unknown:
         allowed = ", ".join(dict.fromkeys(space.name for space in spaces))
-        raise InputError(f"the space {sorted(unknown)[0]!r}", allowed=allowed)
+        problem = "The search space does not exist."
+        raise InputError(f"the space {sorted(unknown)[0]!r}", allowed=allowed, problem=problem)

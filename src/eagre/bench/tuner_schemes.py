@@ -1,8 +1,8 @@
-"""Which scheme is fastest: whole runs of one problem, ranked by wall time where their errors are alike.
+"""Choice of the scheme: whole runs of one problem, ranked by wall time among schemes of similar error.
 
-Timed is the sine of Amundsen (2014), section 5.5, which makes few steps anew; errors are of the smooth peak of section
-5.4 on a coarse grid, against the usual scheme on four times as many cells a side. Schemes of other orders are left out:
-they are faster and less accurate, and a run asks for them by name.
+The timed problem is the sine of Amundsen (2014), section 5.5, with few rejected steps. Errors are those of the smooth
+peak of section 5.4 on a coarse grid, relative to the default scheme with four times as many cells per side. Schemes of
+other orders are excluded: they are faster and less accurate, and must be selected explicitly.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from eagre.tuning.spaces.shallow_water import MODEL, SCHEMES
 from eagre.tuning.statistics import typical
 
 RUNS = 5
-TIME = 0.5  # s, of the 5 s of the sine
-COARSE, FINER, PEAK_TIME = 96, 4, 4.0  # cells a side, times as many, s
-ALIKE = 1.2  # times the error of the most accurate scheme, up to which another one counts as alike
+TIME = 0.5  # duration of the timed run, s; the full case takes 5 s
+COARSE, FINER, PEAK_TIME = 96, 4, 4.0  # cells per side, refinement factor, time, s
+ALIKE = 1.2  # errors up to this multiple of the smallest error count as similar
 
 
 def tune_schemes(
     kind: str, device: Device, precision: str, sizes: Sequence[int] | None = None, *,
     schemes: Sequence[str] = SCHEMES, tell: Callable[[str], None] = lambda text: None,
 ) -> list[Scheme]:  # fmt: skip
-    """Time whole runs of each scheme with its tuned layouts, five each, in turn, and store the fastest.
+    """Time five alternating runs of each scheme with its tuned launch parameters, and store the fastest scheme.
 
-    Timings are kept: runs with the same layouts are not made again.
+    Timings are kept: runs with the same launch parameters are not repeated.
 
     Parameters
     ----------
     kind, device, precision, sizes, tell
-        As in `eagre.bench.tuner.tune_benchmark`; other models than shallow-water have no schemes to choose from.
+        As in `eagre.bench.tuner.tune_benchmark`; only the shallow-water model has schemes to choose from.
     schemes : sequence of str
-        To choose from; the first is the usual one.
+        Candidates; the first is the default scheme.
     """
     if kind != MODEL or len(schemes) < 2:
         return []
@@ -62,14 +62,14 @@ def tune_schemes(
         runs = _whole_runs_once(device, precision, alike, size, errors, journal)
         times = {name: typical(runs[name], device.kind) for name in alike}
         for name in schemes:
-            told = f"{times[name]:.4g} s a run" if name in times else "left out"
+            told = f"{times[name]:.4g} s per run" if name in times else "left out"
             tell(f"{name}: {size} x {size}: {told}, error {errors[name]:.2e} m")
         found.append(choose_scheme(kind, device, precision, times, size * size))
     return found
 
 
 def _errors(device: Device, precision: str, schemes: Sequence[str], journals: Iterable[Journal]) -> dict[str, float]:
-    """Mean error of each scheme, m, found once: a journal of any size has it."""
+    """Return the mean error of each scheme, m, from a journal of any size or computed once."""
     kept = [trial.choice for journal in journals for trial in journal.trials.values()]
     found = {one["scheme"]: one["error"] for one in kept if "error" in one and one.get("scheme") in schemes}
     missing = [name for name in schemes if name not in found]
@@ -82,7 +82,7 @@ def _errors(device: Device, precision: str, schemes: Sequence[str], journals: It
 def _whole_runs_once(
     device: Device, precision: str, schemes: Sequence[str], size: int, errors: Mapping[str, float], journal: Journal
 ) -> dict[str, list[float]]:
-    """Runs of schemes with the layouts that are chosen now, of a journal or made and kept there; errors beside them."""
+    """Return runs of schemes with the current launch parameters, made and recorded if necessary, with errors."""
     shipped = device.table.values
     values: dict[str, dict[str, Any]] = {}
     for name in schemes:
@@ -99,7 +99,7 @@ def _whole_runs_once(
 
 
 def whole_runs(device: Device, precision: str, schemes: Sequence[str], size: int) -> dict[str, list[float]]:
-    """Seconds of runs of the sine with each scheme and its tuned layouts, five each, in turn: disturbed alike."""
+    """Return the seconds of five alternating runs of the sine with each scheme and its tuned launch parameters."""
     timer, models, threads = timer_of(device), {}, {}
     times: dict[str, list[float]] = {name: [] for name in schemes}
     for name in schemes:
@@ -111,24 +111,24 @@ def whole_runs(device: Device, precision: str, schemes: Sequence[str], size: int
             model.restore(starts[name])
             with threads_limited(device, threads[name]) if threads[name] else nullcontext():
                 times[name].append(timer(partial(model.advance, TIME)))
-    return {name: runs[1:] for name, runs in times.items()}  # the first one compiles
+    return {name: runs[1:] for name, runs in times.items()}  # the first run includes compilation
 
 
 def exact_peak(device: Device) -> np.ndarray:
-    """Depth of a smooth peak on its way outwards, m, on coarse cells: means of what is on as many finer ones."""
+    """Return the depth of an outward-moving smooth peak, m, as means over coarse cells of a fine solution."""
     fine = started(gaussian_peak(COARSE * FINER), device, "double", SCHEMES[0])
     fine.advance(PEAK_TIME)
     return fine.field("depth").reshape(COARSE, FINER, COARSE, FINER).mean(axis=(1, 3))
 
 
 def error_of(device: Device, precision: str, scheme: str, exact: np.ndarray) -> float:
-    """Mean error of the depth of a smooth peak on its way outwards, m, against `exact_peak`."""
+    """Return the mean error of the depth of an outward-moving smooth peak, m, relative to `exact_peak`."""
     ours = started(gaussian_peak(COARSE), device, precision, scheme)
     ours.advance(PEAK_TIME)
     return float(np.abs(ours.field("depth") - exact).mean())
 
 
 def started(case: WaterCase, device: Device, precision: str, scheme: str) -> Any:
-    """A case at its start, with the friction of the benchmark, whose programs it shares."""
+    """Return a case at its start, with the friction of the benchmark, whose programs it shares."""
     options: dict[str, Any] = {"device": device, "precision": precision, "scheme": scheme, "manning": 0.03}
     return ShallowWater(case.grid, case.bed_elevation, depth=case.initial.depth, **options)

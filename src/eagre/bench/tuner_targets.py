@@ -1,4 +1,4 @@
-"""What layouts are searched for: a model on a device, in a precision, on a grid; and where the timings are kept."""
+"""Targets of a search: model, device, precision and grid; and the location of the timings."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ SIZES = {
     "potential-waves": {"cuda": (1025, 3457), "cpu": (257,)},
     "anelastic": {"cuda": (64, 96, 256), "cpu": (64, 128)},
 }
-"""Cells or points a side on which a model is tuned; of a class of sizes the last (`sizes_of`). Few are "large": such a
-search takes long, and the shipped values of the explicit model were chosen there."""
-WHOLE_RUNS = "whole runs of schemes"  # name of the timings of `eagre.bench.tuner_schemes`
+"""Cells or points per side for tuning; the last of each size class is used (`sizes_of`). Few sizes are "large": such
+searches take long, and the shipped values of the explicit model were chosen there.
+"""
+WHOLE_RUNS = "whole runs of schemes"  # name of the journal of `eagre.bench.tuner_schemes`
 TIMED = (
     "bench",
     "cases",
@@ -39,24 +40,24 @@ TIMED = (
     "io",
     "tuning",
     "waves",
-)  # folders of what is timed: set-ups, cases, clocks, searches
+)  # folders of timed code: set-ups, cases, clocks, searches
 
 
 @dataclass(frozen=True)
 class Target:
-    """What values of layouts are searched for.
+    """Target of a search.
 
     Attributes
     ----------
     device : Device
     use : Use
-        Runs that take what is found, of all schemes.
+        Use class of the results, for all schemes.
     shape : tuple of int
-        (nz,) ny, nx of what is timed.
+        Shape (nz,) ny, nx of the timed model.
     case : str
-        What is timed, if it is not the benchmark: a case's name.
+        Name of the timed case; empty for the benchmark.
     content : str
-        Hash of that case: timings of another one of the same name do not count.
+        Hash of the case: timings of another case of the same name are ignored.
     """
 
     device: Device
@@ -66,35 +67,35 @@ class Target:
     content: str = ""
 
     def use_of(self, space: Space) -> Use:
-        """Runs that take what is found in a space: of its scheme only, if it has one."""
+        """Return the use class of the results of a space, with its scheme if it has one."""
         return self.use._replace(scheme=space.scheme)
 
     def path(self, name: str, scheme: str = "") -> Path:
-        """Where timings lie that have a name: in a folder beside the store."""
+        """Return the path of the timings with a name, in a folder next to the store."""
         parts = name, self.use.model, scheme, self.use.precision, "x".join(map(str, self.shape)), self.case
         return file_of(self.device).with_suffix("") / f"{slug('-'.join(parts))}.jsonl"
 
     def journal(self, name: str, scheme: str = "") -> Journal:
-        """What was timed before under a name, that of a space or `WHOLE_RUNS`."""
+        """Return the journal with a name: a space or `WHOLE_RUNS`."""
         use, origin = self.use._replace(scheme=scheme), origin_of(self.device, self.use.model)
         return Journal(self.path(name, scheme), name, use, origin, self.shape, self.content, timed_source())
 
 
 @cache
 def timed_source() -> str:
-    """Hash of the source of what searches time, beside that of the kernels, and of how they do it."""
+    """Return the hash of the timed source other than kernels, and of the timing method."""
     return hash_of(Path(__file__).resolve().parents[1], TIMED)
 
 
 def sizes_of(kind: str, device: Device, precision: str) -> list[int]:
-    """Cells or points a side on which a model is tuned unless others are asked for: one of each class of sizes."""
+    """Return the default cells or points per side for tuning: one per size class."""
     by_class = {target_at(kind, device, precision, size).use.size: size for size in SIZES[kind][device.kind]}
     return list(by_class.values())
 
 
 def target_at(kind: str, device: Device, precision: str, size: int) -> Target:
-    """What is searched for on a model's benchmark with so many cells or points a side."""
-    variant = next(space.variant for space in SPACES if space.model == kind)  # of all of them the same shape
+    """Return the target for a model's benchmark at a size."""
+    variant = next(space.variant for space in SPACES if space.model == kind)  # all variants have the same shape
     shape = subject_of(kind).shape(size, variant)
     return Target(device, use_of(device, kind, "", precision, prod(shape)), shape)
 
@@ -108,16 +109,16 @@ def check_sizes(kind: str, sizes: Sequence[int]) -> None:
 
 
 def target_of(case: Any, model: Model, device: Device) -> Target:
-    """What is searched for on a case, of which a model was built."""
+    """Return the target for a case whose model was built."""
     return Target(device, use_of_model(model, device, ""), shape_of(model), case.name, content_of(case))
 
 
 def content_of(case: Any) -> str:
-    """Hash of a case's text, and of the sizes and times of the files that it reads."""
+    """Return the hash of a case's text, and of the sizes and times of its input files."""
     read = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in case.inputs]
     return hashlib.sha256(repr((case.text, read)).encode()).hexdigest()[:12]
 
 
 def shape_of(model: Model) -> tuple[int, ...]:
-    """(nz,) ny, nx of a model."""
+    """Return the shape (nz,) ny, nx of a model."""
     return (*([] if model.levels is None else [model.levels.height.size]), *model.grid.shape)

@@ -1,4 +1,4 @@
-"""Steps of a model whose kernels have other values of layouts: what `eagre.tuning.session.tune` verifies and times."""
+"""Workloads for `eagre.tuning.session.tune`: steps of a model with given launch parameters."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from eagre.layouts.store import Use
 from eagre.tuning.search import SMALL_SPACE
 from eagre.tuning.space import Card, Space, identity
 
-CHECKED_STEPS = 4  # after which results are compared
-LARGEST_COMPARED = 2**22  # cells of fields that are compared whole
-SAMPLED = 4096  # cells that are compared of larger ones
-MOST_COMPONENTS = 8  # numbers of a cell that one array of a launch may hold, at most
-LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.1}  # of a run
+CHECKED_STEPS = 4  # number of steps before results are compared
+LARGEST_COMPARED = 2**22  # maximum number of cells for comparison of whole fields
+SAMPLED = 4096  # compared cells of larger fields
+MOST_COMPONENTS = 8  # maximum values per cell in one array of a launch
+LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.1}  # minimum duration of a run
 Make = Callable[[Device], Model]
 
 
 class Kept:
-    """A model that is made once and takes up other layouts: one with the shipped values, one for trials."""
+    """Reusable models: one with the shipped launch parameters, one for trials."""
 
     def __init__(self, make: Make, device: Device) -> None:
         self.make, self._device = make, device
@@ -40,7 +40,7 @@ class Kept:
         self._values = ""
 
     def model(self, values: Mapping[str, Any], anew: bool) -> Model:
-        """The model with these values, at its start or where the last one ended; good until other values are asked."""
+        """Return the model with these parameters, at its start or where the last ended; valid until the next call."""
         if self._shipped is None:
             self._shipped = self.make(self._device)
             self._start = self._shipped.state()
@@ -65,7 +65,7 @@ class Kept:
 
     @contextmanager
     def trial(self, values: Mapping[str, Any], anew: bool) -> Iterator[Model]:
-        """`model`, which is given up if anything goes wrong with it."""
+        """Return a context with `model`, which is discarded after an exception."""
         try:
             yield self.model(values, anew)
         except BaseException:
@@ -74,27 +74,27 @@ class Kept:
 
 
 class StepsOfModel:
-    """Steps of a model, made by `make` on a device: `eagre.tuning.session.Workload`.
+    """Workload of model steps, with models made by `make` on a device: see `eagre.tuning.session.Workload`.
 
     Attributes
     ----------
     device : Device
     precision : str
     cells : int
-        Of the grid, with its levels.
+        Number of cells, including levels.
     make, make_checked : callable (device)
-        The model that is timed, and the one that is verified.
+        Functions that create the timed and the verified model.
     tolerance : float
-        Largest relative difference of results that is rounding.
+        Maximum relative difference of results due to rounding.
     steps_a_call : int
-        So many that the call from Python does not show in the time of a step.
+        Number of steps per call, large enough to hide the call overhead.
     sound : callable (model)
-        Raises `EagreError` if a model is wrong after timed steps.
+        Raises `EagreError` if a model is invalid after the timed steps.
     """
 
-    anew = True  # whether a trial begins at the start, or where the last one ended
-    _rounds = 0  # of steps in a run, once the shipped values were timed
-    _beside: Callable[[], float] | None = None  # clock of the shipped values, where trials follow one another
+    anew = True  # whether a trial starts from the initial state, or where the last one ended
+    _rounds = 0  # calls per run, known after the shipped values are timed
+    _beside: Callable[[], float] | None = None  # timer of the shipped values, if trials are consecutive
     _units: dict[str, str]
 
     def __init__(
@@ -109,14 +109,14 @@ class StepsOfModel:
         self.shipped = device.table.values
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
-        """Nothing: where processes cannot make the model, `verify` compiles."""
+        """Do nothing: without worker processes `verify` compiles."""
 
     def verify(self, values: Mapping[str, Any]) -> bool:
-        """Whether some steps end with the bits of the shipped values; see `Workload.verify`."""
+        """Return whether some steps give bitwise the results of the shipped values; see `Workload.verify`."""
         found, expected = self._results(values), self._expected
         worst = difference(found, expected, self._units)
         if not worst <= self.tolerance:
-            raise EagreError(f"results are {worst:.2g} from those of the shipped values")
+            raise EagreError(f"The results differ from those of the shipped values by {worst:.2g}.")
         return all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected)
 
     @cached_property
@@ -124,7 +124,7 @@ class StepsOfModel:
         return self._results({})
 
     def _results(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Fields after some steps; of many cells a part."""
+        """Return the fields after some steps, or a sample of large fields."""
         with self._checked.trial(values, anew=True) as model:
             with threads_of(self.device, values):
                 model.advance(model.time + 1e9, max_steps=CHECKED_STEPS)
@@ -140,10 +140,10 @@ class StepsOfModel:
         return dict(model.sample(names, points))
 
     def clock(self, values: Mapping[str, Any]) -> Callable[[], float]:
-        """See `Workload.clock`: events of the card, or a wall clock.
+        """Return a timer, see `Workload.clock`: device events or wall clock.
 
-        Runs of all values have as many steps as those of the shipped ones need: steps of iterative solvers take other
-        times later. Where trials follow one another the clock of the shipped values is made once.
+        Runs of all parameters have as many steps as runs of the shipped ones need, as steps of iterative solvers take
+        different times later. If trials are consecutive, the timer of the shipped values is created once.
         """
         if values and not self._rounds:
             self.clock({})
@@ -163,7 +163,7 @@ class StepsOfModel:
             with threads_of(self.device, values):
                 return timer(lambda: [work() for _ in range(rounds)])
 
-        timed(1)  # compiles what `verify` did not
+        timed(1)  # compile the remaining programs
         seconds = timed(1)
         self._rounds = self._rounds or max(1, math.ceil(LEAST_SECONDS[self.device.kind] / max(seconds, 1e-7)))
 
@@ -171,19 +171,19 @@ class StepsOfModel:
             before = model.steps
             taken = timed(self._rounds)
             if model.steps <= before:
-                raise EagreError("no step was made")
+                raise EagreError("The model made no step.")
             return taken / (model.steps - before)
 
-        run()  # a warm-up, whose timing is of no use
+        run()  # warm-up
         self.sound(model)
         return run
 
 
 class StepsOfBenchmark(StepsOfModel):
-    """Steps of a model's benchmark (`eagre.bench`) at a size; `compilers` compile its variants side by side.
+    """Workload of a model's benchmark (`eagre.bench`) at a size; `compilers` compile its variants in parallel.
 
-    A step of the explicit model takes as long at any time, so its trials follow one another; iterative solvers need
-    other numbers of iterations later, so that each trial begins at the start.
+    Steps of the explicit model take the same time at any time, so its trials are consecutive. Iterative solvers need
+    other numbers of iterations later, so each trial starts from the initial state.
     """
 
     def __init__(self, space: Space, device: Device, precision: str, size: int, compilers: Compilers) -> None:
@@ -209,25 +209,26 @@ class StepsOfBenchmark(StepsOfModel):
         )
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
-        """In processes, on a GPU."""
+        """Compile variants in worker processes, on a GPU."""
         self._compilers.compile([(self.job, [{**self._base, **values} for values in variants])])
 
 
 def job_of(space: Space, device: Device, precision: str, size: int) -> Job:
-    """The model that is compiled for a space at a size; smaller where its programs are those of all sizes."""
+    """Return the model that is compiled for a space at a size; smaller if its programs are the same for all sizes."""
     return Job(space.model, space.variant, _name(device), precision, min(size, space.checked))
 
 
 def base_of(space: Space, device: Device, precision: str, size: int) -> dict[str, Any]:
-    """Values that ship for the class of this size in place of the general ones; choices of a space change them."""
+    """Return the shipped values of this size class, which choices of a space change."""
     cells = prod(subject_of(space.model).shape(size, space.variant))
     return shipped_values(device, use_of(device, space.model, space.scheme, precision, cells))
 
 
 def first_needed(space: Space, device: Device, precision: str, size: int) -> tuple[Job, list[dict[str, Any]]]:
-    """The model and the variants that a search of a space is sure to compile.
+    """Return the model and the variants that a search of a space certainly compiles.
 
-    Those with all of its programs among them (`Space.covering`), else all of a small space, else all with one change.
+    These are the variants with all of its programs (`Space.covering`), otherwise all of a small space, otherwise all
+    with one change.
     """
     shipped = {**device.table.values, **base_of(space, device, precision, size)}
     card = card_of(device, prod(subject_of(space.model).shape(size, space.variant)))
@@ -240,9 +241,9 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
 
 
 def card_of(device: Device, cells: int) -> Card:
-    """Where a space is searched; a CPU has one thread for grids of which every launch takes one.
+    """Return the device of a search; a CPU has one thread for grids on which every launch uses one thread.
 
-    Numbers of threads would differ by chance there, and what is found counts for larger grids of the class as well.
+    The number of threads would vary by chance there, and results also apply to larger grids of the class.
     """
     if device.kind != "cpu":
         return Card(device.kind, device.facts, 0)
@@ -253,19 +254,19 @@ def card_of(device: Device, cells: int) -> Card:
 
 
 def use_of_model(model: Model, device: Device, scheme: str) -> Use:
-    """What a run of this model is, as the store is keyed."""
+    """Return the use class of a model, as in the keys of the store."""
     return use_of(device, model.kind, scheme, model.precision, cells_of(model))
 
 
 def cells_of(model: Model) -> int:
-    """Cells or points of all levels."""
+    """Return the number of cells or points of all levels."""
     return model.grid.cells * (1 if model.levels is None else model.levels.height.size)
 
 
 def difference(found: Mapping[str, Any], expected: Mapping[str, Any], units: Mapping[str, str]) -> float:
-    """Largest difference of fields, relative to the largest value with the same units.
+    """Return the maximum difference of fields, relative to the maximum of values with the same units.
 
-    Infinite where one has no number and the other has.
+    Infinite if only one of two values is NaN.
     """
     worst: dict[str, float] = {}
     scale: dict[str, float] = {}
@@ -280,7 +281,7 @@ def difference(found: Mapping[str, Any], expected: Mapping[str, Any], units: Map
 
 
 def timer_of(device: Device) -> Callable[[Callable[[], Any]], float]:
-    """Seconds that a device takes for some work."""
+    """Return a function that times work on a device."""
     if device.kind == "cuda" and hasattr(device, "stream"):
         from eagre.backend.cuda_device import seconds_of
 
@@ -297,7 +298,7 @@ def timer_of(device: Device) -> Callable[[Callable[[], Any]], float]:
 
 
 def threads_of(device: Device, values: Mapping[str, Any]) -> Any:
-    """On a CPU: as many threads as the values say, for a while."""
+    """Limit a CPU to the number of threads in the values, within the context."""
     from eagre.bench.machine import threads_limited
 
     wanted = values.get("cpu.programs.threads", 0)
@@ -305,5 +306,5 @@ def threads_of(device: Device, values: Mapping[str, Any]) -> Any:
 
 
 def _name(device: Device) -> str:
-    """The device as other processes select it."""
+    """Return the name of the device for selection in other processes."""
     return "cpu" if device.kind == "cpu" else f"cuda:{getattr(device, 'index', 0)}"

@@ -1,7 +1,8 @@
-"""Boundary conditions, one a file.
+"""Boundary conditions, one per file.
 
-The class has the file's name in capitals (`stage.py` holds `Stage`), its kind in a case file is the file's own, and
-both are found by that: a new file is a new condition, in every model for which it has a cell (see `base`).
+The class has the name of the file in capitals (`stage.py` holds `Stage`). The kind in a case file is the name of the
+file. Both are found by the file name: a new file adds a condition to every model for which it has a kernel function
+(see `base`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _SHARED = {
     "open_sides": (),
     "sides": ("SIDES", "Boundaries", "BoundarySegment", "FaceRange", "checked_boundaries"),
     "subdomain": (),
-}  # what is no condition, and the public names there
+}  # modules without a condition, and their public names
 NAMES = {
     found.name.title().replace("_", ""): found.name for found in iter_modules(__path__) if found.name not in _SHARED
 }
-"""Module of each condition, which is also its kind in a case file, by the name of its class."""
+"""Module of each condition by class name. The module name is also the kind in a case file."""
 _HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name in names}}
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -50,7 +51,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    """A condition's class, or what is shared, imported at first use."""
+    """Import a condition class or a shared name at first use."""
     if name in _HOME:
         return getattr(importlib.import_module(f"eagre.boundaries.{_HOME[name]}"), name)
     raise AttributeError(f"module 'eagre.boundaries' has no attribute {name!r}")

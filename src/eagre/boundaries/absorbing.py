@@ -1,4 +1,4 @@
-"""Absorbing boundary: a given wave comes in, reflected ones go out."""
+"""Absorbing (characteristic) boundary condition with an optional incoming wave."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, root, smaller
 from eagre.series import Series
 
-LEVEL_PART = 0.5  # part of the depth by which levels along a side differ before a run mentions it
+LEVEL_PART = 0.5  # range of the initial surface along a side, as a fraction of the depth, that causes a note
 
 
 @cell
 def invariants(w, n, bed, level, p):
-    """What u + 2 c and u - 2 c of a cell have above still water at `level`."""
+    """Riemann invariants u + 2 c and u - 2 c of a cell, relative to still water at `level`."""
     h = max(w - bed, real(0.0))
     u = n * desingularised_inverse(h, p.kappa4)
     rise = real(2.0) * (math.sqrt(p.g * h) - math.sqrt(p.g * max(level - bed, real(0.0))))
@@ -29,11 +29,11 @@ def invariants(w, n, bed, level, p):
 
 @cell
 def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """State where the given incoming invariant meets the one that leaves.
+    """Ghost state from the prescribed incoming invariant and the outgoing invariant of the interior.
 
-    u + 2 c comes from outside: a wave of elevation `value` over still water at `level` that travels
-    in, u = 2 (c - c_0), given at the face, the mean of ghost and cell inside; u - 2 c goes on with its
-    slope inside. At rest the ghost is at rest exactly.
+    u + 2 c is the invariant of the incoming wave of elevation `value` above still water at `level`, u = 2 (c - c_0). It
+    is prescribed at the face, as the mean of the ghost and the interior cell. u - 2 c is extrapolated with its interior
+    slope. For water at rest the ghost is at rest exactly.
     """
     zero = real(0.0)
     w_1, n_1, t_1 = near
@@ -56,10 +56,10 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @cell
 def absorbing_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """Waves leave: theta P + (1 - theta) p = c (value - Z), theta = min(1, 1/2 + dx / (2 c dt)).
+    """Radiation condition theta P + (1 - theta) p = c (value - Z), theta = min(1, 1/2 + dx / (2 c dt)).
 
-    value : still level plus twice the elevation of the wave that comes in, m, the bed at least, as no level below it
-    acts (equation 9 of the implicit model).
+    value : still-water level plus twice the elevation of the incoming wave, m, limited below by the bed (equation 9 of
+    the ADI model).
     """
     zero, one = real(0.0), real(1.0)
     h = depth(z, d)
@@ -73,24 +73,25 @@ def absorbing_end(value, inward, z, d, p_here, carried, r, factor, p):
 
 @dataclass(frozen=True)
 class Absorbing(Condition):
-    """Waves leave, and a given wave may come in: a characteristic boundary after Riemann invariants.
+    """Absorbing boundary after Riemann invariants: outgoing waves leave the domain, and a prescribed wave can enter.
 
-    With the velocity u into the domain and c = sqrt(g h), u + 2 c comes from outside: that of a wave of the given
-    height over still water, u = 2 (c - c_0); u - 2 c comes from inside.
+    With the velocity u into the domain and c = sqrt(g h), the invariant u + 2 c is prescribed from outside: the
+    invariant of a wave of the given elevation above still water, u = 2 (c - c_0). The invariant u - 2 c is determined
+    by the interior.
 
     Parameters
     ----------
     incoming : float or Series
-        Elevation of the incoming wave above `level`, m; 0 lets waves out and nothing in.
+        Elevation of the incoming wave above `level`, m; 0 for no incoming wave.
     level : float, optional
-        Still-water level, m. The default is the median of the initial surface along the side (or the part of it); where
-        the side is dry, a level below its bed.
+        Still-water level, m. The default is the median of the initial surface along the side or segment. If the side is
+        dry, the default is a level below the bed.
 
     Notes
     -----
-    The incoming wave holds at the face, with second order for small waves. Waves leave whole where they meet
-    the side head on, and in part where they meet it at a slant. Good places are deep, even and far from
-    where waves break; the wave must be the one that comes in, not the sum that a gauge shows.
+    The incoming wave is prescribed at the face, with second order for small waves. Waves of normal incidence leave
+    without reflection; oblique waves are partly reflected. Place the boundary where the bed is deep and even, far from
+    breaking waves. Prescribe the incoming wave only, not the total elevation that a gauge records.
 
     References
     ----------
@@ -104,7 +105,7 @@ class Absorbing(Condition):
     level: Annotated[
         float | None,
         Key(
-            "still-water level, metres; by default that of the initial water along the side",
+            "still-water level, metres; default: median of the initial surface along the side",
             "length",
             quantity="elevation",
         ),
@@ -119,7 +120,7 @@ class Absorbing(Condition):
         wet = water.depth > 0.0
         if wet.any() and self.level <= (lowest := float((water.surface - water.depth)[wet].min())):
             raise InputError(
-                f"level = {self.level:g} of an absorbing side whose wet cells have a bed of {lowest:.6g} m or higher",
+                f"level = {self.level:g}, and a bed of {lowest:.6g} m or higher in the wet cells along the side",
                 allowed=f"a level above {lowest:.6g} m, or no level: the initial surface, {water.level:.6g} m",
                 fix=f"level = {water.level:.6g}",
                 problem="The still-water level of an absorbing side lies below the bed.",
@@ -135,9 +136,9 @@ class Absorbing(Condition):
         if high - low <= LEVEL_PART * shallow:
             return ""
         return (
-            f"The initial surface along this absorbing side lies between {low:.6g} and {high:.6g} m, and its "
-            f"still-water level is {self.still_level():.6g} m. Divide the side into parts with one level each, or use "
-            "normal_depth."
+            f"The initial surface along this absorbing boundary varies between {low:.6g} and {high:.6g} m; its "
+            f"still-water level is {self.still_level():.6g} m. Divide the side into segments with one level each, or "
+            "use normal_depth."
         )
 
     def value(self, width: float) -> Series:
@@ -152,12 +153,15 @@ class Absorbing(Condition):
         return True
 
     def still_level(self) -> float:
-        """Still-water level, m; that of the initial water needs `settled` before."""
+        """Still-water level, m; the default level requires `settled` first."""
         assert self.level is not None
         return float(self.level)
 
     def highest_level(self) -> float:
-        """Of a wave that comes in: its surface and the head of its velocity, at most twice its elevation."""
+        """Maximum head of the incoming wave, m.
+
+        The surface plus the velocity head is at most `level` plus twice the wave elevation.
+        """
         return self.still_level() + 2.0 * max(float(self.value(1.0).values.max()), 0.0)
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

@@ -1,4 +1,4 @@
-"""Levels at open sides that follow the pressure of the air: the static part of a surge that comes from outside."""
+"""Inverse-barometer effect at stage boundaries: the static part of a surge from outside the domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from eagre.series import Series
 def with_static_level(
     boundaries: Boundaries, pressure: TimeVaryingField, grid: Grid, start: float, end: float, reference: float
 ) -> Boundaries:
-    """Boundaries whose stages have (reference - p) / (rho g) on top, p the mean pressure along their part of a side.
+    """Return boundaries whose stages include the inverse-barometer level (reference - p) / (rho g).
+
+    p is the mean pressure along the side or segment.
 
     Parameters
     ----------
@@ -28,9 +30,9 @@ def with_static_level(
     pressure : TimeVaryingField, Pa
     grid : Grid
     start, end : float, s
-        Of the run: all records between are read once.
+        Start and end of the run. All records between these times are read once.
     reference : float, Pa
-        At which levels are as they are given.
+        Pressure at which the prescribed levels remain unchanged.
     """
     check_plausible("air_pressure", reference, "reference_pressure")
     weights = {
@@ -54,7 +56,7 @@ def with_static_level(
 
 
 def _stages(given: Condition | Sequence[BoundarySegment], side: str, grid: Grid) -> dict[int, np.ndarray]:
-    """Cells along a side of each part that is a stage."""
+    """Return the cells of each stage along a side, by the number of its segment."""
     centres = grid.y if side in ("west", "east") else grid.x
     if isinstance(given, Condition):
         return {0: np.arange(centres.size)} if isinstance(given, Stage) else {}
@@ -64,7 +66,7 @@ def _stages(given: Condition | Sequence[BoundarySegment], side: str, grid: Grid)
 
 
 def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarray) -> np.ndarray:
-    """What each node counts in the mean over the faces of some cells along a side, (rows, columns)."""
+    """Return the weights of the nodes in the mean over the faces of some cells along a side, (rows, columns)."""
     nodes, low = pressure.nodes, 0.5
     if side in ("west", "east"):
         m, b = (one[cells] for one in nodes.place(0, low, grid.ny))
@@ -91,7 +93,7 @@ def _raised(
 
 
 def _on_top(condition: Condition, rise: Series) -> Stage:
-    """A stage with a rise on its level: linear between the times of both."""
+    """Return a stage with an additional level, piecewise linear between the times of both series."""
     assert isinstance(condition, Stage)
     level = Series.of(condition.level, "level")
     times = rise.times
@@ -99,4 +101,4 @@ def _on_top(condition: Condition, rise: Series) -> Stage:
         both = np.union1d(times, level.times)
         times = both[(both >= max(times[0], level.times[0])) & (both <= min(times[-1], level.times[-1]))]
     values = np.interp(times, level.times, level.values) + np.interp(times, rise.times, rise.values)
-    return replace(condition, level=Series(times, values, f"{level.name} with the pressure of {rise.name}"))
+    return replace(condition, level=Series(times, values, f"{level.name} with the static effect of {rise.name}"))

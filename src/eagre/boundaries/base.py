@@ -1,4 +1,4 @@
-"""What a boundary condition is."""
+"""Base classes of the boundary conditions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from eagre.errors import InputError
 from eagre.plausible import check_plausible
 from eagre.series import Series
 
-LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
+LARGEST_CHANGE = 0.1  # maximum extrapolated change per cell across a boundary, as a fraction of the wave speed
 
 
 class InitialWater(NamedTuple):
-    """Initial water in the cells along a part of a side, and the bed there.
+    """Initial water and bed in the cells along a segment of a side.
 
-    surface, depth : (n,) arrays, m, of the cells next to the boundary. lowest_bed, relief : float, m, lowest bed and
-    range of the bed at the two outermost lines of corners. time : float, s, start of the run.
+    surface, depth : (n,) arrays, m, of the cells next to the boundary. lowest_bed, relief : float, m, minimum and range
+    of the bed at the two outermost lines of corners. time : float, s, start of the run.
     """
 
     surface: np.ndarray
@@ -32,27 +32,27 @@ class InitialWater(NamedTuple):
 
     @property
     def level(self) -> float | None:
-        """Median surface of the wet cells, m; None if all are dry."""
+        """Median surface elevation of the wet cells, m; None if all cells are dry."""
         wet = self.depth > 0.0
         return float(np.median(self.surface[wet])) if wet.any() else None
 
 
 class Key(NamedTuple):
-    """What a case file must know of a condition's argument, as the metadata of its type.
+    """Description of an argument of a condition for case files, as metadata of its type.
 
-    ``rate: Annotated[float | Series, Key("flow, m3/s", "discharge", "0.5 m3/s")]`` may change with time, because its
-    type has a `Series`; a default makes the key optional.
+    ``rate: Annotated[float | Series, Key("inflow, m3/s", "discharge", "0.5 m3/s")]`` can vary with time, since its type
+    includes `Series`. A default makes the key optional.
     """
 
-    what: str  # with its unit and sign
-    dimension: str  # of `eagre.config.units.DIMENSIONS`
-    example: float | str | None = None  # a value to write
-    quantity: str = ""  # of `eagre.plausible.QUANTITIES`; empty if it has no range there
+    what: str  # description with unit and sign convention
+    dimension: str  # key of `eagre.config.units.DIMENSIONS`
+    example: float | str | None = None  # example value
+    quantity: str = ""  # key of `eagre.plausible.QUANTITIES`; empty if no plausible range is defined
 
 
 @cache
 def keys_of(kind: type) -> dict[str, tuple[Any, Key]]:
-    """Type and `Key` of each argument of a condition's class that has one."""
+    """Return the type and the `Key` of each argument of a condition class that has a `Key`."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         for one in getattr(hint, "__metadata__", ()):
@@ -62,50 +62,66 @@ def keys_of(kind: type) -> dict[str, tuple[Any, Key]]:
 
 
 class Condition:
-    """A condition on a side of the domain or on a part of it: a frozen dataclass of the user's arguments (`Key`).
+    """Base class of the conditions on a side or segment: frozen dataclasses of the user's arguments (`Key`).
 
-    For the explicit model a subclass gives a cell
-    ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns
-    (w, n, t) of a ghost cell: surface elevation, m, and unit discharges across and along the
-    boundary, m2 s-1, n positive *into* the domain. It gets the same of the cell next to the boundary
-    (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), (w, n, bed)
-    of the second cell inside, the bed of `near` and of the ghost, the distance m = 1, 2 of the ghost
-    from `near` in cells, the condition's numbers at the time of the state, and the model's
-    parameters. All elevations are over one level, the base of the ghost (`eagre.kernels.elevation`):
-    only their differences mean anything. The bed of the ghosts mirrors the domain beside a closed condition
-    and goes on with its slope beside an open one.
+    For the explicit model a subclass defines a kernel function
+    ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns the state (w, n, t) of a ghost cell:
+    surface elevation, m, and the unit discharges normal and tangential to the boundary, m2 s-1, n positive *into* the
+    domain. Its arguments are:
 
-    For the implicit model it gives a cell ``line_end(value, inward, z, d, p_here, carried, r, factor, p)`` that returns
-    (B, E, D) of the face on the boundary in B P + E P_inner = D, P the new flux and P_inner that of the
-    next face inside. It gets the number of `line_series`, 1 at the low end of the line and -1 at the high
-    one, the surface z and the bed d of the cell inside, the old flux, the factors of P and of P_inner in the momentum
-    that this cell passes on along the line, times dt / dx, its `known_surface` r, the factor of friction and the
-    parameters of the sweep. A wall needs no such cell; any other condition
-    without one is refused by the implicit model.
+    - near : (w, n, t) of the cell next to the boundary;
+    - second : (w, n, bed) of the second interior cell;
+    - copied : (w, n, t) of the interior cell as far inside as the ghost is outside;
+    - bed_1, bed_k : bed of `near` and of the ghost;
+    - m : distance of the ghost from `near`, 1 or 2 cells;
+    - value, level : time-dependent and constant number of the condition at the time of the state;
+    - p : parameters of the model.
+
+    All elevations are relative to the base of the ghost (`eagre.kernels.elevation`); only their differences are
+    meaningful. At closed conditions the bed of the ghosts mirrors the interior. At open conditions the bed is
+    extrapolated linearly.
+
+    For the ADI model a subclass defines a kernel function
+    ``line_end(value, inward, z, d, p_here, carried, r, factor, p)`` that returns (B, E, D) of the boundary face in
+    B P + E P_inner = D, where P is the new flux and P_inner the new flux of the next interior face. Its arguments are:
+
+    - value : number of `line_series`;
+    - inward : 1 at the low end of the line, -1 at the high end;
+    - z, d : surface and bed of the boundary cell;
+    - p_here : old flux;
+    - carried : factors of P and P_inner in the momentum that the cell advects along the line, times dt / dx;
+    - r : `known_surface` of the cell;
+    - factor : friction factor;
+    - p : parameters of the sweep.
+
+    A wall requires no `line_end`. The ADI model rejects all other conditions without `line_end`.
     """
 
     ghost: ClassVar[Cell]
-    gives_level: ClassVar[bool] = False  # whether `value` is an elevation, which moves with the datum
-    keeps_level: ClassVar[bool] = True  # whether `still_level` is one
+    gives_level: ClassVar[bool] = False  # whether `value` is an elevation relative to the datum
+    keeps_level: ClassVar[bool] = True  # whether `still_level` is an elevation
     line_end: ClassVar[Cell | None] = None
-    line_end_in_corner: ClassVar[Cell | None] = None  # in place of `line_end` in a cell with another open end
-    gives_flux: ClassVar[bool] = False  # whether the number of `line_series` is the flux itself, m2 s-1
+    line_end_in_corner: ClassVar[Cell | None] = None  # replaces `line_end` in a cell with two open boundaries
+    gives_flux: ClassVar[bool] = False  # whether `line_series` is the flux, m2 s-1
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False
-    may_be_inside: ClassVar[bool] = False  # whether its discharge may be poured into cells inside the domain
+    may_be_inside: ClassVar[bool] = False  # whether the discharge can be a source inside the domain
 
     def __post_init__(self) -> None:
         for name, (_, key) in keys_of(type(self)).items():
             self._check_argument(name, key)
 
     def _check_argument(self, name: str, key: Key) -> None:
-        """Refuse an argument that is neither a number nor a series, such as a text with a unit."""
+        """Raise `InputError` if an argument is neither a number nor a `Series`, for example a string with a unit."""
         value = getattr(self, name)
         if value is None and getattr(type(self), name, 0.0) is None:
             return
         if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
             if not isinstance(value, Series) and not math.isfinite(float(value)):
-                raise InputError(f"{name} = {value} of {type(self).__name__}", allowed="a finite number")
+                raise InputError(
+                    f"{name} = {value} of {type(self).__name__}", allowed="a finite number",
+                    problem=f"The argument {name} is not finite.",
+                )  # fmt: skip
             if key.quantity:
                 values, source = (value.values, value.name) if isinstance(value, Series) else (value, "")
                 check_plausible(key.quantity, values, name, source)
@@ -118,13 +134,14 @@ class Condition:
         raise InputError(
             f"{name} = {value!r} of {type(self).__name__}", allowed=f"{key.what}: a number, or a Series",
             fix=f"{type(self).__name__}({name}={likely})",
+            problem=f"The argument {name} is neither a number nor a Series.",
         )  # fmt: skip
 
     def check(self, side: str, width: float, gravity: float) -> None:
-        """Raise `InputError` for arguments that cannot be on a part `width` m wide of a side of that name."""
+        """Raise `InputError` for arguments that are invalid on a segment of `width` m of the named side."""
 
     def settled(self, water: InitialWater) -> Condition:
-        """The condition with its defaults taken from the initial water; raise `InputError` if they contradict."""
+        """Return the condition with defaults from the initial water; raise `InputError` if they are inconsistent."""
         return self
 
     def initial_note(self, water: InitialWater) -> str:
@@ -132,57 +149,60 @@ class Condition:
         return ""
 
     def note(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
-        """What a run should say of this side, from depths, m, and velocities out of the domain, m s-1, beside it."""
+        """Return a note for the run summary, or an empty string.
+
+        depth : depths of the boundary cells, m. outwards : velocities out of the domain, m s-1.
+        """
         return ""
 
     def value(self, width: float) -> Series:
-        """The time-dependent number that `ghost` gets; `width` is the length of the part, m."""
+        """Return the time-dependent number that `ghost` receives; width : length of the segment, m."""
         return Series.constant(0.0)
 
     def line_series(self, width: float) -> Series:
-        """The time-dependent number that `line_end` gets."""
+        """Return the time-dependent number that `line_end` receives."""
         return self.value(width)
 
     @property
     def line_gives_level(self) -> bool:
-        """Whether the number of `line_series` is an elevation, which moves with the datum."""
+        """True if the number of `line_series` is an elevation relative to the datum."""
         return self.gives_level
 
     def given_discharge(self) -> Series | None:
-        """Water that it is to bring, m3 s-1; None where that is not given."""
+        """Return the prescribed discharge into the domain, m3 s-1, or None."""
         return None
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
-        """Largest depth, m, of the water that a series brings in later; 0 if nothing changes with time.
+        """Return the maximum depth, m, of the water that a time-varying series brings in later; 0 for constant values.
 
-        It bounds the time step before that water is there to do so. `lowest_bed` is that of the part, m.
+        This depth limits the time step before the water arrives. lowest_bed : minimum bed elevation of the segment, m.
         """
         return 0.0
 
     def highest_level(self) -> float:
-        """Highest head, m, of the water that it may bring in; -inf if it brings none, or a discharge."""
+        """Return the maximum head of the inflow, m; -inf without inflow or for a prescribed discharge."""
         return -math.inf
 
     def largest_inflow(self) -> float:
-        """Largest discharge that it prescribes, m3 s-1, positive into the domain."""
+        """Return the maximum prescribed discharge, m3 s-1, positive into the domain."""
         return 0.0
 
     def level_over(self, datum: float) -> float:
-        """`still_level` over a datum, m, or as it is where that is no elevation."""
+        """Return `still_level` relative to a datum, m, or unchanged if it is not an elevation."""
         return self.still_level() - (datum if self.keeps_level else 0.0)
 
     @property
     def elevations(self) -> int:
-        """Which numbers of the condition are elevations: 1 `value`, 2 `still_level`, 3 both."""
+        """Numbers of the condition that are elevations: 1 `value`, 2 `still_level`, 3 both."""
         return int(self.gives_level) + 2 * int(self.keeps_level)
 
     def still_level(self) -> float:
-        """The constant number that `ghost` gets."""
+        """Return the constant number that `ghost` receives."""
         return 0.0
 
 
 class GivenDischarge(Condition):
-    """A condition whose number is a discharge `rate`, m3 s-1, positive into the domain, spread over its width."""
+    """Condition with a prescribed discharge `rate`, m3 s-1, positive into the domain, distributed over its width."""
 
     rate: float | Series
 

@@ -1,4 +1,4 @@
-"""Prescribed discharge: the water that enters is given."""
+"""Discharge boundary condition: prescribed inflow or outflow."""
 
 import math
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.kernels.roots import larger, reciprocal, select, smaller
 from eagre.series import Series
 
-OF_DISCHARGES = switch("OF_DISCHARGES", False)  # the march reconstructs unit discharges at faces, not velocities
+OF_DISCHARGES = switch("OF_DISCHARGES", False)  # whether faces reconstruct unit discharges instead of velocities
 
 
 @cell
 def balanced_velocity(u_in, u_q, c):
-    """Velocity on the outer side of a face, u_in on its inner side, that lets u_q h through.
+    """Velocity on the outer side of a face that gives the flux u_q h, with the velocity u_in on the inner side.
 
-    Depth h and wave speed c are the same on both sides; the central-upwind flux then is
-    h (a+ u_out - a- u_in) / (a+ - a-) with a+ = max(u) + c and a- = min(u) - c, linear in u_out where
-    u_out < u_in and quadratic where not, and h u_out where nothing travels outwards.
+    Depth h and wave speed c are the same on both sides. The central-upwind flux then is
+    h (a+ u_out - a- u_in) / (a+ - a-) with a+ = max(u) + c and a- = min(u) - c. It is linear in u_out for u_out < u_in,
+    quadratic for u_out > u_in, and equal to h u_out if no wave travels outwards.
     """
     zero = real(0.0)
     half = u_in + real(0.5) * (c - u_q)
@@ -33,10 +33,12 @@ def balanced_velocity(u_in, u_q, c):
 
 @cell
 def slope_behind(rise, ahead, p):
-    """Difference to the next cell behind for which the limited half slope is `rise`, `ahead` the one before.
+    """Difference to the next cell outside for which the limited half slope is `rise`.
 
-    Turns `eagre.kernels.limiters.half_slope` round; it has no slope of the other sign than `ahead`
-    and none above theta/2 of it.
+    ahead : difference to the cell inside.
+
+    This function inverts `eagre.kernels.limiters.half_slope`. The slope has the sign of `ahead` and is at most theta/2
+    of `ahead`.
     """
     zero = real(0.0)
     sign = real(1.0) if ahead > zero else real(-1.0)
@@ -46,7 +48,7 @@ def slope_behind(rise, ahead, p):
 
 @cell
 def inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p):
-    """Surface of ghost m for which water stands `critical` above the bed of the face, w_1 inside."""
+    """Surface of ghost m for a depth `critical` above the bed of the face, with the surface w_1 inside."""
     face = bed_1 + real(0.5) * slope + critical
     if real(2.0) * slope < critical:
         return face
@@ -58,11 +60,12 @@ def inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p):
 
 @cell
 def shore_or_slope(w_1, w_2, h_1, bed_rise):
-    """What the face sees of a bed that rises outwards by `bed_rise` a cell: that rise, that of the surface, if shore.
+    """Bed rise and limited surface rise per cell towards the outside, and whether the cell is at a wet-dry front.
 
-    A cell of less water than half a step of the bed that rises inland is a shore: it keeps a level surface and a
-    velocity without slope, and stands on a bed of its own, as deep at the face as 2 h
-    (`eagre.models.shallow_water.kernels.hydrostatic_faces`). Water enters over that bed, as over a crest.
+    bed_rise : rise of the bed towards the outside per cell. A cell is at a wet-dry front if the bed falls towards the
+    outside by more than twice its depth per cell. It then has a level surface and a constant velocity, and the fall of
+    its bed is limited so that the depth at the face is 2 h (`eagre.models.shallow_water.kernels.hydrostatic_faces`).
+    Inflow passes over this modified bed, as over a crest.
     """
     zero = real(0.0)
     slope = bed_rise if OF_DISCHARGES else max(bed_rise, real(-2.0) * h_1)
@@ -74,10 +77,10 @@ def shore_or_slope(w_1, w_2, h_1, bed_rise):
 
 @cell
 def surfaces(w_1, w_2, h_1, bed_face, slope, rise, m, p):
-    """Surface of ghost m and at the face, where the surface goes on by `rise` a cell.
+    """Surface of ghost m and surface at the face, for a surface that rises by `rise` per cell.
 
-    Where the march reconstructs discharges, the surface of a shore is turned until it touches the bed at its far
-    end, and stands 2 h above the bed of the face.
+    If the kernel reconstructs discharges, the surface at a wet-dry front is rotated until it touches the bed at the far
+    end of the cell, and is 2 h above the bed of the face.
     """
     w_k = w_1 + rise
     if OF_DISCHARGES and real(-2.0) * h_1 > slope:
@@ -91,16 +94,15 @@ def surfaces(w_1, w_2, h_1, bed_face, slope, rise, m, p):
 
 @cell
 def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Unit discharge `value` through the face; the depth there comes from the interior.
+    """Ghost state for the unit discharge `value` through the face, with the depth from the interior.
 
-    The surface goes on with the slope of the two cells inside, so that a uniform flow enters as it
-    is and both sides of the face are equally deep. The velocity of the first ghost makes the mean
-    with the cell inside right, that of the second gives the first one the slope for which the flux
-    is `value` exactly. Where the water inside is faster than its waves, or hardly there, the depth is at
-    least the critical one, (q^2 / g)^(1/3): water enters a dry cell at Froude 1, from a level surface or,
-    where the bed falls too steeply for that, from one along the bed. What is taken out leaves at 4 times
-    the speed of waves at most: a faster ghost takes hardly more, and only shortens the time step. Where
-    the march reconstructs discharges, u below is that over the depth at the face.
+    The surface is extrapolated with the slope of the two interior cells, so that uniform flow enters unchanged and both
+    sides of the face have the same depth. The velocity of the first ghost gives the mean with the interior cell. The
+    velocity of the second ghost gives the slope of the first ghost for which the flux is exactly `value`. Where the
+    interior is supercritical or nearly dry, the depth is at least the critical depth (q^2 / g)^(1/3). Inflow into a dry
+    cell has Froude number 1, from a level surface or, where the bed falls too steeply, from a surface parallel to the
+    bed. Outflow is limited to 4 times the wave speed: a faster ghost hardly increases the outflow and shortens the time
+    step. If the kernel reconstructs discharges, u below is the velocity for the depth at the face.
     """
     zero = real(0.0)
     w_1, n_1, _ = near
@@ -133,11 +135,11 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @cell
 def given_flux(value, inward, z, d, p_here, carried, r, part, p):
-    """P is given (equation 8 of the implicit model); none enters land, and none leaves that is not there.
+    """Boundary equation of a prescribed flux P (equation 8 of the ADI model), with limits for land and for outflow.
 
-    A step takes 2 w (p + P) of depth from the cell, w = dt / (4 dx), half of it in each sweep. With drying P takes
-    `part` at most of what p leaves, so that the cell keeps what the next step takes with P as its old flux, and leaves
-    no faster than `fastest_out`.
+    A step takes 2 w (p + P) of depth from the cell, w = dt / (4 dx), half of it in each sweep. With drying, P takes at
+    most the fraction `part` of the depth that p leaves, so that the cell keeps the volume that the next step takes with
+    P as its old flux. The outflow velocity is limited by `fastest_out`.
     """
     zero = real(0.0)
     if DRYING:
@@ -150,19 +152,22 @@ def given_flux(value, inward, z, d, p_here, carried, r, part, p):
 
 @cell
 def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """See `given_flux`: a third of the water."""
+    """See `given_flux`; the outflow takes at most a third of the depth."""
     return given_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 3.0), p)
 
 
 @cell
 def discharge_end_in_corner(value, inward, z, d, p_here, carried, r, factor, p):
-    """See `given_flux`: half as much where another side takes from the same cell, as neither knows of the other."""
+    """See `given_flux`; the outflow takes at most a sixth of the depth.
+
+    A second boundary can drain the same cell.
+    """
     return given_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 6.0), p)
 
 
 @dataclass(frozen=True)
 class Discharge(GivenDischarge):
-    """Prescribed discharge through the part, spread evenly over its width.
+    """Prescribed discharge through a side or segment, distributed evenly over its width.
 
     Parameters
     ----------
@@ -171,16 +176,20 @@ class Discharge(GivenDischarge):
 
     Notes
     -----
-    The flux through each face is q = rate / width to rounding where water enters into water, and on dry
-    ground where it runs off faster than its waves. Where friction holds a film back, some 1 % of
-    what the first cell holds at critical depth, (q^2 / g)^(1/3), comes too much, until it is half as
-    deep. What is taken out is right to 1e-6; no more can be taken out than flows to the boundary: a dry
-    cell gives nothing. In the implicit model with drying water leaves as fast as its waves at most, or as it comes
-    where that is faster, and no more than 2/3 h dx / dt, |u| dt / dx = 4/7 in steady flow (half of that in a corner
-    between two open sides). Good places fall into the domain and are as wide as the stream.
+    The flux through each face is q = rate / width to rounding error for inflow into water, and for inflow onto dry bed
+    that drains at supercritical speed. If friction retains a thin layer in the first cell, the inflow is too large
+    until the layer is half as deep as the critical depth (q^2 / g)^(1/3). The excess is about 1 % of the volume of the
+    first cell at critical depth.
+
+    Outflow has a relative error of 1e-6 and is limited by the flow to the boundary; dry cells have no outflow. In the
+    ADI model with drying, the outflow velocity is at most the wave speed, or the interior velocity if the flow is
+    supercritical. The outflow is also limited to 2/3 h dx / dt, |u| dt / dx = 4/7 in steady flow. The limit is half as
+    large in a corner between two open boundaries.
+
+    Use this condition where the bed falls into the domain and the segment is as wide as the stream.
     """
 
-    rate: Annotated[float | Series, Key("flow, m3/s, positive into the domain", "discharge", "0.5 m3/s")]
+    rate: Annotated[float | Series, Key("discharge, m3/s, positive into the domain", "discharge", "0.5 m3/s")]
     ghost = discharge_ghost
     line_end = discharge_end
     line_end_in_corner = discharge_end_in_corner

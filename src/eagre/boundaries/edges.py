@@ -1,4 +1,4 @@
-"""The faces on the boundary of a domain, side by side: segment, kind, closedness, and row in the water balance."""
+"""Table of the boundary faces of a domain: segment, kind of condition, closedness and row of the water balance."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.roots import select
 
-SEGMENT, CLOSED, BOOK, KIND, ELEVATIONS = 0, 1, 2, 3, 4  # of a face; BOOK: its row in the water balance, or -1;
-# KIND, ELEVATIONS: of its condition
-LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of two cells inside and of two ghosts, m
-WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # sides in the order of `SIDES`
+# Columns of a face. BOOK: row of the water balance, or -1; KIND, ELEVATIONS: kind and elevations of the condition.
+SEGMENT, CLOSED, BOOK, KIND, ELEVATIONS = 0, 1, 2, 3, 4
+LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of two interior cells and of two ghosts, m
+WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # indices of the sides, in the order of `SIDES`
 
 
 def edge_table(segments: Sequence[FaceRange], grid: Grid, kinds: Sequence[int]) -> np.ndarray:
-    """Segment, closedness, row of the balance and kind of condition of every face on the boundary.
+    """Return segment, closedness, row of the water balance and kind of condition of every boundary face.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def edge_table(segments: Sequence[FaceRange], grid: Grid, kinds: Sequence[int]) 
     Returns
     -------
     (4, 5, max(nx, ny)) int32 array
-        By side (west, east, south, north), SEGMENT, CLOSED, BOOK, KIND or ELEVATIONS, and cell along the side. A face
-        of a periodic side is not closed and has no row.
+        Indices: side (west, east, south, north); SEGMENT, CLOSED, BOOK, KIND or ELEVATIONS; cell along the side. Faces
+        of periodic sides are not closed and have no row.
     """
     table = np.zeros((4, 5, max(grid.shape)), np.int32)
     table[:, BOOK] = -1
@@ -48,26 +48,26 @@ def edge_table(segments: Sequence[FaceRange], grid: Grid, kinds: Sequence[int]) 
 
 
 def edge_levels(segments: Sequence[FaceRange], grid: Grid, padded_bed: np.ndarray, datum: float) -> np.ndarray:
-    """Level of the condition and bed on both sides of every face on the boundary.
+    """Return the level of the condition and the bed on both sides of every boundary face.
 
     Parameters
     ----------
     segments : sequence of FaceRange
     grid : Grid
     padded_bed : array, m
-        At the corners, with ghosts, over the datum.
+        Bed at the corners with ghosts, relative to the datum.
     datum : float, m
 
     Returns
     -------
     (4, 5, max(nx, ny)) array
-        By side, LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m over the datum, and cell along the side.
+        Indices: side; LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m relative to the datum; cell along the side.
     """
     bed = centre_bed(padded_bed)
     levels = np.zeros((4, 5, max(grid.shape)))
     for side, lines in enumerate((bed.T, bed.T[::-1], bed, bed[::-1])):
         along = grid.ny if side <= EAST else grid.nx
-        second = 3 if len(lines) > 5 else 2  # of a single cell there is no second
+        second = 3 if len(lines) > 5 else 2  # a domain one cell wide has no second cell
         for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
             levels[side, column, :along] = lines[line][2 : 2 + along]
     for segment in segments:
@@ -78,5 +78,5 @@ def edge_levels(segments: Sequence[FaceRange], grid: Grid, padded_bed: np.ndarra
 
 @cell
 def let_through(edges, side, m, amount):
-    """A flux of mass through face m of a side: nothing where the face is closed."""
+    """Return the mass flux through face m of a side: 0 if the face is closed."""
     return select(edges[side, CLOSED, m] != 0, real(0.0), amount)

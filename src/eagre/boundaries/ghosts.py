@@ -1,8 +1,8 @@
-"""The boundary pass: all ghost cells of a state in one sweep over a table of segments.
+"""Boundary pass: one kernel fills all ghost cells of a state from a table of segments.
 
-After the ghosts comes a *tail* (`TAIL`, one of the functions of `eagre.stepping.clock`), which also
-evaluates the forcing for the end of the coming step. On a GPU both are one launch, so that a stage needs two
-in all; on a CPU they are two, so that ghosts need not be compiled for every tail.
+A *tail* follows the ghosts (`TAIL`, a function of `eagre.stepping.clock`). It also evaluates the forcing at the end of
+the next step. On a GPU the ghosts and the tail are one launch, so that a stage requires two launches. On a CPU they are
+separate launches, so that the ghost kernel is not compiled for every tail.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from eagre.stepping.clock import DT, SPLIT, T, evaluate_series, open_gate, start
 from eagre.stepping.substeps import evaluate_series_of_stage
 
 LAYERS = 2
-# Columns of the segment table: place of the first ghost cell, of the cell it copies and of the
-# interior cell beside the boundary, each as (j, i); then the steps along the side, from one ghost
-# layer to the next, and from one copied cell to the next.
+# Columns of the segment table: index (j, i) of the first ghost cell, of the cell that it copies and of the boundary
+# cell; then index increments along the side, from one ghost layer to the next and from one copied cell to the next.
 GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
 ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
 LENGTH, KIND, NORMAL, SIGN, ELEVATIONS = 12, 13, 14, 15, 16
@@ -34,7 +33,7 @@ FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3
 
 TAIL = switch("TAIL", start_leg)
 SERIES = switch("SERIES", True)  # whether any series changes with time
-FILL = switch("FILL", 1)  # when ghosts are filled: 0 never, 1 always, 2 if the stage before has run
+FILL = switch("FILL", 1)  # when ghosts are filled: 0 never, 1 always, 2 if the previous stage has run
 GHOST_0 = switch("GHOST_0", mirror)
 GHOST_1 = switch("GHOST_1", mirror)
 GHOST_2 = switch("GHOST_2", mirror)
@@ -45,7 +44,7 @@ GHOST_5 = switch("GHOST_5", mirror)
 
 @cell
 def ghost_of_kind(kind, near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Ghost state by the condition that this model numbered `kind`."""
+    """Return the ghost state of the condition with the number `kind` in this model."""
     if kind == 1:
         return GHOST_1(near, second, copied, bed_1, bed_k, m, value, level, p)
     if kind == 2:
@@ -61,13 +60,13 @@ def ghost_of_kind(kind, near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @cell
 def corner_mean(bed, j, i):
-    """Bed of cell (j, i), m."""
+    """Bed of cell (j, i), m: mean of its four corners."""
     return real(0.25) * ((bed[j, i] + bed[j + 1, i]) + (bed[j, i + 1] + bed[j + 1, i + 1]))
 
 
 @cell
 def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
-    """Ghost cell of layer k beside cell m of segment s."""
+    """Fill the ghost cell of layer k at cell m of segment s."""
     along_j = m * table[s, ALONG_J]
     along_i = m * table[s, ALONG_I]
     j = table[s, GHOST_J] + along_j + k * table[s, OUT_J]
@@ -82,7 +81,7 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     sj = fj + table[s, STEP_J]
     si = fi + table[s, STEP_I]
     bed_k, bed_1, bed_2 = corner_mean(bed, j, i), corner_mean(bed, fj, fi), corner_mean(bed, sj, si)
-    level = base(bed_k)  # from which all elevations are counted: what comes out is eta of the ghost
+    level = base(bed_k)  # reference of all elevations, so that the result is eta of the ghost
     eta, n, t = ghost_of_kind(
         table[s, KIND],
         (q[0, fj, fi] + (base(bed_1) - level), sign * q[across, fj, fi], q[along, fj, fi]),
@@ -99,10 +98,10 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
 
 @cell
 def fills(clock, turn):
-    """Whether this pass fills ghosts.
+    """Return whether this pass fills ghosts.
 
-    Ghosts belong to the time of their state, and the forcing moves on with every tail: a pass after
-    a stage that stood still must leave them alone, or they would get the values of the next step.
+    Ghosts belong to the time of their state, and every tail advances the forcing. A pass after a skipped stage must
+    leave the ghosts unchanged; otherwise they would receive the values of the next step.
     """
     if FILL == 2:
         return open_gate(clock, turn)
@@ -111,7 +110,7 @@ def fills(clock, turn):
 
 @cell
 def tail(forcing, clock, rates, series, turn):
-    """What comes after a boundary pass."""
+    """Run the tail after a boundary pass and evaluate the forcing."""
     TAIL(clock, rates, turn)
     if SERIES and SPLIT > 0:
         evaluate_series_of_stage(forcing, series, clock)
@@ -121,7 +120,7 @@ def tail(forcing, clock, rates, series, turn):
 
 @serial_entry
 def ghosts_cpu(q, bed, table, forcing, levels, p, clock, turn):
-    """All ghost cells."""
+    """Fill all ghost cells."""
     segments = table.shape[0] if fills(clock, turn) else 0
     for s in range(segments):
         for k in range(LAYERS):
@@ -131,16 +130,16 @@ def ghosts_cpu(q, bed, table, forcing, levels, p, clock, turn):
 
 @serial_entry
 def tail_cpu(forcing, clock, rates, series, turn):
-    """The tail."""
+    """Run the tail."""
     tail(forcing, clock, rates, series, turn)
 
 
 @entry
 def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, turn, arrived):
-    """All ghost cells, then the tail; grid (blocks along a side, segments).
+    """Fill all ghost cells, then run the tail; grid (blocks along a side, segments).
 
-    Ghosts read the forcing that the tail replaces: with series the last block to finish runs it,
-    without them the first block at once.
+    The tail replaces the forcing that the ghosts read. With time series the last block to finish runs the tail. Without
+    time series the first block runs it at once.
     """
     launch_dependents()
     grid_dependency_wait()
@@ -162,12 +161,12 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
 
 
 def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
-    """Table of `segments` on `grid`, and the switches that bind its kinds of condition.
+    """Return the table of `segments` on `grid`, and the switches that bind its kinds of condition.
 
     Raises
     ------
     InputError
-        If there are more kinds of condition than the pass has places for.
+        If the number of kinds of condition exceeds the capacity of the pass.
     """
     kinds: list[Any] = []
     table = np.zeros((len(segments), COLUMNS), np.int64)
@@ -182,7 +181,7 @@ def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray
         inward = 1 if low else -1
         step = (-inward if segment.condition.periodic else inward) if cells > 1 else 0
         across = {"ghost": 1 if low else cells + 2, "copy": copy, "first": 2 if low else cells + 1}
-        axis = 0 if along_x else 1  # index that runs across the side
+        axis = 0 if along_x else 1  # axis normal to the side
         for name, column in (("ghost", GHOST_J), ("copy", COPY_J), ("first", FIRST_J)):
             row[column + axis] = across[name]
             row[column + 1 - axis] = segment.first + 2
@@ -193,12 +192,15 @@ def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray
         row[KIND], row[NORMAL], row[SIGN] = kinds.index(ghost), 2 if along_x else 1, inward
         row[ELEVATIONS] = segment.condition.elevations
     if len(kinds) > 6:
-        raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
+        raise InputError(
+            f"{len(kinds)} kinds of boundary condition", allowed="at most 6 per model",
+            problem="The model has too many kinds of boundary condition.",
+        )  # fmt: skip
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
 
 
 def faces_of(row: np.ndarray) -> np.ndarray:
-    """Table of the faces on the boundary of a segment, (LENGTH, 4); row : that of the segment in `segment_table`."""
+    """Return the table of the boundary faces of a segment, (LENGTH, 4); row : row of the segment in `segment_table`."""
     m = np.arange(row[LENGTH])
     j, i = (FIRST_J, FIRST_I) if row[SIGN] > 0 else (GHOST_J, GHOST_I)
     faces = np.empty((m.size, 4), np.int64)
@@ -208,25 +210,25 @@ def faces_of(row: np.ndarray) -> np.ndarray:
 
 
 def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[FaceRange] = ()) -> np.ndarray:
-    """Corner bed with two rows and columns of ghosts: mirrored at walls, wrapped if periodic.
+    """Return the bed at the corners with two ghost rows and columns: mirrored at walls, repeated at periodic sides.
 
-    Beside open segments it goes on with the slope of the last cell, so that the surface of a
-    uniform flow does too.
+    At open segments the bed is extrapolated with the slope of the last cell, as is the surface of a uniform flow.
 
     bed : (ny + 1, nx + 1), m. Returns (ny + 5, nx + 5), m.
 
     Raises
     ------
     InputError
-        If two sides are joined that do not have one bed.
+        If the bed elevations of two periodic sides differ.
     """
     sides = (("west and east", periodic_x, bed[:, 0], bed[:, -1]), ("south and north", periodic_y, bed[0], bed[-1]))
     for names, joined, low, high in sides:
         step = np.abs(high - low)
         if joined and step.max() > 1e-6 * max(1.0, np.ptp(bed)):
             raise InputError(
-                f"periodic {names} sides whose beds differ by up to {step.max():.4g} m",
-                allowed="the same bed at the corners of both sides: it is one line",
+                f"a maximum difference of {step.max():.4g} m between the beds of the {names} sides",
+                allowed="the same bed elevation at the corners of both sides",
+                problem=f"The bed elevations of the periodic {names} sides differ.",
             )
 
     def index(n: int, periodic: bool) -> np.ndarray:

@@ -1,15 +1,16 @@
-"""The generic halo fill: periodic, even, odd or a given value at the face, by side, in two and three dimensions.
+"""Generic halo fill for 2-D and 3-D fields: periodic, even, odd or prescribed value at the face, per side.
 
-A halo element beyond a side is made from the element inside that it repeats or mirrors::
+A halo element beyond a side follows from the interior element that it repeats or mirrors::
 
-    periodic   q(-1 - m) = q(n - 1 - m)             the other end of the axis
-    even       q(-1 - m) = q(m)                     no gradient across the face
-    odd        q(-1 - m) = -q(m)                    no value at the face
-    value      q(-1 - m) = 2 v - q(m)               v at the face, second order
+    periodic   q(-1 - m) = q(n - 1 - m)             opposite end of the axis
+    even       q(-1 - m) = q(m)                     zero gradient across the face
+    odd        q(-1 - m) = -q(m)                    zero value at the face
+    value      q(-1 - m) = 2 v - q(m)               value v at the face, second order
 
-at centres, whose face lies half an element outside; at points that lie on the side itself (faces across the axis,
-corners) they mirror about that point, q(-1 - m) = q(1 + m). Beyond several sides the rules are applied along x, then y,
-then z. All halo elements are made from the interior alone: one launch fills all sides of several fields, in any order.
+These rules hold at centres, where the face is half a spacing outside. Points on the side itself (faces across the axis,
+corners) are mirrored about the outermost point, q(-1 - m) = q(1 + m). Beyond several sides the rules are applied along
+x, then y, then z. All halo elements depend on interior elements only: one launch fills all sides of several fields in
+any order.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ NONE, PERIODIC, EVEN, ODD, VALUE = range(5)
 KINDS = {"none": NONE, "periodic": PERIODIC, "even": EVEN, "odd": ODD, "value": VALUE}
 SIDES_OF_AXIS = {-1: ("west", "east"), -2: ("south", "north"), -3: ("bottom", "top")}
 FIELDS_AT_ONCE = 4
-FIELDS = switch("FIELDS", FIELDS_AT_ONCE)  # of them those that there are
+FIELDS = switch("FIELDS", FIELDS_AT_ONCE)  # number of fields in use
 
 
 @dataclass(frozen=True)
 class Side:
-    """The rule of a side: one of `KINDS`, and the value at the face where that is it."""
+    """Halo rule of a side: one of `KINDS`, and the value at the face for the kind "value"."""
 
     kind: str = "even"
     value: float = 0.0
 
 
 class Arrays(NamedTuple):
-    """FIELDS_AT_ONCE fields of three dimensions, halos included."""
+    """FIELDS_AT_ONCE three-dimensional fields with halos."""
 
     field_0: Any
     field_1: Any
@@ -51,18 +52,21 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Rules of fields (first index), axes z, y, x (second) and their low and high side (third)."""
+    """Halo rules by field (first index), axis z, y, x (second index) and low or high side (third index)."""
 
     kind: Any  # (fields, 3, 2)
     value: Any  # (fields, 3, 2), in the precision of the fields
-    first: Any  # (fields, 3): where the points of a field begin in its array
-    points: Any  # (fields, 3): how many there are
-    on_side: Any  # (fields, 3): 1 where the outermost points lie on the sides
+    first: Any  # (fields, 3): index of the first point of a field in its array
+    points: Any  # (fields, 3): number of points
+    on_side: Any  # (fields, 3): 1 if the outermost points are on the sides
 
 
 @cell
 def inside_of(rules, f, axis, place):
-    """What element `place` is made from along an axis, from the first point on, and by which side: 0, 1; 2 is none."""
+    """Return the interior index that element `place` of an axis is computed from, and the side: 0 low, 1 high, 2 none.
+
+    The interior index is relative to the first point.
+    """
     n = rules.points[f, axis]
     m = place - rules.first[f, axis]
     if m >= 0 and m < n:
@@ -79,7 +83,7 @@ def inside_of(rules, f, axis, place):
 
 @cell
 def beyond(rules, f, axis, side, value):
-    """What a value inside becomes beyond a side of an axis; side 2 is none."""
+    """Return the value of a halo element from an interior value, beyond a side of an axis; side 2 means no side."""
     if side == 2:
         return value
     kind = rules.kind[f, axis, side]
@@ -92,7 +96,7 @@ def beyond(rules, f, axis, side, value):
 
 @cell
 def fill_one(field, rules, f, k, j, i):
-    """Fill element (k, j, i) of field f, if it is one of its halo and the side has a rule."""
+    """Fill element (k, j, i) of field f if it is a halo element and the sides have rules."""
     if k < field.shape[0] and j < field.shape[1] and i < field.shape[2]:
         up, side_z = inside_of(rules, f, 0, k)
         row, side_y = inside_of(rules, f, 1, j)
@@ -110,9 +114,9 @@ def fill_one(field, rules, f, k, j, i):
 
 @cell
 def fill_halo(i, arrays, rules, slabs):
-    """Element i of all the slabs that the halos lie in.
+    """Fill element i of the slabs that contain all halo elements.
 
-    slabs : (slabs, 7), first element and size along z, y and x, and the number of all elements before.
+    slabs : (slabs, 7), first element and size along z, y and x, and the number of elements of the previous slabs.
     """
     s = 0
     while s + 1 < slabs.shape[0] and slabs[s + 1, 6] <= i:
@@ -132,38 +136,42 @@ def fill_halo(i, arrays, rules, slabs):
 
 
 class HaloField(NamedTuple):
-    """A field whose halo is filled: where it lies and which rule holds on which side; a side without one is left."""
+    """Field with a halo: location and rules by side. Halo elements beyond a side without a rule stay unchanged."""
 
     location: str
     sides: Mapping[str, Side]
 
 
 class HaloFill:
-    """Fills the halos of fields that share a layout.
+    """Halo fill of fields with a common layout.
 
     Parameters
     ----------
     layout : Layout
-        With the halo as `before` and `after`; a field at faces has one element less behind its last point.
+        Layout with the halo widths `before` and `after`. A field at faces has one halo element less after its last
+        point.
     fields : sequence of HaloField
-        Up to FIELDS_AT_ONCE, filled by one launch.
+        Up to FIELDS_AT_ONCE fields, filled by one launch.
     device : Device
     precision : {"single", "double"}
 
     Attributes
     ----------
     rules : Rules
-        `rules.value` lies on the device: a run may change the values at faces.
+        `rules.value` is stored on the device: a run can change the values at faces.
 
     Raises
     ------
     InputError
-        For a rule that is not known, a periodic side whose opposite is not, or a halo wider than the field.
+        For an unknown rule, a periodic side with a non-periodic opposite side, or a halo wider than the field.
     """
 
     def __init__(self, layout: Layout, fields: Sequence[HaloField], device: Device, precision: str) -> None:
         if not 1 <= len(fields) <= FIELDS_AT_ONCE:
-            raise InputError(f"{len(fields)} fields in one halo fill", allowed=f"1 to {FIELDS_AT_ONCE}")
+            raise InputError(
+                f"{len(fields)} fields", allowed=f"1 to {FIELDS_AT_ONCE} fields",
+                problem="The number of fields of a halo fill is not supported.",
+            )  # fmt: skip
         self.layout, self.device, self.precision = layout, device, precision
         self._count = len(fields)
         shape, axes = (1,) * (3 - len(layout.cells)) + layout.shape, range(-3, 0)
@@ -187,40 +195,52 @@ class HaloFill:
         self._program = device.loop(fill_halo, precision, {"FIELDS": len(fields)})
 
     def launches(self, *fields: Any) -> list[Launch]:
-        """What fills the halos of the arrays of these fields, in the order they were declared in."""
+        """Return the launches that fill the halos of these arrays, in the order of the declared fields."""
         if len(fields) != self._count:
-            raise InputError(f"{len(fields)} arrays for a halo fill of {self._count} fields")
+            raise InputError(
+                f"{len(fields)} arrays", allowed=f"{self._count} arrays",
+                problem="The number of arrays differs from the number of fields of the halo fill.",
+            )  # fmt: skip
         views = [field[(None,) * (3 - field.ndim)] for field in fields]
         arrays = Arrays(*views, *[views[-1]] * (FIELDS_AT_ONCE - len(views)))
         return [self.device.over(self._program, (self._elements,), (arrays, self.rules, self._slabs))]
 
 
 def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
-    """Refuse rules that cannot be followed."""
+    """Raise `InputError` for invalid rules."""
     known = [side for axis in range(-len(layout.cells), 0) for side in SIDES_OF_AXIS[axis]]
     for name, side in field.sides.items():
         if name not in known:
-            raise InputError(f"a side {name!r}", allowed=", ".join(known))
+            raise InputError(f"side {name!r}", allowed=", ".join(known), problem="The field has no such side.")
         if side.kind not in KINDS:
-            raise InputError(f"a rule {side.kind!r} of the {name} side", allowed=", ".join(KINDS))
+            raise InputError(
+                f"{side.kind!r} on the {name} side", allowed=", ".join(KINDS), problem="The halo rule is unknown."
+            )
     after = layout.after or layout.before
     for axis in range(-len(layout.cells), 0):
         pair = [field.sides.get(name, Side("none")).kind for name in SIDES_OF_AXIS[axis]]
         if pair.count("periodic") == 1:
             names = " and ".join(SIDES_OF_AXIS[axis])
-            raise InputError(f"one periodic side of {names}", allowed="both periodic, or neither")
+            raise InputError(
+                f"one periodic side of {names}", allowed="both periodic, or neither",
+                problem="A periodic side needs a periodic opposite side.",
+            )  # fmt: skip
         extra = points[axis] - layout.cells[axis]
         if extra and pair[0] == "periodic":
             raise InputError(
-                f"a field at {field.location} on a periodic axis", allowed="a location without a point on both sides"
-            )
+                f"a field at {field.location} on a periodic axis", allowed="a location without points on both sides",
+                problem="Fields with points on both sides of a periodic axis are not supported.",
+            )  # fmt: skip
         widest = max(layout.before[axis], after[axis] - extra)
         if pair != ["none"] * 2 and widest > points[axis] - (axis in STAGGERED[field.location]):
-            raise InputError(f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field")
+            raise InputError(
+                f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field",
+                problem="The halo is wider than the field.",
+            )  # fmt: skip
 
 
 def _slabs(shape: Sequence[int], first: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Boxes, side by side, that hold all elements of the arrays but those that are inside of every field."""
+    """Return disjoint boxes with all array elements except those in the interior of every field."""
     low, high = first.max(axis=0), (first + points).min(axis=0)
     inner = [(0, int(n)) for n in shape]
     found, before = [], 0
@@ -234,5 +254,7 @@ def _slabs(shape: Sequence[int], first: np.ndarray, points: np.ndarray) -> np.nd
                 before += int(np.prod(sizes))
         inner[axis] = (int(low[axis]), int(high[axis]))
     if not found:
-        raise InputError("a halo fill of a layout without a halo", allowed="before and after of 1 or more")
+        raise InputError(
+            "a halo width of 0 on all sides", allowed="before and after of 1 or more", problem="The layout has no halo."
+        )
     return np.array(found, np.int64)

@@ -1,4 +1,4 @@
-"""Supercritical inflow: discharge and depth are given, and both taken."""
+"""Supercritical inflow boundary condition: prescribed discharge and depth."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,7 +14,10 @@ from eagre.series import Series
 
 @cell
 def around_face(face, inside, most, m, p):
-    """Value of ghost m for which the first one has `face` at the face: the mean with the cell inside, within `most`."""
+    """Value of ghost m for which the first one has `face` at the face.
+
+    The first ghost value gives the mean `face` with the interior cell, within `most` of `face`.
+    """
     first = face + within(face - inside, most)
     if m < real(1.5):
         return first
@@ -23,7 +26,7 @@ def around_face(face, inside, most, m, p):
 
 @cell
 def inflow_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Unit discharge `value` and depth `level` at the face, whatever the water inside does."""
+    """Set the unit discharge `value` and the depth `level` at the face, independent of the interior."""
     w_1, n_1, _ = near
     h_1 = max(w_1 - bed_1, real(0.0))
     bed_face = bed_1 + real(0.5) * (bed_k - bed_1) / m
@@ -37,43 +40,49 @@ def inflow_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @dataclass(frozen=True)
 class Inflow(GivenDischarge):
-    """Supercritical inflow: water that enters faster than its waves, so that nothing inside acts on it.
+    """Supercritical inflow: discharge and depth are prescribed, independent of the interior (Froude number above 1).
 
     Parameters
     ----------
     rate : float or Series
-        Discharge, m3 s-1, into the domain, spread evenly over the part's width.
+        Discharge, m3 s-1, positive into the domain, distributed evenly over the width of the segment.
     depth : float
-        Depth at the side, m. The discharge must be faster than its waves: rate / width > sqrt(g depth^3).
+        Depth at the boundary, m. The inflow must be supercritical: rate / width > sqrt(g depth^3).
 
     Notes
     -----
-    Depth and discharge at the face are those given, to rounding, once fast water stands inside; deep, slow water there
-    holds back some percents of the first seconds. Good for flumes and spillways. A series that falls
-    below critical flow, as one that starts at 0 does, is no supercritical inflow: a discharge is right there. The
-    explicit model only: an implicit line has one number where water enters.
+    Depth and discharge at the face have the prescribed values to rounding error once the interior flow is
+    supercritical. Deep subcritical flow in the interior reduces the inflow by some percent during the first seconds.
+
+    Use this condition for flumes and spillways. For a series that falls below critical flow, such as a series that
+    starts at 0, use `Discharge` instead. Only the explicit model supports this condition: the ADI model accepts one
+    boundary value per inflow face.
     """
 
-    rate: Annotated[float | Series, Key("flow, m3/s, into the domain", "discharge", "2 m3/s")]
-    depth: Annotated[float, Key("depth at the side, metres", "length", 0.3, "depth")]
+    rate: Annotated[float | Series, Key("discharge, m3/s, positive into the domain", "discharge", "2 m3/s")]
+    depth: Annotated[float, Key("depth at the boundary, metres", "length", 0.3, "depth")]
     ghost = inflow_ghost
-    keeps_level = False  # but a depth
+    keeps_level = False  # `still_level` is a depth
 
     def still_level(self) -> float:
         return float(self.depth)
 
     def check(self, side: str, width: float, gravity: float) -> None:
-        """Refuse a depth of 0 or less, and a discharge that is not faster than its waves."""
+        """Raise `InputError` if the depth is not positive or the inflow is not supercritical."""
         if not self.depth > 0.0:
-            raise InputError(f"depth = {self.depth:g} m of the inflow on the {side} side", allowed="above 0 m")
+            raise InputError(
+                f"depth = {self.depth:g} m on the {side} side", allowed="above 0 m",
+                problem="The depth of an inflow must be positive.",
+            )  # fmt: skip
         slowest = float(self.value(width).values.min())
         if not slowest**2 > gravity * self.depth**3:
             least = width * (gravity * self.depth**3) ** 0.5
             raise InputError(
                 f"an inflow of {slowest * width:.4g} m3/s, {self.depth:g} m deep, on the {side} side",
-                allowed=f"more than {least:.4g} m3/s on {width:g} m: water that is faster than its waves "
-                "(the depth of slower water follows from the flow inside)",
+                allowed=f"more than {least:.4g} m3/s on {width:g} m (Froude number above 1); in subcritical flow the "
+                "interior determines the depth",
                 fix=f'kind = "discharge", in Python Discharge({slowest * width:.4g})',
+                problem="The inflow is not supercritical.",
             )
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

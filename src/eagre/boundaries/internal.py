@@ -1,7 +1,7 @@
-"""Conditions along lines and in areas inside the domain: walls that close faces, and water that is poured in.
+"""Conditions along lines and in areas inside the domain: walls that close faces, and discharges into cells.
 
-A line closes a face where it separates the centres of the two cells beside it: a staircase of faces that no path from
-cell to neighbouring cell crosses, without holes, however fine or coarse the grid.
+A line closes a face if it separates the centres of the two adjacent cells. The closed faces form a staircase that no
+path between adjacent cells crosses, without gaps, for any cell size.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from eagre.grid import Grid
 from eagre.terms.base import Quantity
 from eagre.terms.collect import Part, Terms
 
-WEST_FACE, SOUTH_FACE = 1, 2  # bits of a map of closed faces: of the cell's low face across x, and across y
+WEST_FACE, SOUTH_FACE = 1, 2  # bits of a map of closed faces: west and south face of a cell
 
 
 @cell
 def poured(rate):
-    """Water that is poured into a cell, m s-1: dh/dt = Q(t) / area. It brings no momentum."""
+    """Discharge into a cell per area, m s-1: dh/dt = Q(t) / area, without momentum."""
     return rate
 
 
 @dataclass(frozen=True)
 class InternalLine:
-    """A condition along a line inside the domain, or at a point.
+    """Condition along a line inside the domain, or at a point.
 
     Parameters
     ----------
     points : sequence of (x, y), m
-        Corners of the line; one is a point. The line is closed if it ends where it begins.
+        Vertices of the line; a single vertex is a point. The line is closed if its last vertex equals its first.
     condition : Wall or Discharge
-        A wall closes the faces that the line separates, for water of any height. A discharge, 0 or more, is poured into
-        the cells that the line crosses, evenly along its length.
+        A wall closes the faces that the line separates, for any water level. A discharge, 0 or more, enters the cells
+        that the line crosses, distributed evenly along its length.
     name : str, optional
-        Its name in the water balance; without one "internal 1", "internal 2" ...
+        Name in the water balance. The default is "internal 1", "internal 2" and so on.
     """
 
     points: Sequence[Sequence[float]]
@@ -52,25 +52,28 @@ class InternalLine:
 
 @dataclass(frozen=True)
 class InternalArea(InternalLine):
-    """A condition in a polygon inside the domain: a wall round it, or a discharge into all cells with centres inside.
+    """Condition in a polygon inside the domain.
 
-    The parameters are those of `InternalLine`, with three points or more.
+    A wall closes the outline of the polygon. A discharge enters all cells whose centres are inside. The parameters are
+    those of `InternalLine`, with three or more points.
     """
 
 
 def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, InternalLine]]:
-    """Name and points, (n, 2), of all lines.
+    """Return the name and the points, (n, 2), of all lines and areas.
 
     Raises
     ------
     InputError
-        For what is no line, conditions that cannot be inside, and points outside the domain.
+        If an object is not a line or area, a condition is not supported inside the domain, or a point is outside the
+        domain.
     """
     if isinstance(given, InternalLine) or not all(isinstance(one, InternalLine) for one in given):
         raise InputError(
             f"internal = {given!r}",
             allowed="a list of InternalLine(points, condition) and InternalArea(points, condition)",
             fix="internal = [InternalLine([(100.0, 0.0), (100.0, 250.0)], Wall())]",
+            problem="The argument internal is not a list of internal lines and areas.",
         )  # fmt: skip
     found = [
         (one.name or f"internal {k}", _points(one, one.name or f"internal {k}", grid), one)
@@ -79,22 +82,26 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Internal
     names = [name for name, _, _ in found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two lines inside that are called {twice!r}", allowed="a name of its own for each")
+        raise InputError(
+            f"two internal lines or areas with the name {twice!r}", allowed="a unique name for each",
+            problem="The names of internal lines and areas are not unique.",
+        )  # fmt: skip
     for name, _, line in found:
         if not is_wall(line) and not line.condition.may_be_inside:
             raise InputError(
-                f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain"
-            )
+                f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain",
+                problem="This condition is not supported inside the domain.",
+            )  # fmt: skip
     return found
 
 
 def is_wall(line: InternalLine) -> bool:
-    """Whether a line closes faces."""
+    """Return whether a line closes faces."""
     return line.condition.closed and not line.condition.periodic
 
 
 def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
-    """The points of a line; the first again at the end of an area."""
+    """Return the points of a line; an area repeats its first point at the end."""
     least = 3 if isinstance(line, InternalArea) else 2 if is_wall(line) else 1
     try:
         points = np.asarray(line.points, np.float64)
@@ -104,6 +111,7 @@ def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
         raise InputError(
             f"points = {line.points!r} of {name}", allowed=f"{least} or more pairs (x, y), metres",
             fix="points = [[100.0, 0.0], [100.0, 250.0], [180.0, 250.0]]",
+            problem=f"The points of {name} are not a list of {least} or more finite pairs.",
         )  # fmt: skip
     west, east, south, north = grid.extent
     for x, y in zip(points[:, 0], points[:, 1], strict=True):
@@ -111,6 +119,7 @@ def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
             raise InputError(
                 f"the point ({x:.10g}, {y:.10g}) of {name}",
                 allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain)",
+                problem="A point of an internal line or area lies outside the domain.",
             )
     return np.concatenate([points, points[:1]]) if isinstance(line, InternalArea) else points
 
@@ -119,11 +128,12 @@ def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
 
 
 def closed_faces(points: np.ndarray, grid: Grid) -> np.ndarray:
-    """Faces between cells that a line through `points`, (n, 2), closes: (ny, nx) bits WEST_FACE and SOUTH_FACE.
+    """Return the faces that a line through `points`, (n, 2), closes: (ny, nx) bits WEST_FACE and SOUTH_FACE.
 
-    A face is closed if the line lies between the centres of its cells: they are on different sides of one of its
-    straight pieces, whose ends are on different sides of the line through both centres. A line through a centre counts
-    as one a little further east, and less further north: each face is passed or not, and rings have no holes.
+    A face is closed if the line passes between the centres of its cells: the centres are on different sides of a
+    straight section of the line, and the ends of the section are on different sides of the line through both centres. A
+    line through a centre counts as slightly further east and less further north. So each face is either crossed or not,
+    and closed lines have no gaps.
     """
     closed = np.zeros(grid.shape, np.uint8)
     for rows, columns, _, west, south in passed_faces(points, grid):
@@ -137,10 +147,10 @@ Passed = tuple[slice, slice, np.ndarray, np.ndarray, np.ndarray]
 
 
 def passed_faces(points: np.ndarray, grid: Grid) -> Iterator[Passed]:
-    """What each straight piece of a line passes; see `closed_faces`.
+    """Yield the faces that each straight section of a line crosses; see `closed_faces`.
 
-    Gives rows and columns near it, and of their cells which are left of it, and which faces in x and in y, all but
-    the first, it passes.
+    Yields the rows and columns near the section, whether each of their cells is left of it, and whether the section
+    crosses each face in x and in y, except the first.
     """
     for (x_a, y_a), (x_b, y_b) in pairwise(points):
         columns = _near(x_a, x_b, grid.x0, grid.dx, grid.nx)
@@ -154,13 +164,13 @@ def passed_faces(points: np.ndarray, grid: Grid) -> Iterator[Passed]:
 
 
 def _near(a: float, b: float, origin: float, size: float, cells: int) -> slice:
-    """Cells along an axis whose centres a piece from a to b may pass between."""
+    """Return the cells along an axis whose centres a section from a to b can separate."""
     low = math.floor((min(a, b) - origin) / size) - 1
     return slice(max(low, 0), min(math.floor((max(a, b) - origin) / size) + 2, cells))
 
 
 def walls_inside(given: Sequence[InternalLine], grid: Grid) -> np.ndarray | None:
-    """Faces that all walls inside the domain close, (ny, nx) bits, or None where there are none.
+    """Return the faces that internal walls close, (ny, nx) bits, or None without internal walls.
 
     Raises
     ------
@@ -174,15 +184,19 @@ def walls_inside(given: Sequence[InternalLine], grid: Grid) -> np.ndarray | None
         own = closed_faces(points, grid)
         if not own.any():
             raise InputError(
-                f"the wall {name}, which passes between no two centres of cells",
+                f"the wall {name}",
                 allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m), inside the domain",
+                problem="The wall closes no cell face: it passes between no two cell centres.",
             )
         closed = own if closed is None else closed | own
     return closed
 
 
 def check_open_sides(closed: np.ndarray, segments: Sequence[Any]) -> None:
-    """Raise `InputError` if a wall runs along an open side, one cell before it: the side needs two cells."""
+    """Raise `InputError` if a wall runs along an open boundary at a distance of one cell.
+
+    The boundary requires two cells.
+    """
     high = {"west": (slice(None), 1), "east": (slice(None), -1), "south": (1, slice(None)), "north": (-1, slice(None))}
     for segment in segments:
         across_x = segment.side in ("west", "east")
@@ -191,13 +205,14 @@ def check_open_sides(closed: np.ndarray, segments: Sequence[Any]) -> None:
         beside = closed[high[segment.side]] & (WEST_FACE if across_x else SOUTH_FACE)
         if beside[segment.first : segment.last].any():
             raise InputError(
-                f"a wall inside that runs along the {segment.side} side, one cell before an open part of it",
-                allowed="two cells between a wall and an open side",
+                f"an internal wall along the {segment.side} side, one cell from an open segment",
+                allowed="two cells between an internal wall and an open boundary",
+                problem="An internal wall is too close to an open boundary.",
             )
 
 
 def walls_in_words(closed: np.ndarray | None) -> dict[str, int]:
-    """The entry of a model's settings: cells with a closed low face."""
+    """Return the entry of the model settings: number of cells with a closed west or south face."""
     return {} if closed is None else {"walls_inside": int((closed != 0).sum())}
 
 
@@ -205,7 +220,7 @@ def walls_in_words(closed: np.ndarray | None) -> dict[str, int]:
 
 
 def share_of_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
-    """Length of a line in each cell, (ny, nx), m, within the domain; 1 in the cell of a point."""
+    """Return the length of a line in each cell of the domain, (ny, nx), m; 1 in the cell of a point."""
     length, (west, east, south, north) = np.zeros(grid.shape), grid.extent
     if len(points) == 1 or (points == points[0]).all():
         length[grid.cell_of(*points[0])] = 1.0
@@ -226,7 +241,7 @@ def share_of_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
 
 
 def cells_in_area(points: np.ndarray, grid: Grid) -> np.ndarray:
-    """1 in each cell whose centre lies in the polygon, (ny, nx), by the number of its sides to the west."""
+    """Return 1 for each cell with its centre in the polygon, (ny, nx), by counting the polygon edges to the west."""
     x, y = grid.mesh()
     inside = np.zeros(grid.shape, bool)
     for (x_a, y_a), (x_b, y_b) in pairwise(points):
@@ -238,7 +253,7 @@ def cells_in_area(points: np.ndarray, grid: Grid) -> np.ndarray:
 def placed_inside(
     given: Sequence[InternalLine], segments: Sequence[Any], terms: Terms, land: np.ndarray | None = None
 ) -> tuple[Terms, np.ndarray | None]:
-    """The terms of a run with the water of all lines, and the faces that they close (`with_poured`, `walls_inside`)."""
+    """Return the source terms with all internal discharges, and the closed faces (`with_poured`, `walls_inside`)."""
     walls = walls_inside(given, terms.grid)
     if walls is not None:
         check_open_sides(walls, segments)
@@ -246,12 +261,12 @@ def placed_inside(
 
 
 def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | None = None) -> Terms:
-    """The terms of a run and the discharges inside its domain; land : (ny, nx), cells that take no water.
+    """Return the source terms of a run with the internal discharges; land : (ny, nx), cells without water.
 
     Raises
     ------
     InputError
-        If a discharge is negative, or none of its cells can take water.
+        If a discharge is negative, or all of its cells are land.
     """
     grid, found = terms.grid, []
     for name, points, line in check_inside(given, grid):
@@ -261,13 +276,17 @@ def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | 
         if (series.values < 0.0).any():
             raise InputError(
                 f"a discharge of {series.values.min():g} m3/s on {name}",
-                allowed="0 or more inside the domain: a dry cell gives nothing",
+                allowed="0 or more inside the domain",
+                problem="A discharge inside the domain is negative; the model cannot remove water from cells.",
             )
         share = cells_in_area(points, grid) if isinstance(line, InternalArea) else share_of_cells(points, grid)
         share = share if land is None else np.where(land, 0.0, share)
         if share.sum() == 0.0:
-            what = "land only" if land is not None else "no centre of a cell"
-            raise InputError(f"{name}, with {what} in it", allowed="an area with cells that take water")
+            what = "only land cells" if land is not None else "no cell centre"
+            raise InputError(
+                f"{name} with {what} inside", allowed="an area with at least one cell that is not land",
+                problem="A discharge inside the domain has no cells.",
+            )  # fmt: skip
         rate = Quantity.of(share / (share.sum() * grid.cell_area), series)
         found.append(Part("Poured", poured, (rate,), name))
     return replace(terms, water=(*terms.water, *found)) if found else terms

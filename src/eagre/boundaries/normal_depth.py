@@ -1,4 +1,4 @@
-"""Normal-depth outflow: water leaves as uniform flow down a slope would."""
+"""Normal-depth (uniform-flow) outflow boundary condition."""
 
 import math
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from eagre.series import Series
 
 @cell
 def normal_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Depth for which what travels out of the domain, u + 2 c with u outwards, is that of uniform flow at that depth.
+    """Ghost state at normal depth: the outgoing invariant u + 2 c, u outwards, equals the invariant of uniform flow.
 
-    value : sqrt(S) / n, so that u = value h^(2/3); one step of Newton for c from the depth inside. Where the outflow is
-    faster than its waves, nothing outside matters.
+    value : sqrt(S) / n, so that u = value h^(2/3). One Newton step gives c, starting from the interior depth.
+    Supercritical outflow is extrapolated.
     """
     zero = real(0.0)
     w_1, n_1, t_1 = near
@@ -36,7 +36,10 @@ def normal_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @cell
 def normal_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """P outwards = q + q' (Z - z), q = value h^(5/3), value = sqrt(S) / n, q' = 5/3 q / h; `fastest_out` at most."""
+    """Boundary equation P outwards = q + q' (Z - z), q = value h^(5/3), q' = 5/3 q / h, value = sqrt(S) / n.
+
+    The outflow velocity is limited by `fastest_out`.
+    """
     zero, one = real(0.0), real(1.0)
     h = depth(z, d)
     if h > minimum_depth(p):
@@ -49,27 +52,29 @@ def normal_end(value, inward, z, d, p_here, carried, r, factor, p):
 
 @dataclass(frozen=True)
 class NormalDepth(Condition):
-    """Outflow at normal depth: the channel goes on with one slope and roughness, q = h^(5/3) sqrt(S) / n.
+    """Outflow at normal depth: uniform flow in a channel with constant slope and roughness, q = h^(5/3) sqrt(S) / n.
 
     Parameters
     ----------
     slope : float
-        Of the channel outside, S, falling outwards; above 0.
+        Slope S of the channel outside, positive if the bed falls outwards.
     manning : float
         Manning's n of the channel outside, s m-1/3.
 
     Notes
     -----
-    Uniform flow leaves as it is. Good where a river leaves the domain and no level is known: 1e-5 to 0.02 for S. Waves
-    are reflected in part, backwater from further on is not known. No water enters. In the implicit model
-    none leaves faster than its waves, unless it comes faster.
+    Uniform flow leaves the domain unchanged. Use this condition where a river leaves the domain and the water level is
+    unknown; S is typically 1e-5 to 0.02. Waves are partly reflected. Backwater from downstream is not included. Inflow
+    is blocked. In the ADI model the outflow is at most critical, unless the interior flow is supercritical.
 
     References
     ----------
     Manning's formula for a wide channel; J. J. Stoker, Water Waves, Interscience (1957), section 10.2.
     """
 
-    slope: Annotated[float, Key("slope of the channel outside, falling outwards, m/m", "number", 1e-3, "channel_slope")]
+    slope: Annotated[
+        float, Key("slope of the channel outside, positive downstream, m/m", "number", 1e-3, "channel_slope")
+    ]
     manning: Annotated[float, Key("Manning's n of the channel outside, s m-1/3", "number", 0.03, "channel_manning")]
     ghost = normal_ghost
     line_end = normal_end

@@ -1,4 +1,4 @@
-"""The open parts of a boundary, face by face: what the water balance of a model sums over."""
+"""Open boundary segments and their faces, for the water balance of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eagre.grid import Grid
 def with_initial_water(
     segments: Sequence[FaceRange], grid: Grid, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
 ) -> tuple[list[FaceRange], list[str]]:
-    """Segments whose conditions know the initial water (`Condition.settled`), and notes for the user.
+    """Return segments whose conditions include defaults from the initial water (`Condition.settled`), and notes.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def with_initial_water(
     Raises
     ------
     InputError
-        If a condition contradicts the initial water.
+        If a condition is inconsistent with the initial water.
     """
 
     def water(segment: FaceRange) -> InitialWater:
@@ -40,15 +40,16 @@ def with_initial_water(
 
 
 class OpenSides:
-    """The open segments of a boundary, their faces numbered one segment after the other.
+    """Open segments of a boundary, with consecutive face numbers.
 
     Attributes
     ----------
     segments : list of FaceRange
+        Open segments.
     starts : (segments + 1,) array
-        Number of the first face of each segment, and how many there are.
-    lengths : (faces,) array
-        m.
+        Number of the first face of each segment, and the number of faces.
+    lengths : (faces,) array, m
+        Lengths of the faces.
     """
 
     def __init__(self, segments: Sequence[FaceRange], grid: Grid) -> None:
@@ -59,18 +60,22 @@ class OpenSides:
         self.lengths = np.repeat(np.array([self._line(s)[1] for s in self.segments], np.float64), counts)
 
     def places(self) -> np.ndarray:
-        """Side, first cell and end of each part, (parts, 3): what a state keeps beside its sums over these faces."""
+        """Return side, first cell and end of each segment, (segments, 3).
+
+        A state stores them with its sums over these faces.
+        """
         rows = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
         return np.array(rows, np.int64).reshape(-1, 3)
 
     def are_those_of(self, state: Mapping[str, np.ndarray]) -> bool:
-        """Whether the sums of a state go over these faces."""
+        """Return whether the sums of a state belong to these faces."""
         return np.array_equal(state.get("open_sides", np.zeros(0)), self.places())
 
     def by_name(self, amounts: np.ndarray, places: Sequence[str]) -> tuple[dict[str, float], float]:
-        """What came in by name, and as rain, from the amounts of all faces and then of water by its `Terms.places`.
+        """Return the inflow volumes by name, and the rain volume.
 
-        A part of a side has the side's name, with from where to where if it is not all of it.
+        amounts : volumes of all faces, then of the water sources. places : `Terms.places` of the sources. The name of a
+        segment is its side, with the ends of the segment if it is shorter than the side.
         """
         parts = zip(self.segments, self.starts[:-1], self.starts[1:], strict=True)
         found = {self._name(segment): float(amounts[a:b].sum()) for segment, a, b in parts}
@@ -79,12 +84,12 @@ class OpenSides:
         return found, sum(amount for place, amount in poured if not place)
 
     def asked(self, start: float, end: float) -> dict[str, float]:
-        """Water that prescribed discharges were to bring from `start` to `end`, s, by the name of the part; m3."""
+        """Return the volume of the prescribed discharges from `start` to `end`, s, by the name of the segment, m3."""
         rates = [(self._name(segment), segment.condition.given_discharge()) for segment in self.segments]
         return {name: (end - start) * rate.mean(start, end) for name, rate in rates if rate is not None and end > start}
 
     def notes(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
-        """What conditions say of the water beside them, by the name of the part; sample : values of fields in cells."""
+        """Return the notes of the conditions for the run summary, by segment; sample : returns fields in cells."""
         found = []
         for segment in self.segments:
             if type(segment.condition).note is Condition.note:
@@ -100,12 +105,12 @@ class OpenSides:
         return found
 
     def initial_notes(self, water: Callable[[FaceRange], InitialWater]) -> list[str]:
-        """Return the notes of the conditions on the initial water along them, each with the name of its part."""
+        """Return the notes of the conditions on the initial water, each with the name of its segment."""
         notes = [(self._name(one), one.condition.initial_note(water(one))) for one in self.segments]
         return [f"{name}: {text}" for name, text in notes if text]
 
     def _line(self, segment: FaceRange) -> tuple[int, float, float]:
-        """Cells of the whole side, their size and where the first one begins, m."""
+        """Return the number of cells of the whole side, the cell size, m, and the coordinate of its start, m."""
         grid = self.grid
         along_x = segment.side in ("south", "north")
         return (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)

@@ -1,4 +1,4 @@
-"""Free outflow: everything is extrapolated."""
+"""Zero-gradient outflow boundary condition."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,16 @@ import numpy as np
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import Condition
 
-THIN = 1e-3  # m: thinner water is not looked at
-STILL = 0.05  # Froude number of water that hardly moves
+THIN = 1e-3  # minimum depth for the check of the Froude number, m
+STILL = 0.05  # Froude number below which the water counts as still
 
 
 @cell
 def extrapolate(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """The depth of the cell next to the boundary, no higher than its surface; no water comes back in."""
+    """Extrapolate depth and discharges; the ghost surface is not above the surface of the boundary cell.
+
+    Inflow is blocked.
+    """
     w, n, t = near
     h = max(min(w - bed_1, w - bed_k), real(0.0))
     return bed_k + h, min(n, real(0.0)), t
@@ -21,11 +24,11 @@ def extrapolate(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @dataclass(frozen=True)
 class Outflow(Condition):
-    """Zero-gradient outflow: depth and velocity go on as they are, and no water comes back in.
+    """Zero-gradient outflow: depth and velocity are extrapolated, and inflow is blocked.
 
-    Good where the flow leaves fast (Froude number above 1) or the level behind does not matter. Slow water piles up
-    before it, and waves are reflected in part: a stage, a normal depth or an absorbing side is better there, and the
-    summary of a run says so.
+    Use this condition for supercritical outflow (Froude number above 1), or where the water level at the boundary is
+    not important. Subcritical outflow accumulates water at the boundary, and waves are partly reflected. In that case a
+    stage, a normal depth or an absorbing boundary is better; the run summary reports subcritical outflow.
     """
 
     ghost = extrapolate
@@ -36,6 +39,6 @@ class Outflow(Condition):
         if not slow.any():
             return ""
         return (
-            f"an outflow that water leaves slower than its waves in {slow.sum()} of {depth.size} cells (Froude number "
-            f"{froude[slow].min():.2g}): nothing fixes its level there; normal_depth, stage or absorbing would"
+            f"outflow is subcritical in {slow.sum()} of {depth.size} cells (Froude number {froude[slow].min():.2g}): "
+            "the water level is not constrained. Use normal_depth, stage or absorbing."
         )

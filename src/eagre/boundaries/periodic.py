@@ -1,4 +1,4 @@
-"""Periodic sides: what leaves through one comes back through the other."""
+"""Periodic boundary condition."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from eagre.boundaries.base import Condition
 
 @cell
 def wrap(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """The ghost is a cell of the opposite side; the boundary pass hands it over as `copied`."""
+    """Copy a cell of the opposite side into the ghost cell; the boundary pass supplies the cell as `copied`."""
     w, n, t = copied
     return w, n, t
 
 
 @dataclass(frozen=True)
 class Periodic(Condition):
-    """A side joined to its opposite, which must be periodic too and have the same bed."""
+    """Periodic boundary. The opposite side must be periodic too and have the same bed elevation."""
 
     ghost = wrap
     periodic = True

@@ -1,4 +1,4 @@
-"""How conditions are put together on the four sides, and the segments of a grid's boundary that have them."""
+"""Boundary conditions on the four sides of the domain, and the ranges of boundary faces with one condition each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ SIDES = ("west", "east", "south", "north")
 
 @dataclass(frozen=True)
 class BoundarySegment:
-    """A condition on part of a side, from `start` to `stop`, m: y at the west and east side, x at the others."""
+    """Boundary condition on a segment of a side.
+
+    Parameters
+    ----------
+    start, stop : float, m
+        Ends of the segment: y on the west and east sides, x on the south and north sides.
+    condition : Condition
+        Boundary condition of the segment.
+    """
 
     start: float
     stop: float
@@ -28,7 +36,7 @@ class BoundarySegment:
 
 @dataclass(frozen=True)
 class FaceRange:
-    """A run of boundary cells with one condition: cells first .. last - 1 of a side."""
+    """Contiguous boundary cells with one condition: cells first .. last - 1 of a side."""
 
     side: str
     first: int
@@ -37,7 +45,10 @@ class FaceRange:
     width: float
 
     def initial_water(self, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float) -> InitialWater:
-        """The initial water along the segment; surface, depth : (ny, nx), m; bed : corners, (ny + 1, nx + 1), m."""
+        """Return the initial water along the range.
+
+        surface, depth : (ny, nx), m. bed : corners, (ny + 1, nx + 1), m.
+        """
         row = {"west": 0, "south": 0, "east": -1, "north": -1}[self.side]
         if self.side in ("west", "east"):
             surface, depth, bed = surface.T, depth.T, bed.T
@@ -47,7 +58,7 @@ class FaceRange:
         return InitialWater(surface[row, cells], depth[row, cells], float(corners.min()), float(np.ptp(corners)), time)
 
     def deepest_arrival(self, bed: np.ndarray, gravity: float) -> float:
-        """See `Condition.deepest_arrival`; `bed` are the corners of the grid, (ny + 1, nx + 1), m."""
+        """See `Condition.deepest_arrival`; bed : corners of the grid, (ny + 1, nx + 1), m."""
         edges = {"west": bed[:, 0], "east": bed[:, -1], "south": bed[0], "north": bed[-1]}
         lowest = float(edges[self.side][self.first : self.last + 1].min())
         return self.condition.deepest_arrival(self.width, lowest, gravity)
@@ -55,14 +66,14 @@ class FaceRange:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Conditions on the four sides; what nothing is said of is wall.
+    """Boundary conditions on the four sides of the domain. The default is walls.
 
     Parameters
     ----------
     west, east, south, north : Condition or sequence of BoundarySegment
-        One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Inflow`, `Outflow`, `NormalDepth` and `Absorbing`, or parts of
-        the side with one each.
-        Discharges are positive into the domain on every side.
+        `Wall`, `Periodic`, `Stage`, `Discharge`, `Inflow`, `Outflow`, `NormalDepth` or `Absorbing`, or segments of the
+        side with one condition each. Cells of the side outside all segments are walls. Discharges are positive into the
+        domain on every side.
     internal : sequence of InternalLine or InternalArea
         Walls and discharges inside the domain.
     """
@@ -78,35 +89,37 @@ class Boundaries:
             _check_side(side, getattr(self, side))
 
     def segments(self, grid: Grid) -> list[FaceRange]:
-        """The boundary cells of `grid`, side by side, each exactly once.
+        """Return the boundary cells of `grid` as ranges, side by side, each cell exactly once.
 
         Raises
         ------
         InputError
-            If a side is periodic and its opposite is not, parts overlap or miss the side, or a wall lies one cell
-            across from an open side: its mirror image would need a second cell.
+            If only one of two opposite sides is periodic, segments overlap or lie outside the side, or the grid is one
+            cell wide between a wall and an open boundary: the mirror image at the wall requires a second cell.
         """
         for a, b in (("west", "east"), ("south", "north")):
             first, second = (getattr(getattr(self, side), "periodic", False) for side in (a, b))
             if first != second:
                 raise InputError(
-                    f"a periodic {a if first else b} side beside a {b if first else a} side that is not",
+                    f"a periodic {a if first else b} side and a {b if first else a} side that is not periodic",
                     allowed="both sides periodic, or neither",
                     fix=f"{b if first else a} = Periodic()",
+                    problem="A periodic side needs a periodic opposite side.",
                 )
         found = [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
         for cells, sides, name in ((grid.nx, SIDES[:2], "nx"), (grid.ny, SIDES[2:], "ny")):
             kinds = {segment.condition.closed for segment in found if segment.side in sides}
             if cells == 1 and len(kinds) > 1:
                 raise InputError(
-                    f"{name} = 1 between {' and '.join(sides)}, of which one is open where the other is a wall",
-                    allowed="both open or both closed, or more cells",
+                    f"{name} = 1 between an open and a closed side ({' and '.join(sides)})",
+                    allowed="both sides open or both closed, or two or more cells",
                     fix=f"{name} = 2",
+                    problem="A grid that is one cell wide needs opposite sides that are both open or both closed.",
                 )
         return found
 
     def checked_segments(self, grid: Grid, gravity: float) -> list[FaceRange]:
-        """As `segments`; refuses what conditions cannot be on their parts (`Condition.check`)."""
+        """Return `segments`; raise `InputError` if a condition rejects its segment (`Condition.check`)."""
         found = self.segments(grid)
         for segment in found:
             segment.condition.check(segment.side, segment.width, gravity)
@@ -114,23 +127,24 @@ class Boundaries:
 
     @property
     def closed(self) -> bool:
-        """True if no water can cross: walls and periodic sides only."""
+        """True if no water can cross the boundary: walls and periodic sides only."""
         return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
 
 
 def checked_boundaries(given: Any) -> Boundaries:
-    """`given`, or walls for None.
+    """Return `given`, or walls for None.
 
     Raises
     ------
     InputError
-        For anything else.
+        If `given` is not an object of the class `Boundaries`.
     """
     if given is None or isinstance(given, Boundaries):
         return given or Boundaries()
     raise InputError(
-        f"boundaries = {given!r}", allowed="Boundaries(...) of conditions by side", fix="Boundaries(west=Wall())"
-    )
+        f"boundaries = {given!r}", allowed="Boundaries(west=..., east=..., south=..., north=...)",
+        fix="Boundaries(west=Wall())", problem="The argument boundaries is not an object of the class Boundaries.",
+    )  # fmt: skip
 
 
 def _check_side(side: str, given: Any) -> None:
@@ -145,6 +159,7 @@ def _check_side(side: str, given: Any) -> None:
             f"{side} = {given!r}",
             allowed="a condition such as Wall(), or a list of BoundarySegment(start, stop, condition)",
             fix=f"{side} = Wall(), or {side} = [BoundarySegment(0.0, 100.0, Outflow())]",
+            problem=f"The {side} side is neither a boundary condition nor a list of boundary segments.",
         )
 
 
@@ -161,18 +176,23 @@ def _side(side: str, given: Condition | Sequence[BoundarySegment], grid: Grid) -
     reached = 0
     for part in sorted(given, key=lambda part: part.start):
         if part.condition.periodic:
-            raise InputError(f"a periodic part of the {side} side", allowed="Periodic() on a whole side")
+            raise InputError(
+                f"a periodic segment of the {side} side", allowed="Periodic() on a whole side",
+                problem="A boundary segment cannot be periodic.",
+            )  # fmt: skip
         first, last = round((part.start - origin) / size), round((part.stop - origin) / size)
         if not (0 <= first < last <= cells):
             raise InputError(
-                f"the part {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
+                f"the segment {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
                 allowed=f"start < stop within {origin:.10g} .. {origin + cells * size:.10g} m "
                 f"({'x' if along_x else 'y'} of the domain), one cell ({size:g} m) or more",
+                problem="A boundary segment is shorter than a cell or lies outside the domain.",
             )
         if first < reached:
             raise InputError(
-                f"two parts of the {side} side that overlap at {part.start:.10g} m", allowed="parts that do not overlap"
-            )
+                f"two segments of the {side} side with an overlap at {part.start:.10g} m",
+                allowed="segments without overlap", problem="Two boundary segments overlap.",
+            )  # fmt: skip
         if first > reached:
             segments.append(FaceRange(side, reached, first, Wall(), (first - reached) * size))
         segments.append(FaceRange(side, first, last, part.condition, (last - first) * size))

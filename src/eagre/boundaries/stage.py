@@ -1,4 +1,4 @@
-"""Prescribed stage: the surface elevation outside is given."""
+"""Stage boundary condition: prescribed water level."""
 
 import math
 from dataclasses import dataclass
@@ -23,15 +23,16 @@ from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, select, smaller
 from eagre.series import Series
 
-SUDDEN_PART = 0.5  # part of the depth by which a level may differ from the initial water before a run mentions it
+SUDDEN_PART = 0.5  # initial step of the level, as a fraction of the depth, that causes a note
 
 
 @cell
 def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Surface `value` at the face, the mean of ghost and interior; the velocity goes on with its slope inside.
+    """Ghost state with surface elevation `value` at the face; the velocity is extrapolated with its interior slope.
 
-    Inflow is at most critical; where the outflow is supercritical, nothing outside matters. The
-    ghost differs from `value` by a quarter of its depth at most, so that a dry interior fills.
+    The surface at the face is the mean of ghost and interior. Inflow is at most critical. Supercritical outflow is
+    extrapolated. The ghost surface differs from `value` by at most a quarter of the ghost depth, so that a dry interior
+    fills.
     """
     zero = real(0.0)
     w_1, n_1, t_1 = near
@@ -53,7 +54,10 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @cell
 def carried_through(p_here, h, p):
-    """Factor of P in the momentum that passes a face of depth h, times dt / dx: the old velocity p / h, times that."""
+    """Advection factor of P in the momentum flux through a face of depth h, times dt / dx.
+
+    The factor follows from the old velocity p / h.
+    """
     if not CONVECTION:
         return real(0.0)
     k = real(2.0) * p.w * p_here * reciprocal(larger(h, minimum_depth(p)))
@@ -64,7 +68,7 @@ def carried_through(p_here, h, p):
 
 @cell
 def friction_loss(p_here, h, factor, p):
-    """Head that flow of depth h loses along half a cell, m: where flow is uniform, the bed falls as much."""
+    """Head loss of the flow of depth h along half a cell, m; in uniform flow it equals the fall of the bed."""
     over = reciprocal(larger(h, minimum_depth(p)))
     flux = abs(p_here)
     return real(0.5) * p.pace * p.over_g * resistance(flux, over * over, factor) * flux * over
@@ -72,13 +76,13 @@ def friction_loss(p_here, h, factor, p):
 
 @cell
 def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """The level stands at the face: half a cell of the momentum equation, closed where both sides are dry.
+    """Boundary equation of a prescribed level: momentum over half a cell; closed if both sides are dry.
 
-    P_t + (F_inside - F) / (dx / 2) = -g H (Z - level) / (dx / 2) with x inwards, H the mean depth of both sides,
-    F = P p / h with the depth that the water has where it comes from (equation 7 of the implicit model). Water
-    leaves at its critical depth at least, or at that of the cell inside where this is faster than its waves: no
-    level below that acts. It enters at its critical depth at least, and brings no more momentum than the cell inside
-    passes on: with more, a jet that spreads inside would drive itself.
+    P_t + (F_inside - F) / (dx / 2) = -g H (Z - level) / (dx / 2) with x inwards, H the mean depth of both sides, F = P
+    p / h with the upstream depth (equation 7 of the ADI model). Outflow has at least its critical depth, or the depth
+    of the interior cell if the outflow is supercritical: a lower level has no effect. Inflow has at least its critical
+    depth. Its momentum is limited to the momentum that the interior cell passes on; otherwise an expanding jet inside
+    the domain would accelerate itself.
     """
     zero, one, two = real(0.0), real(1.0), real(2.0)
     least = minimum_depth(p)
@@ -104,17 +108,17 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
 
 @dataclass(frozen=True)
 class Stage(Condition):
-    """Prescribed surface elevation.
+    """Prescribed water level.
 
     Parameters
     ----------
     level : float or Series
-        Surface elevation, m, in the datum of the bed. Below the bed it means a dry outside.
+        Surface elevation, m, relative to the datum of the bed. A level below the bed means that the outside is dry.
 
     Notes
     -----
-    The level holds at the face. Small waves and tides come in with second order; the velocity changes by at
-    most a tenth of the wave speed a cell across the face.
+    The level is prescribed at the face, with second order for small waves and tides. The velocity changes across the
+    face by at most a tenth of the wave speed per cell.
     """
 
     level: Annotated[float | Series, Key("surface elevation, metres", "length", 1.5, "elevation")]
@@ -130,8 +134,9 @@ class Stage(Condition):
         if abs(level - initial) <= SUDDEN_PART * depth:
             return ""
         return (
-            f"The stage is {level:.6g} m at the start of the run, and the initial water level along this side is "
-            f"{initial:.6g} m, with a median depth of {depth:.3g} m. Check both; a sudden step causes a bore."
+            f"The stage is {level:.6g} m at the start of the run; the initial water level along this side is "
+            f"{initial:.6g} m, with a median depth of {depth:.3g} m. Check both levels: a sudden step causes a "
+            "steep wave front."
         )
 
     def value(self, width: float) -> Series:

@@ -1,4 +1,4 @@
-"""What a boundary is for a band of rows of a domain: pieces of its segments, and places of its open faces."""
+"""Boundaries of a row-slab subdomain: clipped segments, and global numbers of open faces."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from eagre.grid import Grid
 
 
 def cut_segments(segments: Sequence[FaceRange], ny: int, low: int, high: int, origin: int) -> list[FaceRange]:
-    """What segments of a domain of `ny` rows have of rows low .. high - 1, numbered from row `origin` on.
+    """Clip the segments of a domain of `ny` rows to rows low .. high - 1, numbered from row `origin`.
 
-    A piece keeps the condition and the width of its whole segment: a discharge is spread over all of it.
+    A clipped segment keeps the condition and the width of the whole segment, because a discharge is distributed over
+    the whole segment.
     """
     found = []
     for segment in segments:
@@ -27,7 +28,7 @@ def cut_segments(segments: Sequence[FaceRange], ny: int, low: int, high: int, or
 
 
 def places_of_faces(segments: Sequence[FaceRange], grid: Grid, low: int, high: int) -> np.ndarray:
-    """Where open faces beside rows low .. high - 1 stand among those of the whole domain (`OpenSides`)."""
+    """Return the global numbers (`OpenSides`) of the open faces at rows low .. high - 1."""
     sides = OpenSides(segments, grid)
     found = [np.zeros(0, np.int64)]
     for segment, start in zip(sides.segments, sides.starts, strict=False):
@@ -37,18 +38,18 @@ def places_of_faces(segments: Sequence[FaceRange], grid: Grid, low: int, high: i
 
 
 def cut_book(book: np.ndarray, places: np.ndarray, rows: int) -> np.ndarray:
-    """The `rows` of a domain's book that a band keeps: of its faces (`places_of_faces`), then those of all water."""
+    """Return the rows of a slab from the water balance of the domain: its faces, then all sources."""
     return np.concatenate([book[places], book[places.size - rows :]])
 
 
 def join_book(book: np.ndarray, places: np.ndarray, own: np.ndarray) -> None:
-    """Enter a band's book into that of the domain."""
+    """Copy the water balance of a slab into the water balance of the domain."""
     faces = places.size
     book[places], book[faces - len(own) :] = own[:faces], own[faces:]
 
 
 def _cut(segment: FaceRange, ny: int, low: int, high: int) -> tuple[int, int]:
-    """First and last cell of a segment that lie in rows low .. high - 1; none if the first is not below the last."""
+    """Return first and last of a segment, clipped to rows low .. high - 1; empty if first is not less than last."""
     if segment.side in ("west", "east"):
         return max(segment.first, low), min(segment.last, high)
     there = low == 0 if segment.side == "south" else high == ny

@@ -1,4 +1,4 @@
-"""A wall: no water crosses."""
+"""Wall boundary condition (no normal flow)."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,17 @@ from eagre.boundaries.base import Condition
 
 @cell
 def mirror(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Ghost k mirrors interior k; the discharge across the wall changes sign."""
+    """Mirror interior cell k into ghost cell k; the normal discharge changes sign."""
     w, n, t = copied
     return w, -n, t
 
 
 @dataclass(frozen=True)
 class Wall(Condition):
-    """A frictionless wall, u . n = 0: the water inside and its bed are mirrored, the velocity along it is free."""
+    """Frictionless wall, u . n = 0.
+
+    The interior state and the bed are mirrored. The tangential velocity is free.
+    """
 
     ghost = mirror
     closed = True

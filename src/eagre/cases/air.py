@@ -1,6 +1,6 @@
-"""Flows of air: vortices that decay, a bubble that falls, one that rises, waves in stratified air.
+"""Anelastic test cases: decaying vortices, falling cold air, rising thermals, waves in stratified air, boundary layers.
 
-Each function returns a model at its start; options are those of `AnelasticFlow`.
+Each function returns a model in its initial state; options are those of `AnelasticFlow`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PERIOD = 2.0 * math.pi
 def taylor_green_velocity(
     x: np.ndarray, y: np.ndarray, t: float = 0.0, viscosity: float = 0.0, wind: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """u and v of vortices of period 2 pi that a wind carries and viscosity damps: an exact solution."""
+    """Return u and v of viscous vortices of period 2 pi advected by a uniform wind: an exact solution."""
     x, y, left = x - wind[0] * t, y - wind[1] * t, math.exp(-2.0 * viscosity * t)
     return wind[0] + left * np.cos(x) * np.sin(y), wind[1] - left * np.sin(x) * np.cos(y)
 
@@ -39,14 +39,14 @@ def taylor_green(
 
 
 def taylor_green_cube(points: int, reynolds: float = 1600.0, **options: Any) -> AnelasticFlow:
-    """The vortex of G. I. Taylor and A. E. Green (1937) in a cube of period 2 pi, which breaks up into turbulence.
+    """Taylor-Green vortex (1937) in a cube of period 2 pi, which becomes turbulent.
 
     Parameters
     ----------
     points : int
-        Along each axis.
+        Number of points along each axis.
     reynolds : float
-        1 / viscosity.
+        Reynolds number, 1 / viscosity.
 
     References
     ----------
@@ -61,15 +61,15 @@ def taylor_green_cube(points: int, reynolds: float = 1600.0, **options: Any) -> 
 
 
 def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> AnelasticFlow:
-    """The vortices in a triply periodic cube of Rojek et al. (2015), whose decay compares two runs.
+    """Vortices in a triply periodic cube of Rojek et al. (2015), whose decay is compared between two runs.
 
     Parameters
     ----------
     points : int
-        Distinct ones along each axis.
+        Number of distinct points along each axis.
     start : {"printed", "solenoidal"}
-        ``u = sin x cos y cos z, v = cos x sin y cos z, w = sin x cos y`` as the paper prints it, whose divergence the
-        first projection takes out; or with -v, which has none.
+        ``u = sin x cos y cos z, v = cos x sin y cos z, w = sin x cos y`` as printed in the paper, with a divergence
+        that the first projection removes; or with -v, which is solenoidal.
 
     References
     ----------
@@ -87,14 +87,14 @@ def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> 
 
 
 def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -> AnelasticFlow:
-    """Cold air that falls and runs along the ground: half of the domain of J. M. Straka et al. (1993).
+    """Density current along the ground: half of the domain of J. M. Straka et al. (1993).
 
     Parameters
     ----------
     spacing : float, m
-        Along x and z; 25.6 km x 6.4 km.
+        Spacing along x and z; the domain is 25.6 km x 6.4 km.
     of : {"theta", "temperature"}
-        What is 15 K lower: the two make different currents.
+        Quantity that is 15 K lower initially; the two give different currents.
 
     References
     ----------
@@ -117,7 +117,7 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
 
 
 def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: Any) -> AnelasticFlow:
-    """Waves that leave a small warm column in a channel 300 km x 10 km, N = 0.01 s-1, in a wind of 20 m/s.
+    """Inertia-gravity waves from a small warm anomaly in a channel 300 km x 10 km, N = 0.01 s-1, in a wind of 20 m/s.
 
     W. C. Skamarock and J. B. Klemp, Mon. Weather Rev. 122, 2623-2630 (1994),
     doi:10.1175/1520-0493(1994)122<2623:EAAOTK>2.0.CO;2.
@@ -137,9 +137,9 @@ def mountain_wave(
     half_width: float = 10e3, hill: float = 1.0, points: int = 200, levels: int = 101, length: float = 20.0,
     **options: Any,
 ) -> AnelasticFlow:  # fmt: skip
-    """Stratified wind, U = 10 m/s and N = 0.01 s-1, over a bell-shaped hill ``hill / (1 + (x / half_width)^2)``, m.
+    """Stratified flow, U = 10 m/s and N = 0.01 s-1, over a bell-shaped hill ``hill / (1 + (x / half_width)^2)``, m.
 
-    `length` half widths from end to end, periodic; 20 km high, of which the upper 8 absorb.
+    The domain is `length` half-widths long, periodic, and 20 km high with a sponge layer in the upper 8 km.
     """
     length, height = length * half_width, 20e3
     grid = Grid.from_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
@@ -150,10 +150,10 @@ def mountain_wave(
 
 
 def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
-    """Neutral air over rough ground under a geostrophic wind of 10 m/s along x; f = 1e-4 s-1, z0 = 0.1 m.
+    """Neutral Ekman layer over a rough surface, geostrophic wind 10 m/s along x; f = 1e-4 s-1, z0 = 0.1 m.
 
-    2.56 km x 2.56 km x 1.2 km, as many levels as points and one. It begins with the spiral of V. W. Ekman for 8 m2/s
-    and noise in the lowest few hundred metres; the closure of Smagorinsky mixes what the grid does not resolve.
+    2.56 km x 2.56 km x 1.2 km, with one more level than points along x. The initial state is the Ekman spiral for 8
+    m2/s with noise in the lowest few hundred metres; the Smagorinsky closure represents unresolved turbulence.
     """
     length, height, wind, f = 2560.0, 1200.0, 10.0, 1e-4
     grid = Grid.from_points(points, points, length, length, periodic=(True, True))
@@ -174,17 +174,17 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
 
 
 def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **options: Any) -> AnelasticFlow:
-    """Dry convection over warm, rough ground in air that is stable from the ground on: N = 0.01 s-1, no wind.
+    """Dry convective boundary layer over a rough surface, initially stratified with N = 0.01 s-1, without wind.
 
-    3.2 km x 3.2 km x 1.6 km, of which the upper quarter absorbs; a little noise in the lowest 200 m starts it. A mixed
-    layer grows as ``sqrt(2 Q t / (d theta/dz))`` and, by what it draws in from above, a little faster.
+    3.2 km x 3.2 km x 1.6 km, with a sponge layer in the upper quarter and small initial noise in the lowest 200 m. The
+    mixed layer grows as ``sqrt(2 Q t / (d theta/dz))``, and slightly faster due to entrainment.
 
     Parameters
     ----------
     points : int
-        Along x and y; 5/4 of them along z.
+        Number of points along x and y; 5/4 of it along z.
     heat_flux : float, K m/s
-        Q.
+        Surface heat flux Q.
     """
     length, height = 3200.0, 1600.0
     grid = Grid.from_points(points, points, length, length, periodic=(True, True))

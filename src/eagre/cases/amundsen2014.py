@@ -1,8 +1,8 @@
-"""The cases of the thesis that the explicit shallow-water model goes back to: flat beds, walls, water at rest.
+"""Cases of Amundsen (2014), the source of the explicit shallow-water model: flat beds, walls, water at rest.
 
 A. B. Amundsen, Auto-tuning shallow water simulations on GPUs, MSc thesis (2014), sections 5.1 to 5.6. Reference
-figures are of a double-precision model with theta = 1.3, desingularisation depth 0.01 m, g = 9.81 m s-2, Courant number
-1/4 and the Kurganov-Petrova treatment.
+values are from a double-precision model with theta = 1.3, desingularisation depth 0.01 m, g = 9.81 m s-2, Courant
+number 1/4 and the Kurganov-Petrova treatment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eagre.grid import Grid
 
 
 class CircularDamFigures(NamedTuple):
-    """Reference figures of the wet circular dam (`circular_dam_wet`)."""
+    """Reference values of the wet circular dam (`circular_dam_wet`)."""
 
     n: int
     scheme: str
@@ -36,22 +36,22 @@ WET_CIRCULAR_DAM = (
     CircularDamFigures(125, "rk2", 1.0, 73, 0.4416, 0.9671),
     CircularDamFigures(125, "rk2", 2.0, 131, 0.1085, 0.8601),
 )
-"""Depth of the cell north-east of the centre and largest depth, m, at `time`, s."""
+"""Depth of the cell north-east of the centre and maximum depth, m, at `time`, s."""
 
 SINE_STEPS = 154
-"""Steps of `sine` to t = 5 s, on any number of cells of 1 m along x that makes the same slope."""
+"""Number of steps of `sine` to t = 5 s, for any number of cells of 1 m along x with the same slope."""
 
 SINE_STEPS_DS2 = 163
-"""The same with the split scheme "ds2": one unsplit step and 81 double ones of 0.95 of what the last one allowed."""
+"""Number of steps with the split scheme "ds2": one unsplit step and 81 double steps of 0.95 of the previous limit."""
 
 
 def circular_dam_dry(n: int = 500, end_time: float = 2.0) -> WaterCase:
-    """Circular dam onto a dry bed: 40 m square, 2.5 m deep within 2.5 m of the centre; to 1 s it is case 5.3."""
+    """Circular dam break onto a dry bed: 40 m square, 2.5 m deep within 2.5 m of the centre; to 1 s it is case 5.3."""
     return circular_dam(n, 40.0, 2.5, 2.5, 0.0, end_time, "circular-dam-dry")
 
 
 def circular_dam_wet(n: int = 500, end_time: float = 2.0) -> WaterCase:
-    """Circular dam onto 0.5 m of water; reference figures in `WET_CIRCULAR_DAM`."""
+    """Circular dam break onto 0.5 m of water; reference values in `WET_CIRCULAR_DAM`."""
     return circular_dam(n, 40.0, 2.5, 2.5, 0.5, end_time, "circular-dam-wet")
 
 
@@ -66,9 +66,9 @@ def gaussian_peak(n: int = 507, end_time: float = 2.0) -> WaterCase:
 
 
 def sine(n: int = 1024, end_time: float = 5.0, rows: int | None = None) -> WaterCase:
-    """Sine: w = 5 + sin(2 pi i / nx), i the cell index, cells of 1 m (`rows` = n unless given).
+    """Sine: w = 5 + sin(2 pi i / nx), i the cell index, cells of 1 m (`rows` = n by default).
 
-    The mean depth of 5 m is not in the source; it alone gives the printed 154 steps (at 1024 and 2048).
+    The mean depth of 5 m is not in the source; it is the only one that gives the printed 154 steps (at 1024 and 2048).
     """
     grid = Grid(n, n if rows is None else rows, 1.0, 1.0)
     depth = 5.0 + np.sin(2.0 * math.pi * np.arange(n) / n)
@@ -76,7 +76,7 @@ def sine(n: int = 1024, end_time: float = 5.0, rows: int | None = None) -> Water
 
 
 def circular_dam_big(n: int = 1000, end_time: float = 4.0) -> WaterCase:
-    """Big dry dam: 100 m square, 10 m deep within 6.5 m of the centre; all wet at about t = 3 s."""
+    """Large dry circular dam break: 100 m square, 10 m deep within 6.5 m of the centre; all wet at about t = 3 s."""
     return circular_dam(n, 100.0, 6.5, 10.0, 0.0, end_time, "circular-dam-big")
 
 

@@ -1,7 +1,7 @@
-"""Thacker's bowls: moving shores with an exact solution.
+"""Thacker's oscillating basins: moving shorelines with an exact solution.
 
-The desingularisation depth decides the accuracy at the shore: it is 1e-4 of the depth here; pass
-``desingularisation_depth`` to `Case.model` to study it.
+The desingularisation depth determines the accuracy at the shoreline; it is 1e-4 of the depth here. Pass
+``desingularisation_depth`` to `Case.model` to vary it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def planar_bowl(
     periods: float = 1.0,
     gravity: float = GRAVITY,
 ) -> WaterCase:
-    """A plane surface goes round a paraboloid; back at its start after a whole period.
+    """Planar surface rotating in a paraboloid; it returns to its initial state after a whole period.
 
     Parameters
     ----------
     n : int
-        Cells a side of the square of `width`, m.
+        Cells per side of the square of `width`, m.
     depth, radius : float
-        Still depth at the centre and still radius of the shore, m.
+        Still-water depth at the centre and radius of the still-water shoreline, m.
     shift : float, optional
-        Distance of the water's centre from the bowl's, m; radius / 2 if left out.
+        Distance of the centre of the water from the centre of the basin, m; radius / 2 by default.
     periods : float
         Length of the run in periods 2 pi radius / sqrt(2 g depth).
     """
@@ -58,10 +58,10 @@ def radial_bowl(
     periods: float = 1.25,
     gravity: float = GRAVITY,
 ) -> WaterCase:
-    """A paraboloid of water swells and sinks in a paraboloid; parameters as of `planar_bowl`.
+    """Radially oscillating paraboloid of water in a paraboloid; parameters as in `planar_bowl`.
 
-    start_radius : radius of the shore at t = 0, m; 0.8 radius if left out. The period is
-    2 pi radius / sqrt(8 g depth); after a whole number of them the water stands still.
+    start_radius : radius of the shoreline at t = 0, m; 0.8 radius by default. The period is 2 pi radius / sqrt(8 g
+    depth); the velocity is zero after each period.
     """
     start = 0.8 * radius if start_radius is None else start_radius
     end = periods * 2.0 * math.pi / radial_frequency(depth, radius, gravity)
@@ -81,7 +81,7 @@ def _bowl_case(
     gravity: float,
     solution: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> WaterCase:
-    """The exact surface over the bed that the model sees: depth = max(0, w - mean of the corners)."""
+    """Return the case with the exact surface above the discrete bed: depth = max(0, w - mean of the corners)."""
     size = width / n
     grid = Grid(n, n, size, size, -0.5 * width, -0.5 * width)
     bed = bowl(*grid.mesh("corner"), depth, radius)

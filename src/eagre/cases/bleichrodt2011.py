@@ -1,4 +1,4 @@
-"""The double gyre of the thesis that the barotropic model goes back to, with its scheme or the package's.
+"""Double gyre of Bleichrodt (2011), the source of the barotropic model, with its scheme or the default scheme.
 
 F. Bleichrodt, Accelerating finite differences for solving a barotropic ocean model on the GPU, MSc thesis, Utrecht
 University (2011).
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from eagre.models.barotropic.model import BarotropicVorticity
 
 SCHEME: dict[str, Any] = {"jacobian": "advective", "scheme": "ab2"}
-"""The thesis's options."""
+"""Options of the source."""
 VARIANTS: dict[str, dict[str, Any]] = {"bleichrodt2011": SCHEME, "default": {}}
 
 
 def double_gyre(points: int, device: str | Device, precision: str, variant: str = "default") -> BarotropicVorticity:
-    """The model at rest: `points` a side, Re = 20.83, dt = 1e-7, free slip."""
+    """The model at rest: `points` per side, Re = 20.83, dt = 1e-7, free slip."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     return BarotropicVorticity.double_gyre(points, device=device, precision=precision, **VARIANTS[variant])

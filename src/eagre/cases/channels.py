@@ -32,7 +32,7 @@ def _along(grid: Grid, values: np.ndarray) -> np.ndarray:
 
 
 def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0, gravity: float = GRAVITY) -> WaterCase:
-    """A channel whose bed makes a given depth h(x) the exact steady flow; it starts in that flow.
+    """Channel whose bed makes a given depth h(x) the exact steady flow; the initial state is this flow.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ def uniform_flow(
     start: float = 1.0,
     end_time: float = 1000.0,
 ) -> WaterCase:
-    """Uniform flow down a plane slope at normal depth (n q / sqrt(S))^(3/5), subcritical for these numbers.
+    """Uniform flow on a plane slope at normal depth (n q / sqrt(S))^(3/5), subcritical for the default values.
 
     Parameters
     ----------
     discharge : float, m2 s-1
-        Per width.
+        Discharge per unit width.
     start : float
-        Initial depth as a multiple of the normal depth (1 starts in the solution).
+        Initial depth as a multiple of the normal depth (1: exact solution).
     """
     depth = normal_depth(discharge, slope, manning)
     grid = Grid(n, ROWS, length / n, length / n)

@@ -21,16 +21,16 @@ def dam_break(
     along: str = "x",
     gravity: float = GRAVITY,
 ) -> WaterCase:
-    """A dam in the middle of a flume breaks: Ritter's solution if `low` is 0, Stoker's otherwise.
+    """Dam break in the middle of a flume: Ritter's solution if `low` is 0, otherwise Stoker's.
 
     Parameters
     ----------
     n : int
         Cells along the flume; it is 4 cells wide.
     high, low : float
-        Depths behind (towards x = 0) and before the dam, m.
+        Upstream (towards x = 0) and downstream depth, m.
     length, end_time : float
-        m and s; the waves must not reach the ends: end_time < length / (4 sqrt(g high)) is safe.
+        m and s; the waves must not reach the ends: end_time < length / (4 sqrt(g high)) is sufficient.
     along : str
         ``"x"`` or ``"y"``, the direction of the flume.
     """
@@ -66,9 +66,9 @@ def circular_dam(
     end_time: float = 2.0,
     name: str = "circular-dam",
 ) -> WaterCase:
-    """A column of water in the middle of a square falls: cells whose centre is within `radius` hold `inside` m.
+    """Collapse of a cylindrical column of water in a square: `inside` m deep in cells with centres within `radius`.
 
-    No exact solution; reference figures for side 40 m, radius 2.5 m, depths 2.5 m and 0.5 m are in
+    There is no exact solution; reference values for side 40 m, radius 2.5 m, depths 2.5 m and 0.5 m are in
     `eagre.cases.amundsen2014.WET_CIRCULAR_DAM`.
     """
     grid = Grid(n, n, side / n, side / n)

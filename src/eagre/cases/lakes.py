@@ -1,4 +1,4 @@
-"""Lakes at rest: nothing may move, however rough the bed and the shore."""
+"""Lakes at rest: the water must remain at rest for any bed and shoreline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _resting(name: str, grid: Grid, bed: np.ndarray, level: float, end_time: flo
 
 
 def lake_over_bump(n: int = 64, level: float = 1.0, height: float = 0.5, end_time: float = 60.0) -> WaterCase:
-    """Still water over a bump that stays under water: B = height exp(-((x - 32)^2 + (y - 32)^2) / 100), 64 m wide."""
+    """Still water over a submerged bump: B = height exp(-((x - 32)^2 + (y - 32)^2) / 100), 64 m wide."""
     grid = Grid(n, n, 64.0 / n, 64.0 / n)
     x, y = grid.mesh("corner")
     bed = height * np.exp(-((x - 32.0) ** 2 + (y - 32.0) ** 2) / 100.0)
@@ -28,7 +28,7 @@ def lake_over_bump(n: int = 64, level: float = 1.0, height: float = 0.5, end_tim
 
 
 def lake_with_island(n: int = 64, level: float = 0.5, height: float = 1.0, end_time: float = 40.0) -> WaterCase:
-    """The same with the bump above the water, so that the shore cuts cells."""
+    """The same with an emerging bump, whose shoreline intersects cells."""
     grid = Grid(n, n, 64.0 / n, 64.0 / n)
     x, y = grid.mesh("corner")
     bed = height * np.exp(-((x - 32.0) ** 2 + (y - 32.0) ** 2) / 100.0)
@@ -36,7 +36,7 @@ def lake_with_island(n: int = 64, level: float = 0.5, height: float = 1.0, end_t
 
 
 def rough_shores(n: int = 64, level: float = 0.2, seed: int = 1, end_time: float = 40.0) -> WaterCase:
-    """Still pools in a bed that is random from corner to corner (standard normal, m): the hardest shores."""
+    """Still pools on a bed with random corner elevations (standard normal, m)."""
     grid = Grid(n, n, 1.0, 1.0)
     bed = np.random.default_rng(seed).standard_normal(grid.shape_of("corner"))
     return _resting("lake-rough", grid, bed, level, end_time)

@@ -32,22 +32,22 @@ REFERENCE = "Third International Workshop on Long-Wave Runup Models, benchmark 2
 
 
 class Measurement(NamedTuple):
-    """Surface elevation at the gauges: times (n,), s, and for each gauge (n,), m above still water."""
+    """Measured surface elevation at the gauges: times (n,), s, and for each gauge (n,), m above still water."""
 
     times: np.ndarray
     elevation: dict[str, np.ndarray]
 
 
 def find_data(data: str | Path | None = None) -> Path:
-    """Folder that holds the three data files.
+    """Return the folder with the three data files.
 
-    It is `data` if given, else what the environment variable EAGRE_DATA names, else `shared/data` beside
-    the project; each may be the folder itself or the one above ``monai_valley``.
+    The folder is `data` if given, otherwise the folder named by EAGRE_DATA, otherwise `shared/data` next to the
+    project; each may be the folder itself or its parent with ``monai_valley``.
 
     Raises
     ------
     InputError
-        If the files are in none of them.
+        If the files are not found.
     """
     root = Path(__file__).resolve().parents[3]
     given = data or os.environ.get("EAGRE_DATA")
@@ -61,20 +61,21 @@ def find_data(data: str | Path | None = None) -> Path:
         f"no Monai Valley data in {', '.join(map(str, places))}",
         allowed=f"a folder with {BED_FILE}, {WAVE_FILE} and {GAUGE_FILE}",
         fix="EAGRE_DATA=/path/to/data eagre validate shallow-water --case monai",
+        problem="The Monai Valley data were not found.",
     )
 
 
 def read_bed(folder: Path) -> np.ndarray:
-    """Bed at the 393 x 244 points, (244, 393), m, row 0 at y = 0.
+    """Return the bed at the 393 x 244 points, (244, 393), m, row 0 at y = 0.
 
-    The file's first row is the northern one: only so does the narrow valley lie at y = 1.9 m, where
-    the highest run-up was measured.
+    The first row of the file is the northern one: only then is the narrow valley at y = 1.9 m, where the maximum run-up
+    was measured.
     """
     return np.loadtxt(folder / BED_FILE, skiprows=6)[::-1].copy()
 
 
 def read_measurement(folder: Path, until: float = END_TIME) -> Measurement:
-    """Measured surface at the gauges up to `until`, s, converted from cm to m."""
+    """Return the measured surface at the gauges up to `until`, s, converted from cm to m."""
     table = np.loadtxt(folder / GAUGE_FILE, skiprows=1)
     table = table[table[:, 0] <= until + 1e-9]
     return Measurement(table[:, 0], {name: 0.01 * table[:, k + 1] for k, name in enumerate(GAUGES)})
@@ -90,11 +91,11 @@ def monai_valley(
     data : path, optional
         See `find_data`.
     coarsen : int
-        Take every `coarsen`-th data point as a corner: 3 gives 130 x 81 cells for quick looks.
+        Use every `coarsen`-th data point as a corner: 3 gives 130 x 81 cells for quick tests.
     manning : float
-        Roughness of the plywood model, s m-1/3.
+        Manning's n of the plywood model, s m-1/3.
     incident : str
-        ``"absorbing"`` lets reflected waves out at x = 0, ``"stage"`` prescribes the surface there.
+        ``"absorbing"`` lets reflected waves leave at x = 0, ``"stage"`` prescribes the surface there.
     """
     folder = find_data(data)
     bed = read_bed(folder)[::coarsen, ::coarsen]

@@ -1,4 +1,4 @@
-"""What a ready-made case is: grid, bed, initial water, boundaries and, where one is known, the exact solution."""
+"""Ready-made shallow-water cases: grid, bed, initial state, boundaries and, where known, the exact solution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAUSS_WEIGHTS = (5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0)
 
 @dataclass(frozen=True, eq=False)
 class Water:
-    """Cell means of the water at one time: depth (ny, nx), m, and unit discharges (ny, nx), m2 s-1."""
+    """Cell means at one time: water depth (ny, nx), m, and unit discharges (ny, nx), m2 s-1."""
 
     depth: np.ndarray
     discharge_x: np.ndarray
@@ -26,41 +26,41 @@ class Water:
 
     @property
     def velocity_x(self) -> np.ndarray:
-        """discharge_x / depth, 0 where dry, (ny, nx), m s-1."""
+        """Velocity discharge_x / depth, 0 in dry cells, (ny, nx), m s-1."""
         return _ratio(self.discharge_x, self.depth)
 
     @property
     def velocity_y(self) -> np.ndarray:
-        """discharge_y / depth, 0 where dry, (ny, nx), m s-1."""
+        """Velocity discharge_y / depth, 0 in dry cells, (ny, nx), m s-1."""
         return _ratio(self.discharge_y, self.depth)
 
 
 @dataclass(frozen=True, eq=False)
 class WaterCase:
-    """A problem that a shallow-water model can be set on.
+    """Shallow-water test case.
 
     Parameters
     ----------
     name : str
-        As `eagre validate` knows it.
+        Name in `eagre validate`.
     grid : Grid
     bed_elevation : (ny + 1, nx + 1), m
-        At corners.
+        Bed elevation at corners.
     initial : Water
     end_time : float, s
     boundaries : Boundaries
     manning : float, s m-1/3
     exact : callable, optional
-        ``exact(t)`` gives the `Water` at time t, s.
+        ``exact(t)`` returns the `Water` at time t, s.
     options : dict
-        Further arguments of `eagre.ShallowWater` that belong to the case.
+        Additional arguments of `eagre.ShallowWater`.
     reference : str
-        Where the case and its solution come from, with DOI.
+        Source of the case and its solution, with DOI.
     gauges : dict
-        Name to (x, y), m.
+        Coordinates (x, y), m, by name.
     level : float, optional
-        Surface elevation of still water, m: given to the model in place of the depth, so that no
-        rounding of depth plus bed disturbs it.
+        Surface elevation of still water, m, passed to the model instead of the depth to avoid rounding errors of
+        depth plus bed.
     """
 
     name: str
@@ -78,16 +78,16 @@ class WaterCase:
 
     @property
     def bed_centre(self) -> np.ndarray:
-        """Bed at centres, (ny, nx), m: the mean of the four corners."""
+        """Bed at centres, (ny, nx), m: mean of the four corners."""
         return centre_bed(self.bed_elevation)
 
     @property
     def surface_elevation(self) -> np.ndarray:
-        """Initial surface elevation, (ny, nx), m; the bed where dry."""
+        """Initial surface elevation, (ny, nx), m; the bed in dry cells."""
         return self.bed_centre + self.initial.depth
 
     def model(self, **options: Any) -> Any:
-        """An `eagre.ShallowWater` set up for this case; `options` go before those of the case."""
+        """Return an `eagre.ShallowWater` for this case; `options` override those of the case."""
         from eagre.models.shallow_water.model import ShallowWater
 
         water = {"depth": self.initial.depth} if self.level is None else {"surface_elevation": self.level}
@@ -104,15 +104,15 @@ class WaterCase:
 
 
 def still_water(bed: np.ndarray, surface: float | np.ndarray) -> Water:
-    """Water at rest whose surface is at `surface`, m, dry where the bed at the centre is higher."""
+    """Return water at rest with the surface elevation `surface`, m; cells with a higher bed are dry."""
     depth = np.maximum(np.asarray(surface, float) - centre_bed(bed), 0.0)
     return Water(depth, np.zeros_like(depth), np.zeros_like(depth))
 
 
 def cell_means(grid: Grid, profile: Profile) -> Water:
-    """Cell means of ``profile(x, y) -> (h, u, v)`` by 3 x 3 Gauss points a cell (exact to degree 5).
+    """Return cell means of ``profile(x, y) -> (h, u, v)`` by 3 x 3 Gauss points per cell (exact to degree 5).
 
-    The means of h, h u and h v are taken: what a finite-volume model holds.
+    The result contains the means of h, h u and h v, as in a finite-volume model.
     """
     sums = [np.zeros(grid.shape) for _ in range(3)]
     for b, weight_y in zip(GAUSS_POINTS, GAUSS_WEIGHTS, strict=True):
@@ -125,7 +125,7 @@ def cell_means(grid: Grid, profile: Profile) -> Water:
 
 
 def cell_centres(grid: Grid, profile: Profile) -> Water:
-    """Values of ``profile(x, y) -> (h, u, v)`` at the centres, as `Water`."""
+    """Return values of ``profile(x, y) -> (h, u, v)`` at the centres, as `Water`."""
     h, u, v = profile(*grid.mesh())
     h = np.broadcast_to(h, grid.shape).astype(float)
     return Water(h, h * u, h * v)

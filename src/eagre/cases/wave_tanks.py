@@ -12,21 +12,21 @@ from eagre.models.potential_waves.model import PotentialWaves
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import StreamFunctionWave
 
-WHALIN_DEPTH, WHALIN_WIDTH = 0.4572, 3.048  # m: before the shoal; half of the tank
+WHALIN_DEPTH, WHALIN_WIDTH = 0.4572, 3.048  # m: depth before the shoal; half of the tank width
 BERKHOFF_DEPTH = 0.45
 BERKHOFF_ANGLE = math.radians(20.0)
-SHALLOWEST = 0.07  # m, of Berkhoff's slope
+SHALLOWEST = 0.07  # minimum depth of Berkhoff's slope, m
 
 
 def standing_wave(points: int, **options: Any) -> PotentialWaves:
-    """A wave of 1 m along x times one along y, 2 cm high, in water 0.5 m deep between walls 1 m apart."""
+    """Standing wave of 1 m length along x and y, 2 cm high, in water 0.5 m deep between walls 1 m apart."""
     grid = Grid.from_points(points, points, 1.0, 1.0)
     shape = np.cos(2.0 * math.pi * grid.x) * np.cos(2.0 * math.pi * grid.y)[:, None]
     return PotentialWaves(grid, 0.5, surface_elevation=0.01 * shape, **options)
 
 
 def whalin_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Depth, m, of the tank of R. W. Whalin (1971), its axis at y = 3.048 m, x from the wave maker 5 m before 0."""
+    """Return the depth, m, of Whalin's (1971) tank; axis at y = 3.048 m, x from the wavemaker 5 m before 0."""
     bow = np.sqrt(np.maximum(y * (2.0 * WHALIN_WIDTH - y), 0.0))
     return np.clip(WHALIN_DEPTH - (x - 10.67 + bow) / 25.0, 0.1524, WHALIN_DEPTH)
 
@@ -34,9 +34,9 @@ def whalin_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def whalin(
     points: int, period: float = 2.0, height: float = 0.015, rows: int | None = None, **options: Any
 ) -> PotentialWaves:
-    """Half of Whalin's tank, 35 m x 3.048 m: waves are made over the first 5 m and absorbed over the last 5.
+    """Half of Whalin's tank, 35 m x 3.048 m: waves are generated over the first 5 m and absorbed over the last 5 m.
 
-    points : along x; 257 and 17 rows are the usual grid. R. W. Whalin, The limit of applicability of linear wave
+    points : number along x; 257 and 17 rows are the usual grid. R. W. Whalin, The limit of applicability of linear wave
     refraction theory in a convergence zone, US Army Waterways Experiment Station, Research Report H-71-3 (1971).
     """
     grid = Grid.from_points(points, rows or (points - 1) // 16 + 1, 35.0, WHALIN_WIDTH, -5.0)
@@ -46,7 +46,7 @@ def whalin(
 
 
 def berkhoff_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Depth, m, of an elliptic shoal on a slope of 1:50 that waves along x meet at 20 degrees; the shoal is at 0, 0."""
+    """Return the depth, m, of an elliptic shoal at 0, 0 on a slope of 1:50, at 20 degrees to the wave direction x."""
     cosine, sine = math.cos(BERKHOFF_ANGLE), math.sin(BERKHOFF_ANGLE)
     up, along = x * cosine - y * sine, x * sine + y * cosine
     depth = np.where(up > -5.84, np.maximum(BERKHOFF_DEPTH - 0.02 * (5.84 + up), SHALLOWEST), BERKHOFF_DEPTH)
@@ -68,4 +68,4 @@ def berkhoff(points: int, rows: int | None = None, **options: Any) -> PotentialW
 
 
 TANKS = {"standing-wave": standing_wave, "whalin": whalin, "berkhoff": berkhoff}
-"""By name; each takes the points along x and options of `PotentialWaves`."""
+"""Cases by name; each takes the number of points along x and options of `PotentialWaves`."""

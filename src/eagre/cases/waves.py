@@ -1,4 +1,4 @@
-"""Smooth waves: the cases that show the order of the scheme."""
+"""Smooth waves for measuring the order of accuracy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def small_standing_wave(
     periods: float = 1.125,
     gravity: float = GRAVITY,
 ) -> WaterCase:
-    """One wavelength of a standing wave between walls, amplitude << depth (first-order solution)."""
+    """One wavelength of a standing wave between walls, amplitude << depth (linear solution)."""
     size = length / n
     grid = Grid(n, 4, size, size)
 
@@ -44,7 +44,7 @@ def travelling_wave(
     along: str = "x",
     gravity: float = GRAVITY,
 ) -> WaterCase:
-    """An exact nonlinear wave on a periodic flume; ends at 0.4 of the breaking time unless told."""
+    """Exact nonlinear wave in a periodic flume; the end time is 0.4 of the breaking time by default."""
     size = length / n
     across_x = along == "x"
     grid = Grid(n, 4, size, size) if across_x else Grid(4, n, size, size)
@@ -72,7 +72,7 @@ def travelling_wave(
 
 
 def travelling_vortex(n: int = 64, end_time: float = 0.1, gravity: float = GRAVITY) -> WaterCase:
-    """A vortex carried along x by 6 m s-1 through a periodic unit square, 10 m deep: two-dimensional and smooth."""
+    """Vortex advected along x by 6 m s-1 through a periodic unit square, 10 m deep: two-dimensional and smooth."""
     grid = Grid(n, n, 1.0 / n, 1.0 / n, -0.5, -0.5)
     speed = 6.0
 

@@ -1,4 +1,4 @@
-"""``eagre animate``: a moving picture of a field file."""
+"""``eagre animate``: animation of a file of fields."""
 
 from __future__ import annotations
 
@@ -10,20 +10,37 @@ import typer
 
 
 def animate(
-    file: Annotated[Path, typer.Argument(help="Output of eagre run with fields (.nc).")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Ends in .gif, or .mp4 with ffmpeg.")] = None,
-    variable: Annotated[str | None, typer.Option("--variable", "-v", help="Field to draw; else the depth.")] = None,
+    file: Annotated[Path, typer.Argument(help="Output file of eagre run with fields, e.g. bay.nc.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Animation file: .gif (default), or .mp4, which needs ffmpeg.")
+    ] = None,
+    variable: Annotated[
+        str | None,
+        typer.Option(
+            "--variable",
+            "-v",
+            help="Field, stored or derived (speed, discharge, froude). Default: surface elevation and flood depth, "
+            "or the first field.",
+        ),
+    ] = None,
     fps: Annotated[float, typer.Option("--fps", help="Frames per second, 0.01 to 100.")] = 10.0,
-    every: Annotated[int, typer.Option("--every", min=1, help="Draw each n-th record.")] = 1,
+    every: Annotated[int, typer.Option("--every", min=1, help="Interval between drawn records, e.g. 2.")] = 1,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=600, help="Dots per inch.")] = 90,
-    perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
-    plane: Annotated[str | None, typer.Option("--slice", help='Of fields on levels: "z = 500 m" or "y = 0".')] = None,
+    perspective: Annotated[bool, typer.Option("--perspective", help="Shaded 3-D view of the water surface.")] = False,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Arrows of velocity on the map.")] = False,
+    wet_depth: Annotated[
+        str | None,
+        typer.Option("--wet-depth", help='Depth above which a cell is drawn as wet, e.g. "5 cm". Default: 0.01 m.'),
+    ] = None,
+    plane: Annotated[
+        str | None, typer.Option("--slice", help='Slice of fields on levels, e.g. "z = 500 m" or "y = 0".')
+    ] = None,
 ) -> None:
-    """Draw all records of a field as a GIF or MP4."""
+    """Animate the records of a field as GIF or MP4."""
     from rich.progress import Progress
 
     from eagre.cli.console import console
-    from eagre.cli.plot import picture_path
+    from eagre.cli.plot import depth_of, picture_path
     from eagre.errors import InputError
     from eagre.plots import FieldFile, open_results
     from eagre.plots import animate as draw
@@ -31,7 +48,8 @@ def animate(
     results = open_results(file, plane)
     if not isinstance(results, FieldFile):
         fix = f"eagre plot {quote(str(file))}"
-        raise InputError(f"{file}, which holds no fields", allowed="a file of fields", fix=fix)
+        raise InputError(f"{file}, which holds no fields", allowed="a file of fields", fix=fix,
+                         problem="The file has no fields to animate.")  # fmt: skip
     target = picture_path(file, output, (".gif", ".mp4"))
     out = console()
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
@@ -40,5 +58,8 @@ def animate(
         def show(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
 
-        draw(results, target, variable=variable, fps=fps, every=every, dpi=dpi, perspective=perspective, on_frame=show)
+        draw(
+            results, target, variable=variable, fps=fps, every=every, dpi=dpi, perspective=perspective,
+            vectors=vectors, wet_depth=depth_of(wet_depth, "--wet-depth"), on_frame=show,
+        )  # fmt: skip
     out.print(f"wrote {target}", soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""``eagre bench``: how fast the models run here."""
+"""``eagre bench``: speed of the models on this machine."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ import typer
 
 
 def bench(
-    model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
+    model: Annotated[str | None, typer.Argument(help="Model. Default: all models.")] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
-    size: Annotated[list[int] | None, typer.Option("--size", min=8, help="Cells a side; may be repeated.")] = None,
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double. Default: both.")] = None,
+    size: Annotated[
+        list[int] | None, typer.Option("--size", min=8, help="Cells per side; repeat the option for several sizes.")
+    ] = None,
     suite: Annotated[
-        bool, typer.Option("--suite", help="Parts of anelastic as its paper times them: advection, operator, solver.")
+        bool,
+        typer.Option(
+            "--suite", help="Time the parts of the anelastic model that its paper times: advection, operator, solver."
+        ),
     ] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update.")] = None,
-    kernels: Annotated[bool, typer.Option("--kernels", help="Only the share of each kernel in a step.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update with the results.")] = None,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Print the fraction of the step time of each kernel only.")
+    ] = False,
 ) -> None:
-    """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
+    """Verify the results, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
     if kernels:
         return _kernels(model, device, precision, size, {"--suite": suite, "--output": output})
     from eagre.cli.console import console
@@ -36,7 +43,9 @@ def bench(
     out.print(_line(columns, suite), markup=False, soft_wrap=True)
     with out.status("measuring ...") if out.is_terminal else nullcontext():
         for record in found:
-            out.print(_line(_row(record, suite), suite), markup=False, soft_wrap=True)  # now: a model takes minutes
+            out.print(
+                _line(_row(record, suite), suite), markup=False, soft_wrap=True
+            )  # each row at once, because a model takes minutes
             if output is not None:
                 update(output, [record])
     if output is not None:
@@ -44,7 +53,7 @@ def bench(
 
 
 def _target(path: Path) -> Path:
-    """The file to update, checked before anything is measured."""
+    """Check the file to update before the measurements start, and return its path."""
     from eagre.io.files import output_file
 
     output_file(path, suffixes=(".json",), overwrite=True, what="--output")
@@ -56,7 +65,7 @@ def _target(path: Path) -> Path:
 def _records(
     model: str | None, device: str, precision: str | None, size: list[int] | None, suite: bool
 ) -> Iterator[dict[str, Any]]:
-    """What is measured; the suite's largest grids have as many points as a cube of the largest size."""
+    """Yield the measurements. The largest grids of the suite have as many points as a cube of the largest size."""
     from eagre.bench import benchmark
     from eagre.bench import suite as parts
     from eagre.cli.validate import kinds_of
@@ -67,21 +76,31 @@ def _records(
         return (one for kind in kinds for one in benchmark.measurements(kind, device, precision, size or None))
     if model != "anelastic":
         got = f"--suite of {model or 'all models'}"
-        raise InputError(got, allowed="anelastic", fix="eagre bench anelastic --suite")
+        raise InputError(
+            got,
+            allowed="anelastic",
+            fix="eagre bench anelastic --suite",
+            problem="The option --suite supports the anelastic model only.",
+        )
     return parts.suite(device, precision, most=max(size) ** 3 if size else None)
 
 
 def _kernels(
     model: str | None, device: str, precision: str | None, size: list[int] | None, others: Mapping[str, Any]
 ) -> None:
-    """A table for each model, precision and size."""
+    """Print one table per model, precision and size."""
     from eagre.bench.kernels import kernel_times
     from eagre.cli.console import console, grid_table
     from eagre.cli.validate import kinds_of, print_device
     from eagre.errors import InputError
 
     for flag in (name for name, given in others.items() if given):
-        raise InputError(f"--kernels with {flag}", allowed="one of them", fix="eagre bench MODEL --kernels")
+        raise InputError(
+            f"--kernels with {flag}",
+            allowed="one of the two",
+            fix="eagre bench MODEL --kernels",
+            problem=f"The options --kernels and {flag} cannot be combined.",
+        )
     out = console()
     print_device(device, out)
     for kind in kinds_of(model):
@@ -92,16 +111,16 @@ def _kernels(
                 numbers = [
                     [row.name, f"{row.calls:.3g}", f"{row.microseconds:.4g}", f"{row.share:.0%}"] for row in rows
                 ]
-                out.print(grid_table(["kernel", "calls a step", "us a step", "share"], numbers))
+                out.print(grid_table(["kernel", "calls/step", "us/step", "fraction"], numbers))
 
 
 def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write records into a JSON list; one with the same identity replaces the older one.
+    """Write records into a JSON list; a record with the same identity replaces the older record.
 
     Raises
     ------
     InputError
-        If the file is there and holds no list of records.
+        If the file exists and does not hold a list of records.
     OutputError
         If it cannot be written.
     """
@@ -117,7 +136,7 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _updated(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """The records of a file and new ones, which replace those of the same identity."""
+    """Return the records of a file merged with new records, which replace records with the same identity."""
     import json
 
     from eagre.bench.benchmark import merged
@@ -126,17 +145,21 @@ def _updated(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
     try:
         return merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
+        raise InputError(
+            f"{path} without a list of measurements",
+            allowed="a file written by eagre bench",
+            problem=f"The file {path} is not a list of measurements.",
+        ) from None
 
 
 WIDTHS = (17, 14, 9, 7, 18, 9, 9, 12, 7)
-"""Widths of the columns of a row, except the last one, which has any length."""
+"""Widths of the columns of a row, except the last column, whose width is not limited."""
 
 
 def _line(row: list[str], case: bool) -> str:
-    """One row of the table, in columns of `WIDTHS`: rows are printed before the others are known."""
+    """Return one row of the table with columns of `WIDTHS`; each row is printed before the next is known."""
     widths = (WIDTHS[0], 14, *WIDTHS[1:]) if case else WIDTHS
-    numeric = len(widths) - 6  # the first column that is aligned on the right
+    numeric = len(widths) - 6  # index of the first right-aligned column
     cells = [
         f"{cell:>{width}}" if n >= numeric else f"{cell:<{width}}"
         for n, (cell, width) in enumerate(zip(row[:-1], widths, strict=True))
@@ -145,7 +168,7 @@ def _line(row: list[str], case: bool) -> str:
 
 
 def _row(record: Mapping[str, Any], case: bool = False) -> list[str]:
-    """One line of the table."""
+    """Return the cells of one row of the table."""
     from eagre.cli.console import quantity
 
     def number(key: str, form: str) -> str:

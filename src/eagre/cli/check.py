@@ -1,4 +1,4 @@
-"""``eagre check``: a case without a time step."""
+"""``eagre check``: check of a case without a time step."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def check(
     device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1; or cuda:0,cuda:1.")] = None,
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Accept existing output files.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Allow existing output files.")] = False,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Case value, e.g. friction.manning=0.03.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a case value, e.g. friction.manning=0.03."),
     ] = None,
 ) -> None:
     """Check a case without running it: inputs, outputs, memory, time step and size of the output."""

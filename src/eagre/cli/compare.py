@@ -1,4 +1,4 @@
-"""``eagre compare``: how far two runs are apart."""
+"""``eagre compare``: norms of the difference of two runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Fields of eagre run (.nc).")],
-    second: Annotated[Path, typer.Argument(help="Fields of another run on the same points (.nc).")],
+    first: Annotated[Path, typer.Argument(help="Field file of eagre run (.nc).")],
+    second: Annotated[Path, typer.Argument(help="Field file of another run with the same points (.nc).")],
     variable: Annotated[
-        list[str] | None, typer.Option("--variable", "-v", help="Only this field; may be repeated.")
+        list[str] | None,
+        typer.Option("--variable", "-v", help="Field to compare; repeat the option for several. Default: all."),
     ] = None,
-    record: Annotated[int, typer.Option("--record", help="Number of a record of both, from 1; -1 is the last.")] = -1,
+    record: Annotated[int, typer.Option("--record", help="Record number, from 1; -1 is the last record.")] = -1,
 ) -> None:
-    """Tell the norms of the difference of two runs: L1, L2, the largest, and Linf over the points as Rojek et al."""
+    """Compare two runs: L1, L2 and maximum norms of the difference, and the maximum divided by the number of points."""
     from eagre.cli.console import console, grid_table
     from eagre.errors import InputError
     from eagre.io.files import read_values
@@ -33,14 +34,20 @@ def compare(
         for name in names:
             if one[name].shape != other[name].shape:
                 shapes = " and ".join(str(data[name].shape) for data in (one, other))
-                raise InputError(f"{name} of the shapes {shapes} in {first} and {second}", allowed="the same points")
+                raise InputError(
+                    f"{name} of the shapes {shapes} in {first} and {second}",
+                    allowed="files with the same points",
+                    problem=f"The shapes of {name} in the two files differ.",
+                )
             if (axis := differing_axis(first, one, second, other, name)) is not None:
                 problem = f"{first} and {second} differ in {axis}, so their values cannot be compared."
                 raise InputError(f"{name} of two files", allowed="the same points and times", problem=problem)
             found = difference(read_values(one[name], first), read_values(other[name], second))
             if found.points == 0:
                 problem = f"{first} and {second} have no point where both have a value of {name}."
-                raise InputError(f"{name} of two files", allowed="a common point with values", problem=problem)
+                raise InputError(
+                    f"{name} of two files", allowed="files with a common point with values", problem=problem
+                )
             numbers = (found.l1, found.l2, found.largest, found.largest_over_points, found.relative)
             rows.append([name, *(f"{number:.4g}" for number in numbers), str(found.points), str(found.alone)])
         times = [f"{float(data['time']):.10g} s" for data in (one, other) if "time" in data.variables]
@@ -48,12 +55,12 @@ def compare(
     out.print(
         f"at {' and '.join(dict.fromkeys(times)) or 'one time'}, {first} - {second}", markup=False, soft_wrap=True
     )
-    heads = ["field", "L1", "L2", "largest", "largest/points", "L1/mean", "points", "in one only"]
+    heads = ["field", "L1", "L2", "max", "max/points", "L1/mean", "points", "in one only"]
     out.print(grid_table(heads, rows))
 
 
 def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: list[str] | None) -> list[str]:
-    """Names of fields that both have, or `InputError`."""
+    """Return the names of the fields in both files; raise `InputError` if there are no such fields."""
     from eagre.errors import InputError
     from eagre.names import components
 
@@ -64,7 +71,11 @@ def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: lis
     ]
     wanted = [one for name in wanted or [] for one in components(name, both) or [name]]
     if missing := [name for name in wanted if name not in both]:
-        raise InputError(f"no field {missing[0]} in both {first} and {second}", allowed=", ".join(both) or "none")
+        raise InputError(
+            f"no field {missing[0]} in both {first} and {second}",
+            allowed=", ".join(both) or "none",
+            problem=f"The field {missing[0]} is not in both files.",
+        )
     over_time = [name for name in both if "time" in a[name].dims and "time" in b[name].dims]
     if not both or not (wanted or over_time or "time" not in a.dims or "time" not in b.dims):
         problem = f"{first} and {second} have no field over time in common."

@@ -1,4 +1,4 @@
-"""Exit codes, and how errors are told.
+"""Exit codes, and reports of errors.
 
 ====  ==============================================================
 code  meaning
@@ -7,13 +7,13 @@ code  meaning
 1     an internal error (a bug), or a benchmark or validation failed
 2     wrong usage or input
 3     the solution blew up
-4     the device that was asked for is not there
+4     the requested device is not available
 5     the model does not fit the memory
 6     output cannot be written (permission, full disk)
-129   ended by SIGHUP (a closed terminal); as 130
+129   ended by SIGHUP (a closed terminal); same as 130
 130   interrupted; a restart file was written if the run had begun
-138   ended by SIGUSR1, which schedulers send before a time limit; as 130
-143   ended by SIGTERM, as schedulers do; as 130
+138   ended by SIGUSR1, which schedulers send before a time limit; same as 130
+143   ended by SIGTERM, as sent by schedulers; same as 130
 ====  ==============================================================
 """
 
@@ -30,17 +30,17 @@ SIGNALLED = 128  # plus the number of a signal, as shells report it
 
 EPILOG = (
     "Exit codes: 0 ok, 1 internal error or failed check, 2 wrong usage or input, 3 blow-up, 4 device missing, "
-    "5 out of memory, 6 output cannot be written, 130 interrupted (restart written); the same by signals: "
-    "129 SIGHUP, 138 SIGUSR1, 143 SIGTERM."
+    "5 out of memory, 6 output cannot be written, 130 interrupted (restart file written); after "
+    "other signals, also with a restart file: 129 SIGHUP, 138 SIGUSR1, 143 SIGTERM."
 )
 
 
 class OutputError(EagreError, OSError):
-    """Output cannot be written where it was asked for."""
+    """Output cannot be written to the requested path."""
 
 
 class Terminated(KeyboardInterrupt):
-    """The process got a signal that ends it, such as SIGTERM.
+    """The process received a signal that ends it, such as SIGTERM.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def code_of(error: BaseException) -> int:
-    """Exit code of an error."""
+    """Return the exit code of an error."""
     if isinstance(error, Terminated):
         return SIGNALLED + error.number
     for kind, code in (
@@ -72,7 +72,7 @@ def code_of(error: BaseException) -> int:
 
 
 def report(error: BaseException, *, debug: bool = False) -> int:
-    """Tell an error on standard error, without a traceback unless asked, and return its exit code."""
+    """Print an error on standard error, with a traceback if `debug`, and return its exit code."""
     code = code_of(error)
     if debug:
         traceback.print_exception(error)
@@ -83,13 +83,15 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     head = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
     head += f" by {signal.Signals(error.number).name}" if isinstance(error, Terminated) else ""
     console.print(highlighted(f"{head}: {text}" if text else head), soft_wrap=True)
-    if code == INTERNAL and not debug and not isinstance(error, EagreError):  # a failed check is no bug
-        console.print("this is a bug: run again with --debug and report what it prints", style="dim", soft_wrap=True)
+    if code == INTERNAL and not debug and not isinstance(error, EagreError):  # a failed check is not a bug
+        console.print(
+            "This is a bug: run the command again with --debug and report the output.", style="dim", soft_wrap=True
+        )
     return code
 
 
 def is_usage(error: BaseException) -> bool:
-    """Tell whether an exception belongs to the command-line library (usage errors, exits)."""
+    """Return whether an exception belongs to the command-line library (usage errors, exits)."""
     return type(error).__module__.partition(".")[0] in ("typer", "click")
 
 

@@ -1,4 +1,4 @@
-"""``eagre info``: this machine, or what a file holds."""
+"""``eagre info``: properties of this machine, or the content of a file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ PACKAGES = (
     *("numpy", "numba", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x", "scipy", "xarray", "h5netcdf"),
     *("rasterio", "pydantic", "matplotlib"),
 )
-"""Packages whose versions matter for results and reports."""
+"""Packages whose versions affect results."""
 
 Rows = list[tuple[str, str]]
 
 
 def info(
-    file: Annotated[Path | None, typer.Argument(help="A case, result, restart or elevation file.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Case, result, restart or elevation file. Default: this machine.")
+    ] = None,
 ) -> None:
-    """Tell versions, devices and memory; or summarise a file."""
+    """Print versions, devices and memory, or summarise a file."""
     from eagre.cli.console import console, print_rows
     from eagre.config.toml import existing_file
     from eagre.io.files import is_store
@@ -32,7 +34,7 @@ def info(
 
 
 def machine() -> Rows:
-    """Versions, devices, memory and threads."""
+    """Return rows with versions, devices, memory and threads."""
     import os
     import platform
 
@@ -50,12 +52,12 @@ def machine() -> Rows:
 
 
 def describe(path: Path) -> Rows:
-    """What a file holds.
+    """Return rows with the content of a file.
 
     Raises
     ------
     InputError
-        If it is no case, result, restart or elevation file.
+        If the file is not a case, result, restart or elevation file.
     """
     ending = path.suffix.lower()
     if ending == ".toml":
@@ -72,16 +74,31 @@ def describe(path: Path) -> Rows:
 
 
 def _case(case: Case) -> Rows:
-    """A case, key by key as far as it was given."""
+    """Return rows for the keys of a case file, with the values as they are written in the file."""
+    from eagre.config.toml import parse_toml
+
     rows: Rows = [("case", case.title or case.name), ("model", case.kind)]
-    for name, section in case:
-        if name in ("model", "title") or section is None:
-            continue
-        given = getattr(section, "model_fields_set", set())
-        text = ", ".join(f"{key.rstrip('_')} = {_short(getattr(section, key))}" for key in _in_order(section, given))
-        if text:
-            rows.append((name, text))
+    for name, value in parse_toml(case.text).items():
+        if name not in ("model", "title"):
+            rows += _section(name, value)
     return rows
+
+
+def _section(name: str, value: Any) -> Rows:
+    """Return one row for the values of a table, then the rows of its sub-tables."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        return [row for number, one in enumerate(value, 1) for row in _section(f"{name}[{number}]", one)]
+    if not isinstance(value, dict):
+        return [(name, _short(value))]
+    tables = {key: one for key, one in value.items() if _holds_tables(one)}
+    text = ", ".join(f"{key} = {_short(one)}" for key, one in value.items() if key not in tables)
+    rows = [(name, text)] if text or not tables else []
+    return rows + [row for key, one in tables.items() for row in _section(f"{name}.{key}", one)]
+
+
+def _holds_tables(value: Any) -> bool:
+    """Return whether a value of a case is a table or a list of tables."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
 
 
 def _netcdf(path: Path) -> Rows:
@@ -119,7 +136,7 @@ def _netcdf(path: Path) -> Rows:
 
 
 def _records(times: Any) -> str:
-    """First and last time, s and in words where they are long, and how many there are."""
+    """Return the first and last time, s and in larger units, and the number of records."""
     from eagre.cli.console import duration
 
     first, last = float(times[0]), float(times[-1])
@@ -230,11 +247,11 @@ def _raster(path: Path) -> Rows:
     ]
     if gaps < dem.elevation.size:
         rows.insert(3, ("values", f"{np.nanmin(dem.elevation):g} to {np.nanmax(dem.elevation):g}"))
-    return [*rows, ("crs", str(dem.crs).splitlines()[0][:80] if dem.crs else "not known")]
+    return [*rows, ("crs", str(dem.crs).splitlines()[0][:80] if dem.crs else "unknown")]
 
 
 def _devices() -> Rows:
-    """The CPU, and the GPUs or why there is none."""
+    """Return rows for the CPU and the GPUs, or the reason why no GPU is available."""
     from eagre.backend.driver import driver_version
     from eagre.backend.layouts import layouts_of
     from eagre.backend.select import cuda_problem, select
@@ -256,7 +273,7 @@ def _devices() -> Rows:
 
 
 def _tuning(device: Any) -> str:
-    """What was tuned on a device, or what is wrong with the file that says so."""
+    """Return the state of the tuning of a device, or the problem of its tuning file."""
     from eagre.backend.tuned import kept_for
     from eagre.errors import InputError
 
@@ -267,18 +284,18 @@ def _tuning(device: Any) -> str:
 
 
 def _driver(version: tuple[int, int] | None) -> str:
-    """What the NVIDIA driver knows, and the extra that has libraries for it."""
+    """Return the CUDA version of the NVIDIA driver, and the extra whose libraries support it."""
     from eagre.backend.driver import extra_for
 
     if version is None:
         return "no NVIDIA driver found"
-    knows = f"NVIDIA's, which knows CUDA {version[0]}.{version[1]}"
+    knows = f"NVIDIA, supports CUDA {version[0]}.{version[1]}"
     extra = extra_for(version)
-    return f"{knows}: pip install 'eagre[{extra}]'" if extra else f"{knows}: too old, CUDA 12 or 13 is needed"
+    return f"{knows}: pip install 'eagre[{extra}]'" if extra else f"{knows}: too old, CUDA 12 or 13 is required"
 
 
 def _memory() -> tuple[int, int]:
-    """Bytes of memory in all and free; zeros where the system does not tell."""
+    """Return the total and the free memory, bytes; zeros where the system does not report them."""
     import os
 
     from eagre.backend.memory import free_host_memory
@@ -298,22 +315,9 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _in_order(section: Any, names: set[str]) -> list[str]:
-    return [name for name in getattr(type(section), "model_fields", ()) if name in names]
-
-
 def _short(value: Any) -> str:
-    """One value of a case in a few words."""
-    source: Any = getattr(value, "source", value)
-    if hasattr(source, "named"):  # points or lines
-        source = source.path or source.named
-    text: Any = getattr(source, "text", None) or getattr(source, "file", None) or source
-    if isinstance(text, dict):
-        text = ", ".join(map(str, text))
-    elif isinstance(value, list) and value and hasattr(value[0], "condition"):
-        text = " + ".join(part.condition.kind for part in value)
-    elif hasattr(text, "model_fields_set"):
-        given = _in_order(text, text.model_fields_set)
-        text = "{" + ", ".join(f"{name} = {_short(getattr(text, name))}" for name in given) + "}"
-    text = str(text)
+    """Return a value as TOML, shortened to 90 characters."""
+    from eagre.config.toml import literal
+
+    text = literal(value)
     return text if len(text) <= 90 else text[:87] + "..."

@@ -1,4 +1,4 @@
-"""The program ``eagre``."""
+"""The command-line program ``eagre``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eagre.cli.exits import EPILOG, is_usage, report
 
 
 class Commands(TyperGroup):
-    """The group of commands: ``--debug`` may stand anywhere, and every error ends in its exit code."""
+    """Group of commands that accepts ``--debug`` at any position and turns every error into an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move ``--debug`` to the front."""
@@ -24,7 +24,7 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; tell its error and leave with the code that belongs to it."""
+        """Run a command; report an error and exit with its code."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -62,9 +62,9 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Models of water and air, on your cores or your GPU, from one case file.
+    """Simulate water and air on CPU cores or a GPU from one case file.
 
-    Begin with: [bold]eagre new shallow-water[/], then [bold]eagre run case.toml[/], then [bold]eagre plot out.nc[/].
+    Start with [bold]eagre new shallow-water[/], then [bold]eagre run case.toml[/], then [bold]eagre plot out.nc[/].
     """
 
 

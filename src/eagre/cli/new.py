@@ -1,4 +1,4 @@
-"""``eagre new``: a commented case that runs."""
+"""``eagre new``: a commented case file that runs without changes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from eagre.models.registry import KINDS
 
 
 def new(
-    kind: Annotated[str, typer.Argument(help=f"Kind of model: {', '.join(KINDS)}.", show_default=False)] = "",
-    directory: Annotated[Path, typer.Argument(help="Folder for the case; made if it is not there.")] = Path("."),
-    name: Annotated[str, typer.Option("--name", help="Name of the file.")] = "case.toml",
+    kind: Annotated[str, typer.Argument(help=f"Model: {', '.join(KINDS)}.", show_default=False)] = "",
+    directory: Annotated[Path, typer.Argument(help="Folder for the case file; created if it does not exist.")] = Path(
+        "."
+    ),
+    name: Annotated[str, typer.Option("--name", help="Name of the case file.")] = "case.toml",
 ) -> None:
-    """Write a commented case file that runs as it is."""
+    """Write a commented case file that runs without changes."""
     from shlex import quote
 
     from eagre.cli.console import console
@@ -25,18 +27,29 @@ def new(
     text = template(kind)
     path = directory / name
     if directory.is_file():
-        raise InputError(f"{directory}, which is a file", allowed="a folder", fix=f"eagre new {kind}")
+        raise InputError(
+            str(directory),
+            allowed="a folder",
+            fix=f"eagre new {kind}",
+            problem=f"The path {directory} is a file, not a folder.",
+        )
     if Path(name).name != name:
-        raise InputError(f"--name {name}", allowed="the name of a file, without a folder", fix="--name case.toml")
+        raise InputError(
+            f"--name {name}",
+            allowed="the name of a file, without a folder",
+            fix="--name case.toml",
+            problem="The file name contains a folder.",
+        )
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         raise InputError(
-            f"{path.resolve()}, which exists already",
-            allowed="a new file: nothing is overwritten",
+            str(path.resolve()),
+            allowed="a new file name: existing files are not overwritten",
             fix=f"eagre new {kind} {quote(str(directory))} --name my_{kind.replace('-', '_')}.toml",
+            problem=f"The file {path.resolve()} exists already.",
         ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
@@ -46,12 +59,12 @@ def new(
 
 
 def template(kind: str) -> str:
-    """Text of the case file that ``eagre new`` writes for a kind of model.
+    """Return the text of the case file that ``eagre new`` writes for a model.
 
     Raises
     ------
     InputError
-        If there is no such kind; the message tells the nearest one.
+        If the model does not exist; the message names the nearest model.
     """
     from importlib.resources import files
 
@@ -60,6 +73,11 @@ def template(kind: str) -> str:
 
     if kind not in KINDS:
         near = nearest(kind, KINDS) or next(iter(KINDS))
-        what = f'the kind "{kind}"' if kind else "no kind of model"
-        raise InputError(what, allowed=", ".join(KINDS), fix=f"eagre new {near}")
+        what = f'model "{kind}"' if kind else "no kind of model"
+        raise InputError(
+            what,
+            allowed=", ".join(KINDS),
+            fix=f"eagre new {near}",
+            problem=f'Unknown model "{kind}".' if kind else "The kind of model is missing.",
+        )
     return (files("eagre.cli") / "templates" / f"{kind}.toml").read_text(encoding="utf-8")

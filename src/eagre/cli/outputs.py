@@ -1,4 +1,4 @@
-"""What a run writes: checked before it starts, opened as events of the run loop."""
+"""Output files of a run: checks before the run, and events of the run loop."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """Where a run writes.
+    """Output files of a run.
 
     Parameters
     ----------
     fields : tuple of (key, Path)
         Files of the case's `outputs`.
     gauges, particles, restart : Path or None
-        Files; None is not written.
+        Paths of the files; None if the file is not written.
     measured : tuple of (key, Path)
         Files of the case's `measured` sections.
     log : Path or None
-        What the model noted on its way, written at the end.
+        Log of the model, written at the end of the run.
     checkpoint : Path
         The restart file that is written when the run is interrupted or blows up.
     append : bool
-        Go on with existing files (a continued run).
+        Append to existing files (a continued run).
     overwrite : bool
         Replace existing files, or drop their records after the restart time.
     """
@@ -67,29 +67,29 @@ class OutputPlan:
 
     @property
     def files(self) -> list[Path]:
-        """Files of a run that ends well."""
+        """Files that a run without errors writes."""
         return [path for path in (*(path for _, path in self._outputs), self.restart) if path is not None]
 
     @property
     def spares(self) -> list[Path]:
-        """Where a restart may go when `checkpoint` cannot be written: beside the other files, maybe on other disks."""
+        """Alternative paths of the restart file, in the folders of the other files, if `checkpoint` is not writable."""
         folders = dict.fromkeys(path.parent for _, path in self.places)
         return [folder / self.checkpoint.name for folder in folders if folder != self.checkpoint.parent]
 
     @property
     def _outputs(self) -> list[tuple[Key, Path | None]]:
-        """Files of every section but [restart]."""
+        """Files of every section except [restart]."""
         named = (("gauges",), self.gauges), (("particles",), self.particles)
         return [*self.fields, *named, *self.measured, (("breaking",), self.log)]
 
     @property
     def places(self) -> list[tuple[Key, Path]]:
-        """Every file that the run may write, with its section; the restart is the last."""
+        """Every file that the run may write, with its section; the restart file is the last."""
         return [*((key, path) for key, path in self._outputs if path is not None), (("restart",), self.checkpoint)]
 
 
 def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bool = True) -> OutputPlan:
-    """Decide where a run writes, and refuse what cannot be before anything is computed.
+    """Determine the output files of a run and check them before the computation starts.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bo
     InputError
         If a file exists and may not be replaced, two outputs are one file, or an output is a file that the case reads.
     OutputError
-        If a folder cannot be made or written.
+        If a folder cannot be created or written.
     """
     replaced = {section.file for _, section in case.outputs if section.overwrite}
     overwrite = overwrite or (bool(case.outputs) and len(replaced) == len(case.outputs))
@@ -130,9 +130,10 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bo
             raise case.problem(
                 (*key, "file"),
                 InputError(
-                    f"{path}, which exists already",
+                    str(path),
                     allowed="a new file name, or permission to replace the file",
                     fix="--overwrite on the command line, or overwrite = true in [output]",
+                    problem=f"The file {path} exists already.",
                 ),
             )
     return plan
@@ -152,15 +153,17 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: boo
         try:
             for other in seen:
                 if is_same_file(path, other):
-                    raise InputError(f"{path} for two outputs", allowed="a file of its own for each section")
+                    problem = f"Two outputs have the same file {path}."
+                    raise InputError(str(path), allowed="a separate file for each section", problem=problem)
             for file in inputs:
                 if is_same_file(path, file):
-                    raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
+                    problem = f"The output {path} would overwrite the input {file} of the case."
+                    raise InputError(str(path), allowed="another file than the inputs", problem=problem)
             if key == ("restart",):
                 if create or path.parent.exists():
                     restart_place(path)
             elif path.is_dir() and not is_store(path):
-                raise InputError(f"{path}, which is a folder", allowed="the name of a file")
+                raise InputError(str(path), allowed="a file name", problem=f"The output {path} is a folder.")
         except InputError as error:
             if path in plan.files:
                 raise case.problem((*key, "file"), error) from None
@@ -172,7 +175,7 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: boo
 
 
 def records(start: float, end: float, interval: float | None) -> int:
-    """Number of records from `start` to `end`, s: both of them, and the multiples of `interval` between."""
+    """Return the number of records from `start` to `end`, s: at both times and at multiples of `interval` between."""
     if interval is None:
         return 2
     import math
@@ -182,7 +185,7 @@ def records(start: float, end: float, interval: float | None) -> int:
 
 
 def part_of(case: Case, key: Key, model: Model) -> Part:
-    """The cells that a section of the case's `outputs` asks for."""
+    """Return the cells that a section of the case's `outputs` requests."""
     from eagre.io.part import Part
 
     section = dict(case.outputs)[key]
@@ -193,7 +196,7 @@ def part_of(case: Case, key: Key, model: Model) -> Part:
 
 
 def field_bytes(case: Case, key: Key, model: Model) -> int:
-    """Bytes of a file of fields from now on, at most (before compression); `key` is that of its section."""
+    """Return the maximum size of the field file of section `key` from the current time on, bytes before compression."""
     section = dict(case.outputs)[key]
     names = case.checked_variables(section.variables or case.default_variables, model.variables, *key)
     width = 4 if model.precision == "single" else 8
@@ -204,13 +207,13 @@ def field_bytes(case: Case, key: Key, model: Model) -> int:
 
 
 def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) -> list[Event]:
-    """Open the files and return what the run loop has to do at which times.
+    """Open the files and return the output events of the run loop.
 
     Parameters
     ----------
     case : Case
     model : Model
-        At its start time (restored, if it is continued).
+        At its start time (restored, if the run is continued).
     plan : OutputPlan
     stack : ExitStack
         Closes the files.
@@ -257,7 +260,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
 
 
 def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: Behind) -> FieldWriter:
-    """The open file of a section of the case's `outputs`."""
+    """Return the open file of a section of the case's `outputs`."""
     from eagre.io import FieldWriter
 
     section = dict(case.outputs)[key]
@@ -268,7 +271,7 @@ def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: 
 
 
 def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
-    """What all files are opened with."""
+    """Return the options with which all files are opened."""
     return {
         "attributes": _attributes(case),
         "start_date": case.run.start_date,
@@ -279,7 +282,7 @@ def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
 
 
 def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
-    """Write what the model noted on its way, if there is a place for it."""
+    """Write the log of the model, if the case has one."""
     from eagre.io.rows import write_rows
 
     if plan.log is not None:
@@ -287,7 +290,7 @@ def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
 
 
 def _restarts(case: Case, path: Path, behind: Behind) -> Callable[[Model], None]:
-    """What writes a restart file once all records of fields up to it are on disk: a run that goes on needs them."""
+    """Return an action that writes a restart file after all earlier field records are on disk."""
     from eagre.io import write_restart
 
     def save(model: Model) -> None:
@@ -297,7 +300,7 @@ def _restarts(case: Case, path: Path, behind: Behind) -> Callable[[Model], None]
 
 
 def _attributes(case: Case) -> dict[str, Any]:
-    """Attributes of the output files that come from the case."""
+    """Return the attributes of the output files that are taken from the case."""
     given = {"title": case.title or case.name, "case": case.text}
     if case.run.start_date is not None:
         given["start_date"] = case.run.start_date.isoformat()
@@ -317,7 +320,7 @@ def _prepare_folder(path: Path, create: bool) -> None:
     except OSError as error:
         place = first_missing(folder)
         why = f"{place} is a file" if place.is_file() else error.strerror
-        raise OutputError(f"cannot make the folder {folder}: {why}") from None
+        raise OutputError(f"cannot create the folder {folder}: {why}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")
 
@@ -328,7 +331,7 @@ def _existing(folder: Path) -> Path:
 
 
 def check_disk(case: Case, model: Model) -> None:
-    """Refuse a run of which a file of fields cannot fit the disk even if it compresses well.
+    """Reject a run whose field files do not fit the disk even if they compress well.
 
     Raises
     ------

@@ -1,71 +1,153 @@
-"""``eagre plot``: a picture of a result file."""
+"""``eagre plot``: picture of a result file or a raster."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from eagre.plots.reading import Results
+
 
 def plot(
-    file: Annotated[Path, typer.Argument(help="What eagre run wrote, but restarts: fields, gauges, profiles ...")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="Any output file of eagre run except restart files; a spectrum; a raster (.tif, .asc)."),
+    ],
     variable: Annotated[
-        str | None, typer.Option("--variable", "-v", help="What to draw; else the depth or the first.")
+        str | None,
+        typer.Option(
+            "--variable",
+            "-v",
+            help="Field, stored or derived (speed, discharge, froude). Default: surface elevation and flood depth, "
+            "or the first field.",
+        ),
     ] = None,
-    time: Annotated[str | None, typer.Option("--time", "-t", help='"2 h", a date or first; else the last.')] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture: .png, .pdf or .svg.")] = None,
-    observed: Annotated[Path | None, typer.Option("--observed", help="Table to draw beside gauges.")] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", "-t", help='Time, e.g. "2 h", a date, first or last (default).')
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Picture file: .png (default), .pdf or .svg.")
+    ] = None,
+    observed: Annotated[
+        Path | None, typer.Option("--observed", help="Table of observations for a gauge file, e.g. measured.csv.")
+    ] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200, help="Dots per inch.")] = 150,
-    perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
-    plane: Annotated[str | None, typer.Option("--slice", help='Of fields on levels: "z = 500 m" or "y = 0".')] = None,
+    perspective: Annotated[bool, typer.Option("--perspective", help="Shaded 3-D view of the water surface.")] = False,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Arrows of velocity on the map.")] = False,
+    wet_depth: Annotated[
+        str | None,
+        typer.Option("--wet-depth", help='Depth above which a cell is drawn as wet, e.g. "5 cm". Default: 0.01 m.'),
+    ] = None,
+    plane: Annotated[
+        str | None, typer.Option("--slice", help='Slice of fields on levels, e.g. "z = 500 m" or "y = 0".')
+    ] = None,
 ) -> None:
-    """Draw a map of fields (bed, water, shoreline), series, profiles, spectra or tracks of particles."""
+    """Draw a map, section, time series, profile, spectrum or particle tracks from a result file or a raster."""
     from eagre import plots
     from eagre.cli.console import console
-    from eagre.errors import InputError
+    from eagre.plots.rasters import SUFFIXES
 
-    results = plots.open_results(file, plane)
+    raster = file.suffix.lower() in SUFFIXES
+    if raster:
+        _reject(file, "a raster", "--variable, --output and --dpi", time=time, observed=observed, slice=plane)
+    results = plots.open_raster(file, variable) if raster else plots.open_results(file, plane)
     target = picture_path(file, output, (".png", ".pdf", ".svg"), observed)
-    if perspective and not isinstance(results, plots.FieldFile):
-        raise InputError(f"--perspective for {file.name}", allowed="--perspective with a file of fields")
+    if not isinstance(results, plots.FieldFile):
+        options = {"perspective": perspective or None, "vectors": vectors or None, "wet-depth": wet_depth}
+        for name, value in options.items():
+            _reject(file, _contents(results), f"--{name} with a file of fields", **{name: value})
     if isinstance(results, plots.FieldFile):
-        _refuse(file, "fields", "--observed with a gauge file", observed=observed)
-        plots.plot_map(results, target, variable=variable, time=time, dpi=dpi, perspective=perspective)
+        _reject(file, "fields", "--observed with a gauge file", observed=observed)
+        plots.plot_map(
+            results, target, variable=variable, time=time, dpi=dpi, perspective=perspective, vectors=vectors,
+            wet_depth=depth_of(wet_depth, "--wet-depth"),
+        )  # fmt: skip
     elif isinstance(results, plots.ProfileFile):
-        _refuse(file, "profiles", "--observed with a gauge file", observed=observed)
+        _reject(file, "profiles", "--observed with a gauge file", observed=observed)
         plots.plot_profiles(results, target, variable=variable, time=time, dpi=dpi)
     elif isinstance(results, plots.SpectrumFile):
-        _refuse(file, "spectra", "--observed with a gauge file", observed=observed)
+        _reject(file, "spectra", "--observed with a gauge file", observed=observed)
         plots.plot_spectra(results, target, variable=variable, time=time, dpi=dpi)
     elif isinstance(results, plots.NumberFile):
-        _refuse(file, "numbers over time", "--variable, --output and --dpi", time=time, observed=observed)
+        _reject(file, _contents(results), "--variable, --output and --dpi", time=time, observed=observed)
         plots.plot_numbers(results, target, variable=variable, dpi=dpi)
     elif isinstance(results, plots.TrackFile):
-        _refuse(file, "tracks", "--output and --dpi", variable=variable, time=time, observed=observed)
+        _reject(file, "tracks", "--output and --dpi", variable=variable, time=time, observed=observed)
         plots.plot_tracks(results, target, dpi=dpi)
     else:
-        _refuse(file, "series", "--time with a file of fields", time=time)
+        _reject(file, _contents(results), "--time with a file of fields", time=time)
+        if results.axis:
+            _reject(file, _contents(results), "--observed with a gauge file", observed=observed)
         plots.plot_gauges(results, target, variable=variable, observed=observed, dpi=dpi)
     console().print(f"wrote {target}", soft_wrap=True, markup=False)
 
 
-def _refuse(file: Path, holds: str, allowed: str, **given: object) -> None:
-    """Raise `InputError` for the first option that was given and means nothing for what a file holds."""
+def _contents(results: Results) -> str:
+    """Return the contents of a file in a few words."""
+    from eagre import plots
+
+    if isinstance(results, plots.GaugeFile):
+        return "spectra" if results.axis else "series"
+    names = {plots.ProfileFile: "profiles", plots.SpectrumFile: "spectra", plots.NumberFile: "scalar time series"}
+    return next((text for kind, text in names.items() if isinstance(results, kind)), "tracks")
+
+
+def _reject(file: Path, contents: str, allowed: str, **options: object) -> None:
+    """Raise `InputError` for the first given option that does not apply to the contents of a file."""
     from eagre.errors import InputError
 
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
-            raise InputError(f"--{name} for {file.name}, which holds {holds}", allowed=allowed)
+            raise InputError(
+                f"--{name} for {file.name}, which holds {contents}", allowed=allowed,
+                problem=f"The option --{name} does not apply to {contents}.",
+            )  # fmt: skip
 
 
-def picture_path(file: Path, output: Path | None, endings: tuple[str, ...], *others: Path | None) -> Path:
-    """Path of a picture of `file`: `output`, or the same name with the first ending; `others` are further inputs.
+def depth_of(text: str | None, option: str) -> float:
+    """Return a depth threshold, m, of an option such as ``"5 cm"``; the default is that of plots.
 
     Raises
     ------
     InputError
-        If the ending is not one of `endings`, or `output` is a folder or an input.
+        If the value is not a length or is negative.
+    """
+    from eagre.config.units import parse_quantity
+    from eagre.errors import InputError
+    from eagre.plots.fields import WET_DEPTH
+    from eagre.plots.selection import number_or_text
+
+    if text is None:
+        return WET_DEPTH
+    depth = float(parse_quantity(number_or_text(text), "length", option))
+    if depth < 0.0:
+        raise InputError(
+            f"{option} {text}", allowed="a depth of 0 or more", fix=f'{option} "1 cm"',
+            problem="The depth threshold is negative.",
+        )  # fmt: skip
+    return depth
+
+
+def picture_path(file: Path, output: Path | None, endings: tuple[str, ...], *others: Path | None) -> Path:
+    """Return the path of a picture: `output`, or the name of `file` with the first of `endings`.
+
+    Parameters
+    ----------
+    file : Path
+        Input file.
+    output : Path or None
+    endings : tuple of str
+        Allowed file extensions.
+    *others : Path or None
+        Further input files.
+
+    Raises
+    ------
+    InputError
+        If the file extension is not one of `endings`, or `output` is a folder or an input file.
     OutputError
         If the folder does not exist.
     """
@@ -74,7 +156,7 @@ def picture_path(file: Path, output: Path | None, endings: tuple[str, ...], *oth
 
     target = output if output is not None else file.with_suffix(endings[0])
     if not target.resolve().parent.is_dir():
-        raise OutputError(f"cannot write {target.resolve()}: there is no folder {target.resolve().parent}")
+        raise OutputError(f"cannot write {target.resolve()}: the folder {target.resolve().parent} does not exist")
     inputs = [file, *(other for other in others if other is not None)]
     output_file(target, suffixes=endings, overwrite=True, what="-o", inputs=inputs)
     return target

@@ -1,4 +1,4 @@
-"""What is shown while a run goes on: a live bar on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from eagre.stepping.run import Progress
 
-PREPARING = "preparing (the first run compiles)"
+PREPARING = "preparing (the first run compiles the kernels)"
 _PATIENCE = 3.0
-"""Wall time after which a line says what goes on, s."""
+"""Wall time after which a line is printed, s."""
 _LINE_EVERY = 30.0
-"""Least wall time between two plain lines, s."""
+"""Minimum wall time between two plain lines, s."""
 
 
 @contextmanager
 def preparing(console: Console, *, quiet: bool = False) -> Iterator[None]:
-    """Say that a model is being made: beside a spinner on a terminal, in a line where it takes long elsewhere."""
+    """Report that a model is being set up: with a spinner on a terminal, elsewhere with a line after a delay."""
     if console.is_terminal:
         with console.status(PREPARING):
             yield
@@ -41,11 +41,11 @@ def preparing(console: Console, *, quiet: bool = False) -> Iterator[None]:
         yield
     finally:
         line.cancel()
-        line.join()  # nothing is said later
+        line.join()  # no line is printed later
 
 
 class ProgressView:
-    """Shows `eagre.stepping.run.Progress`; give its `update` to the run loop.
+    """Display of `eagre.stepping.run.Progress`; pass its `update` to the run loop.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class ProgressView:
         self._next_line, self._next_share = time.monotonic() + _LINE_EVERY, 0.1
         self._bar: Any = None
         self._task: TaskID | None = None
-        self._compiled: Progress | None = None  # the first report: what was before it went into compiling
+        self._compiled: Progress | None = None  # the first report: the wall time before it was compilation
 
     def __enter__(self) -> ProgressView:
         if self._live:
@@ -104,17 +104,17 @@ class ProgressView:
             self.console.print(text, soft_wrap=True, markup=False)
 
 
-UNLIMITED = 1e11  # s; the time step of a model in which nothing moves
+UNLIMITED = 1e11  # s; larger time steps occur in models at rest
 
 
 def share_done(progress: Progress, start: float) -> float:
-    """Part of the model time that is done, 0 to 1."""
+    """Return the completed fraction of the model time, 0 to 1."""
     span = progress.until - start
     return min(1.0, max(0.0, (progress.time - start) / span)) if span > 0 else 1.0
 
 
 def time_left(progress: Progress, compiled: Progress | None) -> float:
-    """Wall time that the rest will take at the mean speed since the report `compiled`, s; NaN where that is none."""
+    """Return the remaining wall time at the mean speed since the report `compiled`, s; NaN without that report."""
     if compiled is None or not progress.time > compiled.time:
         return float("nan")
     seconds = progress.wall_seconds - compiled.wall_seconds
@@ -122,13 +122,13 @@ def time_left(progress: Progress, compiled: Progress | None) -> float:
 
 
 def rates(progress: Progress, compiled: Progress | None) -> str:
-    """Steps per second, step, time left and mass error in one line."""
+    """Return steps per second, time step, remaining time and mass error in one line."""
     left = time_left(progress, compiled)
     parts = [
         f"{quantity(progress.steps_per_second)} steps/s" if left == left else "compiling",
-        f"dt {duration(progress.dt)}" if progress.dt < UNLIMITED else "dt without limit",
+        f"dt {duration(progress.dt)}" if progress.dt < UNLIMITED else "dt unlimited",
     ]
-    parts += [f"left {duration(left)}"] if left == left else []
+    parts += [f"{duration(left)} left"] if left == left else []
     if progress.volume_error == progress.volume_error:
         parts.append(f"mass error {progress.volume_error:.1e}")
     return ", ".join(parts)

@@ -27,12 +27,15 @@ def run(
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another value, as friction.manning=0.03.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a case value, e.g. friction.manning=0.03."),
     ] = None,
-    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; else all.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Number of CPU threads. Default: all cores.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the device only.")] = False,
 ) -> None:
-    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 writes a restart file and stops."""
+    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
     from eagre.backend.ahead import side_by_side
     from eagre.cli.outputs import plan_outputs
     from eagre.config.changes import parse_changes
@@ -59,7 +62,7 @@ def run(
 
 
 def _command(case_file: Path, **options: Any) -> list[str]:
-    """The words that run a case with these options."""
+    """Return the command that runs a case with these options."""
     words = ["eagre", "run", str(case_file)]
     for name, value in options.items():
         for one in value if isinstance(value, list) else [value]:
@@ -68,14 +71,19 @@ def _command(case_file: Path, **options: Any) -> list[str]:
 
 
 def _use_threads(count: int) -> None:
-    """Let CPU programs use `count` threads."""
+    """Set the number of threads of CPU kernels."""
     from eagre.backend.cpu import set_threads, threads
     from eagre.errors import InputError
 
     try:
         set_threads(count)
     except ValueError:
-        raise InputError(f"--threads {count}", allowed=f"1 to {threads()}", fix=f"--threads {threads()}") from None
+        raise InputError(
+            f"--threads {count}",
+            allowed=f"1 to {threads()}",
+            fix=f"--threads {threads()}",
+            problem="The number of threads is out of range.",
+        ) from None
 
 
 def _use_tuned_threads(wanted: int) -> None:
@@ -107,10 +115,10 @@ def _run(
     free: bool,
     again: list[str],
 ) -> None:
-    """Make the model, run it and tell how it went.
+    """Build the model, run it and print the summary.
 
-    `signals` : noted from the first file on; `free` : tuning may choose the threads; `again` : the command, to which
-    `--restart` is added.
+    `signals` : recorded from the first file on; `free` : tuning may select the number of threads; `again` : the command
+    of this run, to which `--restart` is added.
     """
     from eagre.cli.console import console, print_rows
     from eagre.cli.outputs import check_disk
@@ -138,7 +146,10 @@ def _run(
 
 
 def restore(case: Case, model: Model, origin: Path) -> None:
-    """Take up a restart file at the time that it was written, which files of old versions hold in steps alone."""
+    """Restore a model from a restart file and check that it has the time of the file.
+
+    Restart files of old versions hold the number of steps only, so their time depends on the time step.
+    """
     from eagre.errors import InputError
     from eagre.io import read_restart
     from eagre.io.restart import read_restart_header
@@ -148,22 +159,24 @@ def restore(case: Case, model: Model, origin: Path) -> None:
     if theirs not in ("", own):
         error = InputError(
             f"start_date = {own or 'none'} for the restart file {origin} of a run with start_date = {theirs}",
-            allowed="that of model time 0, which a run keeps when it goes on",
+            allowed="the start date of the original run",
             fix=f"start_date = {theirs}",
+            problem="The start date differs from the start date of the restart file.",
         )
         raise case.problem(("run", "start_date"), error)
     model.restore(read_restart(origin, model))
     written = header.time
     if model.time != written:
         raise InputError(
-            f"restart file {origin} of t = {written:g} s, t = {model.time:g} s in steps of {model.time_step:g} s",
-            allowed="the time_step of the run that wrote it",
-            fix="the time_step, or courant_number, of that run",
+            f"t = {written:g} s of the restart file {origin} and a time step of {model.time_step:g} s",
+            allowed="the time step of the original run",
+            fix="the time_step or courant_number of the original run",
+            problem="The time of the restart file is not a multiple of the time step.",
         )
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
-    """Open the files, run to the end, close the files; an output that is lost when it is closed leaves a restart."""
+    """Open the files, run to the end and close the files; write a restart file if closing an output fails."""
     from eagre.cli.outputs import make_events, write_log
     from eagre.cli.progress import ProgressView
     from eagre.stepping.run import restart_places, save_state
@@ -189,8 +202,9 @@ def _refuse_finished(case: Case, time: float) -> None:
     is_end = time - case.run.end_time <= 1e-9 * time
     error = InputError(
         f"end_time = {case.run.end_time:g} s for a restart at t = {time:g} s" + ", where the run is finished" * is_end,
-        allowed="an end after the restart",
+        allowed="an end time after the restart time",
         fix=f"end_time = {2 * time:g}",
+        problem="The end time is not later than the restart time.",
     )
     raise case.problem(("run", "end_time"), error)
 
@@ -226,18 +240,18 @@ def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
     if plan.particles is not None:
         rows.append(("particles", f"{plan.particles}: {len(model.particle_positions)} particles"))
     if model.diagnostics().get("wet_fraction") == 0.0:
-        rows.append(("water", "none: the whole domain is dry at the start"))
+        rows.append(("water", "the whole domain is dry at the start"))
     if not plan.files:
-        rows.append(("output", "nothing is written: the case has no [output], [gauges] or [restart] with a file"))
+        rows.append(("output", "no output: the case has no [output], [gauges] or [restart] with a file"))
     if plan.append:
-        rows.append(("continues", "records are added to existing files; later ones in them are made again"))
+        rows.append(("continues", "appending to existing files; records after the restart time are recomputed"))
     return [(f"{name:<10}", value) for name, value in rows]
 
 
 def _summary_rows(
     summary: RunSummary, plan: OutputPlan, model: Model, findings: Sequence[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
-    """How the run went."""
+    """Return the rows of the summary after a run."""
     from eagre.cli.console import duration, quantity, whole
 
     error = summary.diagnostics.get("volume_error", math.nan)
@@ -256,7 +270,7 @@ def _summary_rows(
 
 
 def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
-    """What the case makes of the records of its gauges."""
+    """Return the summary rows that a case computes from the records of its gauges."""
     path = plan.gauges
     if path is None or not path.exists():
         return []
@@ -273,7 +287,7 @@ def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
 
 
 def _of_copy(summary: RunSummary, model: Model) -> str:
-    """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
+    """Return the fraction of the copy bandwidth of a GPU that the compulsory memory traffic of the steps used."""
     from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth
 
@@ -285,7 +299,7 @@ def _of_copy(summary: RunSummary, model: Model) -> str:
 
 
 def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> KeyboardInterrupt:
-    """What ends the command after a signal; says how to go on."""
+    """Return the exception that ends the command after a signal; its message states how to continue."""
     import shlex
     import signal
 

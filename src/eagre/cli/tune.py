@@ -1,4 +1,4 @@
-"""``eagre tune``: finds the fastest layouts of kernels on this machine, and keeps them."""
+"""``eagre tune``: search for the fastest launch parameters of the kernels on this machine."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ if TYPE_CHECKING:
     from eagre.bench.tuner import Found
 
 
-LEFT_OUT = ": left out: "  # in lines of what could not be searched
+LEFT_OUT = ": left out: "  # marks lines about searches that were skipped
 
 
 def tune(
-    what: Annotated[
-        str | None, typer.Argument(metavar="[CASE.toml | MODEL]", help="A case, or a kind of model.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every kind of model.")] = False,
+    what: Annotated[str | None, typer.Argument(metavar="[CASE.toml | MODEL]", help="Case file or model.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Tune all models.")] = False,
     device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
-    size: Annotated[list[int] | None, typer.Option("--size", min=8, help="Cells a side; may be repeated.")] = None,
-    space: Annotated[list[str] | None, typer.Option("--space", help="Only this one; may be repeated.")] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Picture of all timings: .png, .pdf or .svg.")] = None,
-    dump: Annotated[Path | None, typer.Option("--dump", help="JSON file of all timings.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Time again what was timed before.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the table.")] = False,
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double. Default: both.")] = None,
+    size: Annotated[
+        list[int] | None, typer.Option("--size", min=8, help="Cells per side; repeat the option for several sizes.")
+    ] = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option("--space", help="Search space to tune; repeat the option for several. Default: all."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Figure of all timings (.png, .pdf, .svg).")] = None,
+    dump: Annotated[Path | None, typer.Option("--dump", help="JSON file for all timings.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat earlier timings.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the table only.")] = False,
 ) -> None:
-    """Try variants of the kernels, verify and time each, and keep the fastest: runs on this machine use them.
+    """Verify and time variants of the kernels, and store the fastest for runs on this machine.
 
-    Ctrl-C stops; the same command goes on where it was stopped.
+    Ctrl-C stops the command; the same command resumes the search.
     """
     import time
 
@@ -68,14 +71,14 @@ def tune(
     if dump is not None:
         _write(found, dump)
         out.print(f"wrote {dump}", markup=False, soft_wrap=True)
-    out.print(f"wall time   {duration(time.perf_counter() - start)}; kept in {file_of(chosen)}", soft_wrap=True)
+    out.print(f"wall time   {duration(time.perf_counter() - start)}; stored in {file_of(chosen)}", soft_wrap=True)
 
 
 def _searches(
     what: str | None, everything: bool, device: Any, precision: str | None, sizes: Sequence[int] | None,
     only: Sequence[str], fresh: bool, tell: Any,
 ) -> Iterator[Found]:  # fmt: skip
-    """What is tuned, search by search."""
+    """Yield the results of the searches."""
     from eagre.backend.device import check_precision
     from eagre.bench.compilers import Compilers
     from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
@@ -87,10 +90,14 @@ def _searches(
 
     if (what is None) != everything:
         got = f"eagre tune {what} --all" if everything else "eagre tune"
-        raise InputError(got, allowed="a case, a kind of model, or --all", fix="eagre tune shallow-water")
+        problem = "The command requires a case, a model or --all."
+        raise InputError(got, allowed="a case, a model or --all", fix="eagre tune shallow-water", problem=problem)
     if what is not None and what.endswith(".toml"):
         if sizes or only:
-            raise InputError("--size or --space with a case", allowed="neither", fix=f"eagre tune {what}")
+            problem = "The options --size and --space do not apply to a case."
+            raise InputError(
+                "--size or --space with a case", allowed="neither", fix=f"eagre tune {what}", problem=problem
+            )
         yield from tune_case(load_case(what), device, precision, fresh=fresh, tell=tell)
         return
     precisions = (precision,) if precision else ("single", "double")
@@ -110,7 +117,7 @@ def _searches(
 
 
 def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: str | None) -> None:
-    """Before anything is timed: check that the results can be written."""
+    """Check that the results can be written, before the timings start."""
     import os
     from tempfile import TemporaryFile
 
@@ -123,16 +130,14 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
         if path is None:
             continue
         if not os.access(path.resolve().parent, os.W_OK):
-            raise OutputError(
-                f"cannot write {path.resolve()}: {path.resolve().parent} is no folder that can be written"
-            )
+            raise OutputError(f"cannot write {path.resolve()}: {path.resolve().parent} is not a writable folder")
         output_file(path, suffixes=endings, overwrite=True, what=flag, inputs=inputs)
     try:
         timings.parent.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=timings.parent).close()
     except OSError as error:
         message = (
-            f"cannot write {timings.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/a/folder/of/yours eagre tune ..."
+            f"cannot write {timings.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/path/to/a/folder eagre tune ..."
         )
         raise OutputError(message) from None
     store.read(timings)
@@ -140,29 +145,29 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
 
 @contextmanager
 def _told_so_far(out: Any, found: Sequence[Found], fresh: bool) -> Iterator[None]:
-    """Where a search is stopped, show what was found until then, and say how to go on."""
+    """If a search is stopped, print the results until then and the command that resumes it."""
     try:
         yield
     except KeyboardInterrupt as stop:
         if found:
             _show(out, found)
         same = "the same command without --fresh" if fresh else "the same command"
-        raise type(stop)(f"every timing is kept: {same} goes on from here") from None
+        raise type(stop)(f"all timings are stored; {same} resumes the search") from None
 
 
 def _show_all(out: Any, found: Sequence[Found], left_out: Sequence[str]) -> None:
-    """The table, and below it what could not be searched; an error if that is all."""
+    """Print the table and the skipped searches; raise an error if there are no results."""
     from eagre.errors import EagreError
 
     if not found:
-        raise EagreError("\n".join(["nothing could be searched", *left_out]))
+        raise EagreError("\n".join(["no search was possible", *left_out]))
     _show(out, found)
     for line in left_out:
         out.print(line, markup=False, soft_wrap=True)
 
 
 def _show(out: Any, found: Sequence[Found]) -> None:
-    """The table of what was found."""
+    """Print the table of the results."""
     from eagre.cli.console import grid_table
     from eagre.tuning.space import words
 

@@ -1,4 +1,4 @@
-"""``eagre validate``: compare with exact solutions and measurements."""
+"""``eagre validate``: comparison with exact solutions and measurements."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 
 
 def validate(
-    model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
-    case: Annotated[list[str] | None, typer.Option("--case", "-c", help="Only this case; may be repeated.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the report and pictures.")] = None,
+    model: Annotated[str | None, typer.Argument(help="Model. Default: all models.")] = None,
+    case: Annotated[
+        list[str] | None, typer.Option("--case", "-c", help="Case to run; repeat the option for several. Default: all.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the report and the figures.")
+    ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
-    names: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double. Default: both.")] = None,
+    names: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
 ) -> None:
-    """Run cases with a known answer, report the errors, and fail if one is too large."""
+    """Run cases with known solutions, report the errors, and fail if an error exceeds its limit."""
     from eagre.cli.console import console
     from eagre.validation.registry import validations
 
@@ -53,7 +57,7 @@ def _check_folder(folder: Path | None) -> None:
 
 
 def kinds_of(model: str | None) -> list[str]:
-    """The kind that was named, or all."""
+    """Return the requested model, or all models."""
     from eagre.errors import InputError
     from eagre.models.registry import KINDS
     from eagre.names import nearest
@@ -61,7 +65,7 @@ def kinds_of(model: str | None) -> list[str]:
     if model is None or model in KINDS:
         return list(KINDS) if model is None else [model]
     near = nearest(model, KINDS) or next(iter(KINDS))
-    raise InputError(f'the model "{model}"', allowed=", ".join(KINDS), fix=near)
+    raise InputError(f'the model "{model}"', allowed=", ".join(KINDS), fix=near, problem=f'Unknown model "{model}".')
 
 
 def print_device(device: str, out: Console) -> None:
@@ -85,14 +89,16 @@ def _validate(
             if status is not None:
                 status.update(line)
             elif not result.passed:
-                out.print(f"outside its limit: {line}", markup=False, soft_wrap=True)
+                out.print(f"limit exceeded: {line}", markup=False, soft_wrap=True)
 
         results = run_cases(kind, names or None, folder, device=device, precision=precision, on_result=show)
     columns = ["case", "precision", "quantity", "value", "limit", "passed"]
     out.print(grid_table(columns, [list(result.row()[:6]) for result in results], title=f"Validation of {kind}"))
     failed = sum(not result.passed for result in results)
     compared = sum(result.compared for result in results)
-    out.print(f"{compared} numbers, {failed} outside their limits", style="bold red" if failed else "bold green")
+    out.print(
+        f"{compared} values compared, {failed} outside their limits", style="bold red" if failed else "bold green"
+    )
     if folder is not None:
         out.print(f"wrote {folder}", markup=False, soft_wrap=True)
     return failed

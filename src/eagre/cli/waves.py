@@ -1,4 +1,4 @@
-"""``eagre waves``: what the records of gauges say about the sea."""
+"""``eagre waves``: wave statistics of gauge records."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ if TYPE_CHECKING:
 
     from eagre.plots.results import GaugeFile
 
-NEARLY = 1e-6  # of the interval: times of an even record
-MIN_TIMES = 16  # of a record
-LARGE_RESIDUAL = 0.1  # of the variance
-DEPTH_TOLERANCE = 0.1  # of the depth
+NEARLY = 1e-6  # tolerance of even spacing, as a fraction of the interval
+MIN_TIMES = 16  # minimum number of times of a record
+LARGE_RESIDUAL = 0.1  # fraction of the variance above which a warning is printed
+DEPTH_TOLERANCE = 0.1  # as a fraction of the depth
 
 
 def waves(
-    file: Annotated[Path, typer.Argument(help="Gauges of eagre run (.nc, .csv).")],
-    variable: Annotated[str | None, typer.Option("--variable", "-v", help="Series; else the elevation.")] = None,
-    start: Annotated[str | None, typer.Option("--from", help='Time from which on they count, such as "2 min".')] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Time up to which they count.")] = None,
+    file: Annotated[Path, typer.Argument(help="Gauge file of eagre run (.nc, .csv).")],
+    variable: Annotated[
+        str | None, typer.Option("--variable", "-v", help="Variable. Default: the surface elevation.")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help='Start of the analysis window, e.g. "2 min" or 120 (s).')
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End of the analysis window.")] = None,
     depth: Annotated[
         float | None,
-        typer.Option("--depth", help="Depth, metres: separate incident from reflected waves by all gauges (.nc)."),
+        typer.Option("--depth", help="Water depth, m: separate incident and reflected waves with all gauges (.nc)."),
     ] = None,
     spectrum: Annotated[
-        Path | None, typer.Option("--spectrum", help="Write variance densities over frequency (.csv).")
+        Path | None, typer.Option("--spectrum", help="CSV file for the variance density spectra.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Tell significant heights, periods, skewness and set-up at gauges, and what is reflected along a line of them."""
+    """Compute wave heights, periods, skewness and set-up at gauges, and the reflection along a line of gauges."""
     from eagre.cli.console import console, grid_table
     from eagre.errors import InputError
     from eagre.plots import open_results
@@ -43,10 +47,12 @@ def waves(
 
     target = None if spectrum is None else _target(spectrum, overwrite, file)
     if depth is not None and not depth > 0.0:
-        raise InputError(f"--depth {depth:g}", allowed="a number > 0, metres", fix="--depth 1")
+        problem = "The depth is not positive."
+        raise InputError(f"--depth {depth:g}", allowed="a number > 0, metres", fix="--depth 1", problem=problem)
     results = open_results(file)
     if not isinstance(results, GaugeFile):
-        raise InputError(f"{file}, which holds no series", allowed="a file of [gauges]")
+        problem = f"The file {file} holds no gauge series."
+        raise InputError(str(file), allowed="a gauge file of eagre run", problem=problem)
     times, values = _even(results, results.check_variable(variable), start, end)
     interval, rows = float(times[1] - times[0]), []
     for name, surface in zip(results.names, values.T, strict=True):
@@ -54,14 +60,8 @@ def waves(
             rows.append([name, *["-"] * 8, f"{surface[0]:.4g}", "0"])
             continue
         state = sea_state(surface, interval)
-        numbers = (
-            state.significant_height,
-            state.one_third_height,
-            state.highest,
-            state.mean_period,
-            state.peak_period,
-        )
-        numbers += (state.tm01, state.skewness, state.asymmetry, state.mean_level)
+        numbers = (state.significant_height, state.one_third_height, state.highest, state.mean_period)
+        numbers += (state.peak_period, state.tm01, state.skewness, state.asymmetry, state.mean_level)
         rows.append([name, *(f"{number:.4g}" for number in numbers), str(state.count)])
     out = console()
     out.print(f"{times[0]:.6g} s to {times[-1]:.6g} s, every {interval:g} s", markup=False, soft_wrap=True)
@@ -75,7 +75,7 @@ def waves(
 
 
 def _target(path: Path, overwrite: bool, file: Path) -> Path:
-    """Path of the spectra, checked before anything is computed."""
+    """Check the path of the spectra before the computation, and return it."""
     from eagre.io.files import output_file
 
     options = {"suffixes": (".csv",), "what": "--spectrum", "replace": "--overwrite"}
@@ -83,7 +83,7 @@ def _target(path: Path, overwrite: bool, file: Path) -> Path:
 
 
 def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, interval: float) -> None:
-    """Frequencies, Hz, and for each gauge variance densities, m2/Hz (`eagre.waves.power_spectrum`), in columns."""
+    """Write columns: frequency, Hz, and the variance density of each gauge, m2/Hz (`eagre.waves.power_spectrum`)."""
     import numpy as np
 
     from eagre.io.rows import write_rows
@@ -96,18 +96,22 @@ def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, inter
 
 
 def _moving(names: Sequence[str], values: np.ndarray) -> Iterator[np.ndarray]:
-    """Series of gauges; one that does not move is refused by its name."""
+    """Yield the series of the gauges; raise `InputError` for a constant series."""
     from eagre.errors import InputError
     from eagre.waves.statistics import is_still
 
     for name, surface in zip(names, values.T, strict=True):
         if is_still(surface):
-            raise InputError(f"gauge {name}, where the surface does not move", allowed="gauges in waves")
+            raise InputError(
+                f"gauge {name}, with a constant surface",
+                allowed="gauges with a varying surface",
+                problem=f"The water surface at gauge {name} does not move.",
+            )
         yield surface
 
 
 def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Times, s, and the series, (n, gauges), evenly spaced, of the part that counts."""
+    """Return the times, s, and the series, (n, gauges), of the analysis window, which must be evenly spaced."""
     import numpy as np
 
     from eagre.config.units import parse_quantity
@@ -118,7 +122,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     inside = (results.times >= low) & (results.times <= high)
     times, values = results.times[inside], results.values[name][inside]
     if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > NEARLY * (times[1] - times[0]):
-        times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
+        times, values = times[:-1], values[:-1]  # the end time of a run that is not a multiple of the interval
     steps = np.diff(times)
     if times.size < MIN_TIMES:
         within = f" from {times[0]:g} s to {times[-1]:g} s" if times.size else ""
@@ -136,7 +140,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
 
 
 def _reflection(results: GaugeFile, values: np.ndarray, interval: float, depth: float) -> str:
-    """Heights of incident and reflected waves along the line of gauges, and how good the separation is."""
+    """Return the heights of the incident and reflected waves, and the quality of their separation."""
     import numpy as np
 
     from eagre.errors import InputError
@@ -155,7 +159,7 @@ def _reflection(results: GaugeFile, values: np.ndarray, interval: float, depth: 
     quality = f"{result.variance_fraction:.0%} of the variance used"
     if positions.size > 2:
         quality += f", residual {result.residual:.1%}"
-    text = f"{heights}: a coefficient of {result.coefficient:.3f}, by {extent}; {quality}"
+    text = f"{heights}, reflection coefficient {result.coefficient:.3f} from {extent}; {quality}"
     if np.isfinite(result.residual) and result.residual > LARGE_RESIDUAL:
         text += (
             "\nThe records do not fit small waves along the line of gauges: check the depth, the positions of "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -35,6 +36,11 @@ Height = Annotated[float, quantity("length"), Field(gt=0)]
 
 class WaveSection(Section):
     """A wave or a sea."""
+
+    synonyms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **dict.fromkeys(("h", "hs", "hm0", "h_s"), ("significant_height", "height")),
+        **dict.fromkeys(("t", "tp", "t_p"), ("peak_period", "period")),
+    }
 
     kind: str = Field(description="kind of the wave")
     direction: Angle | None = Field(

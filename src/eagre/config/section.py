@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
@@ -28,6 +29,9 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, arbitrary_types_allowed=True
     )
+
+    synonyms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Keys that an unknown key (in lower case) stands for; the message suggests the first that the table has."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -93,7 +97,8 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
 def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
     """Return the problem of an unknown key, with the nearest valid key that accepts the value."""
     keys = section.keys()
-    near = nearest(str(key[-1]), [name for name in keys if _may_take(_field(section, name), value)])
+    meant = [name for name in section.synonyms.get(str(key[-1]).lower(), ()) if name in keys]
+    near = (meant or [nearest(str(key[-1]), [name for name in keys if _may_take(_field(section, name), value)])])[0]
     what = f'the key "{key[-1]}"' + (f' (did you mean "{near}"?)' if near else "")
     fix = ""
     if near:

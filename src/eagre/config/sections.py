@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from eagre.config.places import own_names, places_of_file
 from eagre.config.problems import Key, Problems, read_each
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
+from eagre.config.units import is_quantity
 from eagre.config.values import (
     DeviceName,
     Extent,
@@ -70,16 +72,21 @@ def _points(points: Any, info: ValidationInfo) -> Places:
 
 
 def _point(info: ValidationInfo, name: str | int, at: Any) -> PointSection:
-    """Read a gauge: [x, y] or a table with x and y by name, or a table with the key name."""
+    """Read a gauge: [x, y], x alone or a table with x and y by name, or a table with the key name."""
     if isinstance(name, int):
         return check(PointSection, at, info.context)
     if isinstance(at, dict) and "name" not in at:
         return check(PointSection, {"name": name, **at}, info.context)
     fix = f"{name} = [100.0, 50.0]"
+    if (isinstance(at, (int, float)) and not isinstance(at, bool)) or (isinstance(at, str) and is_quantity(at)):
+        at, has_y = (at, 0.0), False
+    else:
+        has_y = True
     if not (isinstance(at, (list, tuple)) and len(at) == 2):
         raise InputError(f"{name} = {literal(at)}", allowed="[x, y], two numbers in metres", fix=fix)
     try:
-        return check(PointSection, {"name": name, "x": at[0], "y": at[1]}, info.context)
+        point = check(PointSection, {"name": name, "x": at[0], "y": at[1]}, info.context)
+        return point if has_y else point.model_copy(update={"y": math.nan})
     except Problems as error:
         raise Problems([replace(one, key=(), fix=fix) for one in error.problems]) from None
 
@@ -155,7 +162,8 @@ class GaugesSection(Section):
     )
     interval: PositiveSeconds = Field(description="time between records", examples=["1 s"])
     points: Points = Field(
-        description="table of name = [x, y], metres, or of tables with x and y, or a file of points",
+        description="table of name = [x, y], metres, or of tables with x and y, or a file of points; on a grid with "
+        "one row also name = x",
         examples=[{"harbour": [100.0, 50.0]}],
     )
     variables: VariableNames | None = Field(
@@ -165,8 +173,19 @@ class GaugesSection(Section):
     )
 
     def on(self, grid: Grid) -> dict[str, tuple[float, float]]:
-        """Return the points in the coordinates of a grid, m."""
-        return {name: point for name, (point,) in self.points.on(grid).items()}
+        """Return the points in the coordinates of a grid, m; points without y are in the row of the grid.
+
+        Raises
+        ------
+        InputError
+            If a point has no y and the grid has several rows.
+        """
+        points = {name: point for name, (point,) in self.points.on(grid).items()}
+        for name, (x, y) in points.items():
+            if math.isnan(y) and grid.ny > 1:
+                problem = f"The point {name} has no y, and the grid has {grid.ny} rows."
+                raise InputError(f"{name} = {x:g}", allowed="[x, y]", fix=f"{name} = [{x:g}, 0.0]", problem=problem)
+        return {name: (x, float(grid.y[0]) if math.isnan(y) else y) for name, (x, y) in points.items()}
 
 
 class MeasuredSection(Section):

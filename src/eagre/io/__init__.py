@@ -1,6 +1,6 @@
-"""Data in and out: elevation rasters, time series, CF NetCDF and Zarr output, gauges and restart files.
+"""Input and output: elevation rasters, time series, CF NetCDF and Zarr output, gauges and restart files.
 
-The libraries behind it (rasterio, xarray, h5netcdf, h5py) are imported by the functions that need them.
+The libraries for these formats (rasterio, xarray, h5netcdf, h5py) are imported by the functions that need them.
 """
 
 from eagre.io.dem import Dem, read_dem, read_raster

@@ -1,4 +1,4 @@
-"""Work that is done beside the caller's, one piece after the other."""
+"""Background writer: one thread that runs write operations one at a time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 class Behind:
-    """One thread that does one thing at a time, while its owner goes on.
+    """One thread that runs one operation at a time, concurrently with its owner.
 
-    What the thing raises comes out of the next `wait`, `do` or `close`: nothing is lost, it is told one piece later.
+    An exception of an operation is raised by the next `wait`, `do` or `close`.
     """
 
     def __init__(self) -> None:
@@ -18,20 +18,20 @@ class Behind:
         self._last: Future[Any] | None = None
 
     def wait(self) -> None:
-        """Wait until nothing is being done."""
+        """Wait until the last operation has finished."""
         last, self._last = self._last, None
         if last is not None:
             last.result()
 
     def do(self, action: Callable[..., Any], *arguments: Any) -> None:
-        """Begin ``action(*arguments)`` when the piece before is done, also if that piece failed."""
+        """Run ``action(*arguments)`` in the thread after the last operation, even if that operation failed."""
         try:
             self.wait()
         finally:
             self._last = self._pool.submit(action, *arguments)
 
     def close(self) -> None:
-        """Wait, and end the thread."""
+        """Wait for the last operation and end the thread."""
         try:
             self.wait()
         finally:

@@ -20,7 +20,7 @@ from eagre.io.table import parse_date
 
 CONVENTIONS = "CF-1.11"
 GREGORIAN = datetime(1582, 10, 15)
-"""The first date from which on the standard calendar of CF is the one that dates are in here."""
+"""First date at which the standard calendar of CF equals the proleptic Gregorian calendar."""
 _RESERVED = ("Conventions", "source", "history", "kind")
 
 _METHODS = {
@@ -33,7 +33,7 @@ _METHODS = {
     "Polar Stereographic (variant A)": "polar_stereographic",
     "Polar Stereographic (variant B)": "polar_stereographic",
 }
-"""Names of CF by those of EPSG. Cones of one parallel and a scale, and double stereographic planes, have none."""
+"""CF names by EPSG names. Conic projections with one parallel and a scale, and double stereographic ones, have none."""
 _PARAMETERS = {
     "Latitude of natural origin": "latitude_of_projection_origin",
     "Latitude of false origin": "latitude_of_projection_origin",
@@ -58,23 +58,23 @@ _FIGURES = {
     "semi_major_axis": "semi_major_axis", "semi_minor_axis": "semi_minor_axis",
     "inverse_flattening": "inverse_flattening", "radius": "earth_radius",
 }  # fmt: skip
-"""What tells the figure of the Earth: names of PROJJSON and of CF."""
+"""Parameters of the ellipsoid: PROJJSON name and CF name."""
 _OF_NAMES = {
     "height": {"positive": "up"},
     "altitude": {"positive": "up"},
     "air_potential_temperature": {"units_metadata": "temperature: on_scale"},
 }
-"""Attributes that CF asks for beside a standard name."""
+"""Attributes that CF requires in addition to a standard name."""
 
 
 def eagre_version() -> str:
-    """Version of this package."""
+    """Return the version of this package."""
     known = getattr(sys.modules.get("eagre"), "__version__", None)
     return known or _version_of("eagre") or "unknown"
 
 
 def _version_of(package: str) -> str | None:
-    """Version of an installed package, without importing it."""
+    """Return the version of an installed package, without importing it."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -82,19 +82,19 @@ def _version_of(package: str) -> str | None:
 
 
 def versions() -> str:
-    """Versions of what the numbers depend on, in a row."""
+    """Return the versions of the packages that affect results, as one line."""
     names = ("numpy", "numba", "cupy-cuda13x", "numba-cuda", "h5netcdf", "h5py", "zarr")
     found = [(name, _version_of(name)) for name in names]
     return ", ".join([f"python {platform.python_version()}", *(f"{name} {text}" for name, text in found if text)])
 
 
 def history_line(action: str) -> str:
-    """One line of the ``history`` attribute."""
+    """Return one line of the ``history`` attribute."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} eagre {eagre_version()}: {action}"
 
 
 def attribute(value: Any) -> Any:
-    """`value` as something that a NetCDF attribute can hold."""
+    """Convert `value` to a type that a NetCDF attribute can hold."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
@@ -109,25 +109,28 @@ def attribute(value: Any) -> Any:
 
 
 def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Attributes of a file: conventions, origin, device and every resolved setting of the model.
+    """Return the attributes of a file: conventions, source, device and all resolved settings of the model.
 
     Parameters
     ----------
     model : Model
         Read: `kind`, `precision`, `device` and `settings()`, which become ``setting_NAME``.
     given : mapping, optional
-        More of them (title, institution, the case file's text ...). They come last and may replace any but
+        Additional attributes (title, institution, the text of the case file ...), which may replace all except
         ``Conventions``, ``source``, ``history`` and ``kind``.
 
     Raises
     ------
     InputError
-        If one of those four is given.
+        If `given` contains one of these four.
     """
     for name in given or {}:
         if name in _RESERVED:
             raise InputError(
-                f"attribute {name!r}", allowed=f"any name but {', '.join(_RESERVED)}", fix='comment = "..."'
+                f"attribute {name!r}",
+                allowed=f"any name but {', '.join(_RESERVED)}",
+                fix='comment = "..."',
+                problem=f"Eagre sets the attribute {name} itself.",
             )
     attributes: dict[str, Any] = {
         "Conventions": CONVENTIONS,
@@ -145,28 +148,33 @@ def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str
 
 
 def time_attributes(start_date: str | date | None) -> dict[str, str]:
-    """Attributes of the time coordinate: seconds since a date, or plain seconds of model time.
+    """Return the attributes of the time coordinate: seconds since a date, or seconds of model time.
 
-    Before 15 October 1582 the standard calendar is the Julian one, and dates here are not: such a time says so.
+    Dates before 15 October 1582 are in the proleptic Gregorian calendar, because the standard calendar is Julian then.
 
     Raises
     ------
     InputError
-        If `start_date` is no date.
+        If `start_date` is not a date.
     """
     attributes = {"standard_name": "time", "long_name": "time since the start of the model", "axis": "T"}
-    if start_date is None:  # CF wants a date, and there is none
+    if start_date is None:  # CF requires a reference date, and none is available
         return attributes | {"units": "s"}
     parsed = parse_date(start_date if isinstance(start_date, str) else start_date.isoformat())
     if parsed is None:
-        raise InputError(f"start_date = {start_date!r}", allowed="an ISO date", fix="start_date = 2026-01-31T12:00:00")
+        raise InputError(
+            f"start_date = {start_date!r}",
+            allowed="an ISO date",
+            fix="start_date = 2026-01-31T12:00:00",
+            problem="The start date is not an ISO date.",
+        )
     calendar = "standard" if parsed >= GREGORIAN else "proleptic_gregorian"
     attributes |= {"calendar": calendar, "units_metadata": "leap_seconds: none"}
     return attributes | {"units": f"seconds since {parsed.isoformat(sep=' ')}"}
 
 
 def axis_attributes(axis: str, long_name: str) -> dict[str, str]:
-    """Attributes of an ``"x"`` or ``"y"`` coordinate, m."""
+    """Return the attributes of an ``"x"`` or ``"y"`` coordinate, m."""
     return {
         "standard_name": f"projection_{axis}_coordinate",
         "long_name": long_name,
@@ -176,7 +184,7 @@ def axis_attributes(axis: str, long_name: str) -> dict[str, str]:
 
 
 def level_attributes(a: str = "", b: str = "", ground: str = "") -> dict[str, str]:
-    """Attributes of the coordinate of levels, m: heights, or ``z = a + b ground`` of the variables of these names."""
+    """Return the attributes of the level coordinate, m: heights, or ``z = a + b ground`` of the named variables."""
     found = {"long_name": "height of the level", "units": "m", "axis": "Z", "positive": "up"}
     if not a:
         return found | {"standard_name": "height"}
@@ -185,7 +193,7 @@ def level_attributes(a: str = "", b: str = "", ground: str = "") -> dict[str, st
 
 
 def variable_attributes(variable: Variable) -> dict[str, Any]:
-    """Attributes of a model variable."""
+    """Return the attributes of a model variable."""
     attributes: dict[str, Any] = {"long_name": variable.long_name, "units": variable.units or "1"}
     if variable.standard_name:
         attributes["standard_name"] = variable.standard_name
@@ -199,7 +207,7 @@ def variable_attributes(variable: Variable) -> dict[str, Any]:
 
 
 def grid_mapping(crs: str | None) -> dict[str, Any] | None:
-    """Attributes of the grid-mapping variable; None where the system is unknown or not projected.
+    """Return the attributes of the grid-mapping variable; None if the CRS is unknown or not projected.
 
     Parameters
     ----------
@@ -209,8 +217,8 @@ def grid_mapping(crs: str | None) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        CF name and parameters where CF knows the projection, and WKT in ``crs_wkt`` and ``spatial_ref`` (the
-        name that GDAL and QGIS read) always.
+        CF name and parameters if CF lists the projection, and WKT in ``crs_wkt`` and ``spatial_ref`` (read by GDAL
+        and QGIS).
     """
     parsed = parse_crs(crs)
     if parsed is None or not parsed.is_projected:
@@ -223,7 +231,7 @@ def grid_mapping(crs: str | None) -> dict[str, Any] | None:
 
 
 def _cf_parameters(description: dict[str, Any]) -> dict[str, Any]:
-    """CF grid-mapping parameters from PROJJSON; empty for projections that CF does not list."""
+    """Return CF grid-mapping parameters from PROJJSON; empty for projections that CF does not list."""
     conversion = description.get("conversion", {})
     name = _METHODS.get(conversion.get("method", {}).get("name", ""))
     if name is None:
@@ -247,7 +255,7 @@ def _cf_parameters(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_si(given: Any) -> float:
-    """A number of PROJJSON, bare or with its unit, in metres, degrees or 1."""
+    """Return a number of PROJJSON, with or without a unit, in metres, degrees or 1."""
     if not isinstance(given, dict):
         return float(given)
     value, unit = float(given["value"]), given["unit"]

@@ -1,4 +1,4 @@
-"""Maps as Cloud-Optimised GeoTIFF, through rasterio: what any GIS opens, from a disk or over a network."""
+"""Maps as Cloud-Optimised GeoTIFF, written by rasterio."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Band:
     Parameters
     ----------
     values : (ny, nx) array
-        Row 0 = south; NaN where there is nothing to show.
+        Row 0 = south; NaN where there is no value.
     description : str
-        What a GIS lists.
+        Name of the band in a GIS.
     units : str
         UDUNITS string.
     tags : mapping
-        More metadata of the band.
+        Additional metadata of the band.
     """
 
     values: np.ndarray
@@ -42,7 +42,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the cells of a map lie.
+    """Position and size of the cells of a map.
 
     Parameters
     ----------
@@ -61,21 +61,25 @@ class Frame:
 
     @classmethod
     def from_centres(cls, x: np.ndarray, y: np.ndarray, crs: Any = None) -> Frame:
-        """The frame of cells whose centres are evenly spaced and increasing; one row or column is as wide as long.
+        """Return the frame of cells with evenly spaced, increasing centres; cells of a single row or column are square.
 
         Raises
         ------
         InputError
-            If there is one cell only.
+            If there is only one cell.
         """
         steps = [float(axis[-1] - axis[0]) / (axis.size - 1) if axis.size > 1 else 0.0 for axis in (x, y)]
         if not any(steps):
-            raise InputError("a map of one cell", allowed="two cells or more, to know their size")
+            raise InputError(
+                "a map of one cell",
+                allowed="two or more cells",
+                problem="The cell size is unknown, because the map has only one cell.",
+            )
         dx, dy = steps[0] or steps[1], steps[1] or steps[0]
         return cls(float(x[0]) - 0.5 * dx, float(y[0]) - 0.5 * dy, dx, dy, crs)
 
     def transform(self, rows: int) -> Any:
-        """rasterio's transform of an array of `rows` rows from north to south."""
+        """Return the rasterio transform of an array of `rows` rows from north to south."""
         from rasterio.transform import Affine
 
         return Affine(self.dx, 0.0, self.x0, 0.0, -self.dy, self.y0 + rows * self.dy)
@@ -91,18 +95,18 @@ def write_geotiff(
     tags: Mapping[str, str] | None = None,
     classes: bool = False,
 ) -> None:
-    """Write bands of single precision, compressed, NaN as nodata, with overviews; the file is whole or not there.
+    """Write compressed single-precision bands with nodata NaN and overviews; an incomplete file is never left behind.
 
     Parameters
     ----------
     path : Path
-        Checked by `eagre.io.files.output_file`; what stands there is replaced at the end.
+        Path that `eagre.io.files.output_file` has checked; an existing file is replaced at the end.
     frame : Frame
     shape : (ny, nx)
     bands : iterable of Band
-        `count` of them.
+        `count` bands.
     tags : mapping, optional
-        Of the file.
+        Metadata of the file.
     classes : bool
         Overviews show one of the pixels below, not their mean: for class numbers.
 
@@ -131,7 +135,7 @@ def write_geotiff(
         "bigtiff": "if_safer",
     }
     try:
-        with writing(path, safe="what stood there is untouched", fix="free some space"):
+        with writing(path, safe="an existing file is unchanged", fix="free disk space"):
             with _told_by_gdal(), rasterio.open(place.at, "w", **options) as file:
                 file.update_tags(AREA_OR_POINT="Area", **(tags or {}))
                 for number, band in enumerate(bands, 1):
@@ -146,7 +150,7 @@ def write_geotiff(
 
 @contextmanager
 def _told_by_gdal() -> Iterator[None]:
-    """Turn what rasterio raises when GDAL cannot write, which is no `OSError`, into one."""
+    """Convert errors of rasterio about failed writes of GDAL to `OSError`."""
     from rasterio._err import CPLE_BaseError
 
     try:

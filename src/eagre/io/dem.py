@@ -1,4 +1,4 @@
-"""Bed elevation from the raster formats that people have: GeoTIFF, ESRI ASCII and NetCDF."""
+"""Bed elevation from rasters: GeoTIFF, ESRI ASCII and NetCDF."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ def read_raster(
     record: int | None = None,
     around: Around | None = None,
 ) -> Dem:
-    """Read a raster of anything (Manning's n, an initial field) as it is.
+    """Read a raster of any quantity (Manning's n, an initial field) without conversion.
 
     Parameters
     ----------
     path : path-like
-        ``.tif``/``.tiff``, ``.asc`` (or any file that starts like an ESRI ASCII grid), ``.nc``.
+        ``.tif``/``.tiff``, ``.asc`` (or any file that begins like an ESRI ASCII grid), ``.nc``.
     band : int, optional
-        Band of a GeoTIFF that holds several, from 1.
+        Band of a GeoTIFF with several bands, from 1.
     variable : str, optional
-        Variable of a NetCDF file that holds several.
+        Variable of a NetCDF file with several variables.
     names : sequence of str
-        Names that say what is meant, if one variable of several has one of them.
+        Preferred names: a variable with one of these names is selected if the file has several variables.
     record : int, optional
-        Of a NetCDF variable with a time: which one, from 1; -1 is the last.
+        Record of a NetCDF variable with a time dimension, from 1; -1 is the last.
     around : Around, optional
-        A raster in another coordinate system than that is read as it is, for `eagre.io.warp.onto`.
+        Target coordinate system and extent. A raster in another coordinate system is read without conversion, for
+        `eagre.io.warp.onto`.
 
     Returns
     -------
@@ -68,7 +69,11 @@ def read_raster(
     if suffix in (".nc", ".nc4", ".cdf", ".grd") and not is_esri_ascii(full):
         return read_netcdf_raster(full, variable, names, record, around)
     if record is not None:
-        raise InputError(f"record = {record} of {full}", allowed="record with a NetCDF file; a GeoTIFF has a band")
+        raise InputError(
+            f"record = {record} of {full}",
+            allowed="record for a NetCDF file, band for a GeoTIFF",
+            problem="The argument record applies to NetCDF files only.",
+        )
     if suffix in (".tif", ".tiff"):
         return read_geotiff(full, band, around)
     if suffix == ".asc" or is_esri_ascii(full):
@@ -77,6 +82,7 @@ def read_raster(
         f"raster {full}",
         allowed=".tif or .tiff (GeoTIFF), .asc (ESRI ASCII), .nc (NetCDF)",
         fix=f"gdal_translate {quote(str(full))} {quote(full.stem)}.tif",
+        problem=f"The format of the raster {full} is not supported.",
     )
 
 
@@ -91,7 +97,7 @@ def read_dem(
     around: Around | None = None,
     coordinates: str = "file",
 ) -> Dem:
-    """Read a bed as elevation, metres, positive up.
+    """Read bed elevation, metres, positive up.
 
     elevation = +value + vertical_offset  (``positive="up"``)
     elevation = -value + vertical_offset  (``positive="down"``: the file holds depths)
@@ -104,18 +110,18 @@ def read_dem(
         ``"up"`` for elevations, ``"down"`` for depths. The default is "up". It must be given for a
         NetCDF variable of a name such as ``depth`` that has positive values only and no attribute ``positive``.
     band : int, optional
-        Band of a GeoTIFF that holds several, from 1.
+        Band of a GeoTIFF with several bands, from 1.
     vertical_offset : float
-        Added to the elevation after the sign, m: the height of the file's datum above the model's.
+        Offset added to the elevation after the sign change, m: height of the file's datum above the model's datum.
     variable : str, optional
-        Variable of a NetCDF file that holds several.
+        Variable of a NetCDF file with several variables.
     record : int, optional
-        Of a NetCDF variable with a time, such as a bed that moved: which one, from 1; -1 is the last.
+        Record of a NetCDF variable with a time dimension, such as a moving bed, from 1; -1 is the last.
     around : Around, optional
-        As of `read_raster`.
+        See `read_raster`.
     coordinates : {"file", "metres"}
-        "metres" declares that the coordinates of a file without a coordinate system are metres, as of a flume of a few
-        metres near the origin. "file" rejects such coordinates if they look like degrees.
+        "metres" declares that the coordinates of a file without a coordinate system are metres, for example for a flume
+        near the origin. "file" rejects such coordinates if they look like degrees.
 
     Returns
     -------
@@ -125,8 +131,8 @@ def read_dem(
     Raises
     ------
     InputError
-        For a missing file, degrees, feet, rotated rasters, nodata numbers that the file does not declare,
-        a `positive` that contradicts the file, and depths or elevations that the file does not tell apart.
+        If the file is missing, in degrees or feet, or rotated, has nodata values that it does not declare, contradicts
+        `positive`, or does not state whether its values are depths or elevations.
     """
     if positive not in (None, "up", "down"):
         raise InputError(
@@ -143,12 +149,17 @@ def read_dem(
         positive = "up"
     if raw.positive not in (None, positive):
         raise InputError(
-            f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",
+            f"positive = {positive!r} for {raw.name}, whose attributes say {raw.positive!r}",
             allowed=f"{raw.positive!r}",
             fix=f'positive = "{raw.positive}"',
+            problem=f"The values of {raw.name} are declared as positive {raw.positive}.",
         )
     if (raw.units or "m").strip().lower() in _OTHER_LENGTHS:
-        raise InputError(f"{raw.name}: elevations in {raw.units}", allowed="metres")
+        raise InputError(
+            f"{raw.name}: elevations in {raw.units}",
+            allowed="metres",
+            problem=f"The elevations of {raw.name} are not in metres.",
+        )
     sign = 1.0 if positive == "up" else -1.0
     _refuse_hidden_nodata(raw, sign)
     if coordinates == "file":
@@ -157,10 +168,14 @@ def read_dem(
 
 
 def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
-    """Refuse values that are no elevation on Earth: nodata numbers that the file does not declare."""
+    """Raise `InputError` for values that are impossible as elevations: nodata values that the file does not declare."""
     values = raw.elevation[np.isfinite(raw.elevation)]
     if values.size == 0:
-        raise InputError(f"{raw.name}: no data in any of its {raw.elevation.size} cells", allowed="a bed elevation")
+        raise InputError(
+            f"{raw.name}: no data in any of its {raw.elevation.size} cells",
+            allowed="a bed elevation",
+            problem=f"The raster {raw.name} has no valid cell.",
+        )
     relief = QUANTITIES["elevation"]
     impossible = values[(sign * values < relief.minimum) | (sign * values > relief.maximum)]
     allowed = f"elevations in metres from {relief.minimum:g} to {relief.maximum:g}, and a declared nodata value"
@@ -191,23 +206,24 @@ def _refuse_likely_depths(raw: Dem) -> None:
 
 
 def _undeclared(raw: Dem, value: float, allowed: str) -> InputError:
-    """The error for a nodata number that a file does not declare, with the command that declares it."""
+    """Return the error for a nodata value that a file does not declare, with the command that declares it."""
     count = int(is_fill(raw.elevation, value).sum())
     marked = f"{quote(Path(raw.name).stem)}_marked"
     fix = f"gdal_translate -a_nodata {value:g} {quote(raw.name)} {marked}.tif"
     if raw.variable is not None:
         fix = f"ncatted -a _FillValue,{raw.variable},o,f,{value:g} {quote(raw.name)} {marked}.nc"
     return InputError(
-        f"{raw.name}: the value {value:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
+        f"{raw.name}: the value {value:g} in {count} of {raw.elevation.size} cells",
         allowed=allowed, fix=fix,
+        problem=f"The file holds {value:g}, a usual fill value of missing data, which it does not declare.",
     )  # fmt: skip
 
 
 def _refuse_likely_degrees(raw: Dem) -> None:
-    """Refuse a raster without a coordinate system whose numbers only make sense as degrees.
+    """Raise `InputError` for a raster without a coordinate system whose coordinates can only be degrees.
 
-    The signs, all together: cells under 0.1, coordinates within a longitude and latitude, and relief of more
-    than ten times the longer side.
+    All of these conditions must hold: cell sizes below 0.1, coordinates in the range of longitude and latitude, and a
+    relief of more than ten times the longer side.
     """
     if raw.crs is not None or max(raw.dx, raw.dy) >= 0.1:
         return

@@ -54,7 +54,7 @@ def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
     path : Path
         The file; a ``.prj`` file of the same name gives its coordinate system.
     around : Around, optional
-        A raster in another coordinate system is read as it is.
+        Target: a raster in another coordinate system is read without conversion.
 
     Returns
     -------
@@ -79,7 +79,8 @@ def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
     if values.size != nx * ny:
         raise InputError(
             f"{path}: {values.size} numbers after the header",
-            allowed=f"ncols x nrows = {nx} x {ny} = {nx * ny}: the file is cut off or its header is wrong",
+            allowed=f"ncols x nrows = {nx} x {ny} = {nx * ny} values; the file is truncated or its header is wrong",
+            problem=f"The number of values in {path} differs from ncols x nrows.",
         )
     dx, dy = _cell_size(header, path)
     x0, y0 = _origin(header, "x", dx, path), _origin(header, "y", dy, path)
@@ -91,7 +92,7 @@ def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
 
 
 def _is_nodata(values: np.ndarray, nodata: float) -> np.ndarray:
-    """Where `values` equals `nodata` to the seven digits that a single-precision writer keeps."""
+    """Return where `values` equals `nodata` to seven digits, the precision of single-precision writers."""
     return ~np.isfinite(values) | (np.abs(values - nodata) <= 1e-6 * abs(nodata))
 
 
@@ -103,7 +104,11 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
         line = file.readline(4096)
         words = line.decode("latin-1").replace("\u00ef\u00bb\u00bf", "").split()
         if not line:
-            raise InputError(f"{path}: no numbers after the header", allowed="an ESRI ASCII grid")
+            raise InputError(
+                f"{path}: no numbers after the header",
+                allowed="an ESRI ASCII grid",
+                problem=f"The file {path} has no values after the header.",
+            )
         if not words:
             continue
         name, numbers = _split(words)
@@ -124,6 +129,7 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
                 allowed="ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize, NODATA_value, "
                 "each with one finite number",
                 fix=f"{near}  NUMBER" if near else "",
+                problem=f"A header line of {path} is not valid.",
             )
         header[key] = value
 
@@ -141,7 +147,7 @@ def _split(columns: list[str]) -> tuple[str | None, list[float]]:
 
 
 def _number(word: str) -> float | None:
-    """`word` as a number, or None."""
+    """Return `word` as a number, or None."""
     try:
         return float(word)
     except ValueError:
@@ -149,38 +155,49 @@ def _number(word: str) -> float | None:
 
 
 def _count(header: dict[str, float], key: str, path: Path) -> int:
-    """A whole number >= 1 from the header."""
+    """Return an integer >= 1 from the header."""
     value = header.get(key)
     if value is None or value < 1 or value != int(value):
         got = "no" if value is None else f"{value:g} as"
-        raise InputError(f"{path}: {got} {key} in the header", allowed="a whole number >= 1", fix=f"{key}  100")
+        raise InputError(
+            f"{path}: {got} {key} in the header",
+            allowed="an integer >= 1",
+            fix=f"{key}  100",
+            problem=f"The header of {path} has no valid {key}.",
+        )
     return int(value)
 
 
 def _cell_size(header: dict[str, float], path: Path) -> tuple[float, float]:
-    """(dx, dy) from ``cellsize``, or from ``dx`` and ``dy``."""
+    """Return (dx, dy) from ``cellsize``, or from ``dx`` and ``dy``."""
     dx = header.get("dx", header.get("cellsize"))
     dy = header.get("dy", header.get("cellsize"))
     if dx is None or dy is None or not (dx > 0 and dy > 0):
         raise InputError(
-            f"{path}: no cell size > 0 in the header", allowed="cellsize, or dx and dy", fix="cellsize  10.0"
+            f"{path}: no cell size > 0 in the header",
+            allowed="cellsize, or dx and dy",
+            fix="cellsize  10.0",
+            problem=f"The header of {path} has no positive cell size.",
         )
     return dx, dy
 
 
 def _origin(header: dict[str, float], axis: str, size: float, path: Path) -> float:
-    """Outer edge of the first cell along `axis`."""
+    """Return the outer edge of the first cell along `axis`."""
     if f"{axis}llcorner" in header:
         return header[f"{axis}llcorner"]
     if f"{axis}llcenter" in header:
         return header[f"{axis}llcenter"] - 0.5 * size
     raise InputError(
-        f"{path}: no {axis}llcorner in the header", allowed=f"{axis}llcorner or {axis}llcenter", fix=f"{axis}llcorner 0"
+        f"{path}: no {axis}llcorner in the header",
+        allowed=f"{axis}llcorner or {axis}llcenter",
+        fix=f"{axis}llcorner 0",
+        problem=f"The header of {path} has neither {axis}llcorner nor {axis}llcenter.",
     )
 
 
 def _read_numbers(file: BinaryIO, path: Path) -> np.ndarray:
-    """All numbers from here to the end of `file`."""
+    """Return all numbers from the current position to the end of `file`."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -192,11 +209,12 @@ def _read_numbers(file: BinaryIO, path: Path) -> np.ndarray:
                 f"{path}: {word[:40]!r} in line {line}",
                 allowed="numbers with a decimal point, separated by blanks" if comma else "numbers separated by blanks",
                 fix=word[:40].replace(",", ".") if comma else "",
+                problem=f"Line {line} of {path} has an entry that is not a number.",
             ) from error
 
 
 def _first_bad_word(path: Path) -> tuple[int, str]:
-    """Line number and text of the first data word that is no number."""
+    """Return the line number and text of the first data word that is not a number."""
     with path.open("r", encoding="latin-1") as file:
         in_data = False
         for number, line in enumerate(file, start=1):
@@ -212,12 +230,16 @@ def _first_bad_word(path: Path) -> tuple[int, str]:
 
 
 def _sidecar_crs(path: Path):
-    """Coordinate system in the ``.prj`` file beside `path`, if there is one."""
+    """Return the coordinate system in the ``.prj`` file next to `path`, if it exists."""
     for suffix in (".prj", ".PRJ"):
         sidecar = path.with_suffix(suffix)
         if sidecar.is_file():
             crs = parse_crs(sidecar.read_text(encoding="utf-8", errors="replace"))
             if crs is None:
-                raise InputError(f"{sidecar}: not a coordinate system in WKT", fix=f"remove or repair {sidecar.name}")
+                raise InputError(
+                    f"{sidecar}: not a coordinate system in WKT",
+                    fix=f"remove or repair {sidecar.name}",
+                    problem=f"The file {sidecar} does not contain a coordinate system in WKT.",
+                )
             return crs
     return None

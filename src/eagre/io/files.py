@@ -1,4 +1,4 @@
-"""Paths in and out: the one place that words what can go wrong with a file or a disk."""
+"""Paths of input and output files, and all error messages about files and disks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagre.errors import EagreError, InputError
 from eagre.names import nearest
 
 SPARE_BYTES = 1 << 18
-"""Room that `check_space` keeps free beside a record, for the file's own tables."""
+"""Free space, bytes, that `check_space` requires in addition to a record, for the tables of the file format."""
 
 _REASONS = {
     errno.ENOSPC: "no space left on the disk",
@@ -31,20 +31,20 @@ _ELSEWHERE = "a folder that can be written"
 
 
 class WriteError(EagreError, OSError):
-    """An output file cannot be written any further: a full disk, a quota, a change by another program.
+    """An output file cannot be written: full disk, quota, or change by another program.
 
     Parameters
     ----------
     path : path-like
         The file.
     reason : str
-        Why, in words.
+        Reason of the failure.
     lost : str, optional
         Records that can no longer be read.
     safe : str, optional
-        What is safely on disk.
+        Records that are on disk.
     fix : str, optional
-        What to do.
+        Suggested action.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class WriteError(EagreError, OSError):
 
 
 def nearest_file(name: str, names: Iterable[str]) -> str | None:
-    """The one of the file names that is another spelling of `name`.
+    """Return the file name that is most likely a misspelling of `name`, or None.
 
-    Of the same suffix, with at most a letter in four that is another one, and one in short names; or of another suffix
-    alone.
+    The name has the same suffix and at most a quarter of its letters differ (at most one in short names), or it
+    differs in the suffix only.
     """
     stem, suffix = Path(name).stem.casefold(), Path(name).suffix.casefold()
     found: list[tuple[int, str]] = []
@@ -80,7 +80,7 @@ def nearest_file(name: str, names: Iterable[str]) -> str | None:
 
 
 def _edits(a: str, b: str) -> int:
-    """Letters that are put in, left out, replaced or swapped with the next from a to b (Damerau and Levenshtein)."""
+    """Return the edit distance from a to b with transpositions (Damerau and Levenshtein)."""
     rows = [list(range(len(b) + 1))]
     for i, letter in enumerate(a, 1):
         row = [i]
@@ -93,68 +93,87 @@ def _edits(a: str, b: str) -> int:
 
 
 def listing(names: Iterable[str], most: int = 8) -> str:
-    """Names in a row for a message, at most `most` of them."""
+    """Return names as a list for a message, at most `most` of them."""
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def choose(name: str, names: Iterable[str], what: str, write: str = "{}") -> None:
-    """Refuse `name` unless it is one of `names`.
+    """Raise `InputError` unless `name` is one of `names`.
 
     Parameters
     ----------
     name : str
-        What was asked for.
+        Requested name.
     names : iterable of str
-        What there is.
+        Available names.
     what : str
-        What the names are, for the message: ``"variable"``.
+        Description of the names, for the message: ``"variable"``.
     write : str
-        Pattern of the line to write; ``{}`` becomes the nearest name.
+        Pattern of the correction; ``{}`` is replaced by the nearest name.
 
     Raises
     ------
     InputError
-        With the names and the nearest one.
+        With the available names and the nearest name.
     """
     names = list(names)
     if name in names:
         return
     near = nearest(name, names)
     fix = write.format(near) if near else ""
-    raise InputError(f"{what} {name!r}", allowed=listing(names, 30) or "none: there are none", fix=fix)
+    raise InputError(
+        f"{what} {name!r}",
+        allowed=listing(names, 30) or "no name: the list is empty",
+        fix=fix,
+        problem=f"Unknown name {name!r}.",
+    )
 
 
 def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
-    """Absolute path of a file that is there and can be read.
+    """Return the absolute path of a file that exists and is readable.
 
     Parameters
     ----------
     path : path-like
-        As the user wrote it; ``~`` is expanded.
+        Path from the user; ``~`` is expanded.
     what : str
-        What the file is, for the message: ``"DEM"``.
+        Description of the file, for the message: ``"DEM"``.
 
     Raises
     ------
     InputError
-        If it is missing (with the full path and the nearest name in its folder), a folder, or not readable.
+        If the file is missing (with the full path and the nearest name in its folder), a folder, or not readable.
     """
     full = Path(path).expanduser().absolute()
     if full.is_file():
         if not os.access(full, os.R_OK):
-            raise InputError(f"{what} {full}: no permission to read it", fix=f"chmod u+r {full}")
+            raise InputError(
+                f"{what} {full}: no permission to read it",
+                fix=f"chmod u+r {full}",
+                problem=f"The file {full} is not readable.",
+            )
         return full
     if full.is_dir():
-        raise InputError(f"{what} {full}: a folder", allowed="a file", fix=f'file = "{path}/NAME"')
+        raise InputError(
+            f"{what} {full}: a folder",
+            allowed="a file",
+            fix=f'file = "{path}/NAME"',
+            problem=f"The path {full} is a folder.",
+        )
     if not full.parent.is_dir():
-        raise InputError(f"{what} {full}: the folder {first_missing(full.parent)} does not exist", allowed="a file")
+        raise InputError(
+            f"{what} {full}: the folder {first_missing(full.parent)} does not exist",
+            allowed="a file",
+            problem=f"The folder {first_missing(full.parent)} does not exist.",
+        )
     names = sorted(entry.name for entry in full.parent.iterdir() if entry.is_file())
     near = nearest_file(full.name, names)
     raise InputError(
         f"{what} {full}: no such file",
         allowed=f"a file in {full.parent}: {listing(names)}" if names else f"a file ({full.parent} has none)",
         fix=f'file = "{Path(path).with_name(near)}"' if near else "",
+        problem=f"The file {full} does not exist.",
     )
 
 
@@ -167,59 +186,79 @@ def output_file(
     replace: str = "overwrite = true",
     inputs: Iterable[Path] = (),
 ) -> Path:
-    """Absolute path of a file that may be written.
+    """Return the absolute path of a file that can be written.
 
     Parameters
     ----------
     path : path-like
-        As the user wrote it; ``~`` is expanded.
+        Path from the user; ``~`` is expanded.
     suffixes : sequence of str
-        Endings that are allowed, for example ``(".nc",)``.
+        Allowed suffixes, for example ``(".nc",)``.
     overwrite : bool
-        Allow a file that exists.
+        Allow an existing file.
     what : str
-        What the file is, for the message.
+        Description of the file, for the message.
     replace : str
-        What to write for `overwrite`.
+        Suggestion for replacing an existing file.
     inputs : iterable of Path
-        Files that are read, which the output must not overwrite under any name.
+        Input files, which the output must not overwrite under any name.
 
     Raises
     ------
     InputError
-        If the ending is unknown, the folder is missing or not writable, the path is a folder or one of `inputs`, or
-        the file exists and `overwrite` is False.
+        If the suffix is not supported, the folder is missing or not writable, the path is a folder or one of `inputs`,
+        or the file exists and `overwrite` is False.
     """
     full = Path(path).expanduser().absolute()
     if full.is_dir() and not (full.suffix.lower() == ".zarr" and is_store(full)):
         inside = Path(path) / f"NAME{suffixes[0]}"
         fix = f"{what} {inside}" if what.startswith("-") else f'"{inside}"'
-        problem = "The output is a folder, and a file is written."
+        problem = "The output path is a folder, and a file is required."
         allowed = f"a file name that ends in {' or '.join(suffixes)}"
         raise InputError(f"{what} {full}: a folder", allowed=allowed, fix=fix, problem=problem)
     if full.suffix.lower() not in suffixes:
         name = full.name and Path(path).with_suffix(suffixes[0])
         fix = f"{what} {name}" if what.startswith("-") else f'"{name}"'
-        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=fix)
+        allowed = f"a name that ends in {' or '.join(suffixes)}"
+        problem = f"The ending of the file name {full.name} is not supported."
+        raise InputError(f"{what} {full}", allowed=allowed, fix=fix, problem=problem)
     for source in inputs:
         if is_same_file(full, source):
             problem = f"The {what} would overwrite the input {source}."
             raise InputError(f"{what} {full}", allowed="another file than the inputs", problem=problem)
+    _check_folder(full, what)
+    if full.exists() and not overwrite:
+        raise InputError(
+            f"{what} {full}",
+            allowed="a new file name, or permission to replace the file",
+            fix=f"{replace}, or another file name",
+            problem=f"The file {full} exists already.",
+        )
+    return full
+
+
+def _check_folder(full: Path, what: str) -> None:
+    """Raise `InputError` if the folder of an output does not exist or is not writable."""
     folder = full.parent
     if not folder.is_dir():
         missing = first_missing(folder)
         if missing.exists():
-            raise InputError(f"{what} {full}: {missing} is a file", allowed="a folder")
-        raise InputError(f"{what} {full}: the folder {missing} does not exist", fix=f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{what} {full}: no permission to write in {folder}", allowed="a folder that you may write in")
-    if full.exists() and not overwrite:
+            raise InputError(
+                f"{what} {full}: {missing} is a file",
+                allowed="a folder",
+                problem=f"The path {missing} is a file, not a folder.",
+            )
         raise InputError(
-            f"{what} {full}: this file exists already",
-            allowed="a new name; an existing file is replaced only when asked",
-            fix=f"{replace}, or another file name",
+            f"{what} {full}: the folder {missing} does not exist",
+            fix=f"mkdir -p {folder}",
+            problem=f"The folder {missing} does not exist.",
         )
-    return full
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(
+            f"{what} {full}: no permission to write in {folder}",
+            allowed="a writable folder",
+            problem=f"The folder {folder} is not writable.",
+        )
 
 
 def is_same_file(one: Path, other: Path) -> bool:
@@ -238,12 +277,12 @@ def _identity(path: Path) -> tuple[object, ...]:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a folder is a Zarr store of format 3, which counts as one file."""
+    """Return whether a folder is a Zarr store of format 3, which is treated as one file."""
     return (path / "zarr.json").is_file()
 
 
 def first_missing(folder: Path) -> Path:
-    """The uppermost part of `folder` that is not a folder."""
+    """Return the uppermost part of `folder` that is not a folder."""
     for part in [*reversed(folder.parents), folder]:
         if not part.is_dir():
             return part
@@ -251,7 +290,7 @@ def first_missing(folder: Path) -> Path:
 
 
 def reason(error: BaseException) -> str:
-    """Why a write failed, in words; HDF5 hides the error number in its message."""
+    """Return the reason why a write failed; HDF5 hides the error number in its message."""
     code = getattr(error, "errno", None)
     text = str(error)
     if code is None:
@@ -261,9 +300,9 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
-    """Turn what the system or HDF5 raises inside the block into a `WriteError` about `path`.
+    """Convert errors of the system or HDF5 inside the block to a `WriteError` about `path`.
 
-    `fix` is for a disk that is full; where it is not, another folder is the way out.
+    `fix` applies to a full disk; for other errors the suggestion is another folder.
     """
     try:
         yield
@@ -276,7 +315,7 @@ def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, what: str = "file", content: str = "") -> Iterator[None]:
-    """Turn any error of a library that reads `path` inside the block into an `InputError`: damaged files cause many.
+    """Convert any error of a library that reads `path` inside the block to an `InputError`.
 
     Parameters
     ----------
@@ -284,7 +323,7 @@ def reading(path: Path, what: str = "file", content: str = "") -> Iterator[None]
     what : str
         Kind of file, for the message: ``"restart file"``.
     content : str
-        Content that is read inside the block: ``"the variable depth"``; the whole file if it is empty.
+        Content that is read inside the block: ``"the variable depth"``. Default: the whole file.
     """
     try:
         yield
@@ -340,7 +379,7 @@ def check_space(path: Path, needed: int, *, at: Path | None = None, safe: str = 
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
             return
-        text = f"{reason(error)} (room for {needed / 2**20:.1f} MiB needed)"
+        text = f"{reason(error)} ({needed / 2**20:.1f} MiB required)"
         raise WriteError(path, text, safe=safe, fix=fix) from error
 
 
@@ -355,7 +394,7 @@ def _check_limit(path: Path, needed: int) -> None:
 
 
 def _probe(path: Path, needed: int) -> None:
-    """Reserve room at the end of a file and give it back."""
+    """Reserve and release space at the end of a file."""
     handle = os.open(path, os.O_RDWR)
     try:
         size = os.fstat(handle).st_size
@@ -368,7 +407,7 @@ def _probe(path: Path, needed: int) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have the system put a file's bytes or a folder's entries on the disk itself."""
+    """Flush the bytes of a file or the entries of a folder to the disk."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY)

@@ -20,35 +20,35 @@ from eagre.io.stations import Stations, open_stations
 from eagre.io.writer import Writer
 from eagre.names import field_names
 
-MAX_NAMES = 5  # in a note
+MAX_NAMES = 5  # maximum number of names in a note
 
 
 class GaugeWriter(Writer):
-    """Write variables of a model at points, one time record a call.
+    """Write variables of a model at points, one time record per call.
 
     Parameters
     ----------
     path : path-like
-        ``.nc``: dimensions (time, station), CF feature type ``timeSeries``. ``.csv``: one column a point and
+        ``.nc``: dimensions (time, station), CF feature type ``timeSeries``. ``.csv``: one column per point and
         variable, with the unit in the header (``"pier surface_elevation (m)"``); `eagre.io.read_series` reads it.
     model : Model
         Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `sample(names, cells)`, `time`.
     points : mapping of str to (x, y)
-        Name and position of each gauge, m. Values are those of the cell that holds the point. With no point
-        nothing is written, not even the file.
+        Name and position of each gauge, m. Values are taken from the cell that contains the point. Without
+        points no file is created.
     variables : sequence of str
-        What to write at each of them; ``"velocity"`` stands for its components.
+        Variables at each point; ``"velocity"`` stands for its components.
     beside : Behind, optional
-        As for `eagre.io.FieldWriter`, for what `follow` has the model take.
+        Writes the in-run samples of `follow`; see `eagre.io.FieldWriter`.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If a point lies outside the grid, a variable is unknown, static or on levels, or the file cannot be used.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
     """
 
     def __init__(
@@ -72,32 +72,32 @@ class GaugeWriter(Writer):
         self._file = open_stations(path, model, _stations(points), taken, **manner)
 
     def write(self, model: Model) -> None:
-        """Append the values at `model.time`; nothing happens if that time is the last record's.
+        """Append the values at `model.time`; do nothing if the last record has this time.
 
         Raises
         ------
         InputError
-            If `model.time` lies before the last record.
+            If `model.time` is before the last record.
         WriteError
             If the disk is full.
         """
         do_all((self._finish, lambda: self._append(model)))
 
     def _append(self, model: Model) -> None:
-        """Append the values at `model.time`, unless the file has them or is lost."""
+        """Append the values at `model.time`, unless the file has this record or a write has failed."""
         if self._file is None or self._file.failed or self._file.last_time == model.time:
             return
         sampled = model.sample(self._names, self._cells)
         self._file.append(float(model.time), {name: np.asarray(sampled[name]) for name in self._names})
 
     def follow(self, model: Model, instants: SampleTimes | None) -> bool:
-        """Have a model take the values on its way, or with None no more; whether it can."""
+        """Start in-run sampling at the given times, or stop it with None; return whether the model supports it."""
         if instants is None or self._file is None:
             return model.start_sampling(None)
         return model.start_sampling(Recording(self._names, self._cells, instants, self._take))
 
     def _take(self, times: np.ndarray, batch: Batch) -> None:
-        """Put what a model took on its way on disk."""
+        """Write a batch of in-run samples to disk."""
         if self._behind is None:
             self._extend(times, batch)
         else:
@@ -109,7 +109,7 @@ class GaugeWriter(Writer):
         self._file.extend(times, {name: found[name] for name in self._names})
 
     def _finish(self) -> None:
-        """Wait until everything is on disk."""
+        """Wait until all records are on disk."""
         if self._behind is not None:
             self._behind.wait()
 
@@ -130,7 +130,10 @@ def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list
     for name, point in points.items():
         if len(point) != 2:
             raise InputError(
-                f"gauge {name!r} at {point!r}", allowed="two numbers, x and y in m", fix=f"{name} = [x, y]"
+                f"gauge {name!r} at {point!r}",
+                allowed="two numbers, x and y in m",
+                fix=f"{name} = [x, y]",
+                problem=f"The position of gauge {name!r} does not have two coordinates.",
             )
         try:
             cells.append(model.grid.cell_of(float(point[0]), float(point[1])))
@@ -143,7 +146,7 @@ def gauge_cells(model: Model, points: Mapping[str, tuple[float, float]]) -> list
 
 
 def gauge_notes(model: Model, points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return sentences on gauges where nothing changes: on walls, and in dry cells while other cells are wet."""
+    """Return notes on gauges on walls, and on gauges in dry cells while other cells are wet."""
     if not points:
         return []
     cells, names = gauge_cells(model, points), list(points)
@@ -173,11 +176,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _stations(points: Mapping[str, tuple[float, float]]) -> Stations:
-    """The gauges as stations of a file."""
+    """Return the gauges as stations of a file."""
     positions = np.array(list(points.values()), dtype=np.float64)
     coordinates = {}
     for k, axis in enumerate("xy"):
         attributes = axis_attributes(axis, f"{axis} of the gauge")
         del attributes["axis"]
         coordinates[axis] = positions[:, k], attributes
-    return Stations("gauge", list(points), coordinates, "value of the grid cell that holds the point")
+    return Stations("gauge", list(points), coordinates, "value of the grid cell that contains the point")

@@ -1,4 +1,4 @@
-"""GeoTIFF rasters, through rasterio."""
+"""GeoTIFF rasters, read by rasterio."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
     path : Path
         The file. Cells outside its mask or with its nodata value become NaN; its scale and offset are applied.
     band : int, optional
-        Number of the band, from 1; of a file with several (not counting a band of opacity) it is needed.
+        Number of the band, from 1; required for files with several bands (opacity bands are not counted).
     around : Around, optional
-        A raster in another coordinate system is read as it is, and only where this is.
+        Target: a raster in another coordinate system is read without conversion and only inside the target.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
     Raises
     ------
     InputError
-        If the file is no raster, has no such band or no georeference, is rotated, or is not in projected metres.
+        If the file is not a raster, lacks the band or a georeference, is rotated, or is not in projected metres.
     """
     import rasterio
     from rasterio.errors import NotGeoreferencedWarning, RasterioError
@@ -66,7 +66,7 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
 
 
 def _read_band(source: Any, path: Path, band: int, window: Any) -> np.ndarray:
-    """Values of a band, float64, masked where none is defined; an error names the first block that cannot be read."""
+    """Return the values of a band, float64, with undefined values masked; errors name the first unreadable block."""
     from rasterio.errors import RasterioError
 
     try:
@@ -93,7 +93,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _band(source: Any, path: Path, band: int | None) -> int:
-    """The band to read: the given one, or the only one that holds values."""
+    """Return the selected band, or the only band with values."""
     from rasterio.enums import ColorInterp
 
     if band is None:
@@ -102,17 +102,23 @@ def _band(source: Any, path: Path, band: int | None) -> int:
             return found[0]
         words = [source.descriptions[n - 1] or source.colorinterp[n - 1].name for n in found]
         raise InputError(
-            f"{path}: {len(found)} bands ({', '.join(words[:5])}{', ...' * (len(words) > 5)}), and none is named",
+            f"{path}: {len(found)} bands ({', '.join(words[:5])}{', ...' * (len(words) > 5)}) and no band",
             allowed=f"1 to {source.count}",
             fix="band = 1",
+            problem=f"The raster {path} has several bands, and no band is selected.",
         )
     if not (isinstance(band, int) and 1 <= band <= source.count):
-        raise InputError(f"{path}: band = {band!r}", allowed=f"1 to {source.count}", fix="band = 1")
+        raise InputError(
+            f"{path}: band = {band!r}",
+            allowed=f"1 to {source.count}",
+            fix="band = 1",
+            problem=f"The raster {path} has no band {band!r}.",
+        )
     return band
 
 
 def _check(source: Any, path: Path) -> None:
-    """Refuse transforms that are no axis-parallel grid."""
+    """Raise `InputError` for transforms that are not axis-parallel grids."""
     transform = source.transform
     if transform.is_identity:
         raise InputError(
@@ -120,17 +126,19 @@ def _check(source: Any, path: Path) -> None:
             allowed="a GeoTIFF with an origin and a cell size in metres",
             fix="gdal_translate -a_srs EPSG:CODE -a_ullr WEST NORTH EAST SOUTH "
             f"{quote(str(path))} {quote(path.stem)}_placed.tif",
+            problem=f"The raster {path} is not georeferenced.",
         )
     if max(abs(transform.b), abs(transform.d)) > 1e-9 * max(abs(transform.a), abs(transform.e)):
         raise InputError(
             f"{path}: a rotated raster (transform {tuple(transform)[:6]})",
             allowed="rows along x and columns along y",
             fix=f"gdalwarp -r bilinear {quote(str(path))} {quote(path.stem)}_north.tif",
+            problem=f"The raster {path} is rotated.",
         )
 
 
 def _window(source: Any, around: Around | None) -> tuple[Any, Any]:
-    """Window and transform of what has to be read; None and the file's own for all of it."""
+    """Return the window to read and its transform; None and the transform of the file for the whole raster."""
     from rasterio.transform import Affine
     from rasterio.windows import Window
 
@@ -151,7 +159,7 @@ def _window(source: Any, around: Around | None) -> tuple[Any, Any]:
 
 
 def _longitudes(source: Any, west: float, east: float) -> tuple[float, float]:
-    """West and east of a domain in the longitudes of a raster, 0 to 360 or others; all of it if both its ends count.
+    """Return west and east of a domain in the longitudes of a raster; the whole raster if both of its ends are needed.
 
     Across 180 degrees `west` is larger than `east`.
     """
@@ -165,7 +173,7 @@ def _longitudes(source: Any, west: float, east: float) -> tuple[float, float]:
 
 
 def _oriented(values: np.ndarray, transform: Any, path: Path) -> Dem:
-    """Turn rows and columns so that y grows with the row and x with the column."""
+    """Flip rows and columns so that y increases with the row and x with the column."""
     ny, nx = values.shape
     if transform.e < 0:
         values = values[::-1]

@@ -1,4 +1,4 @@
-"""Coordinate systems of NetCDF variables: as text, or by the attributes of a grid mapping of CF (appendix F)."""
+"""Coordinate systems of NetCDF variables, from WKT, EPSG codes or CF grid-mapping attributes (appendix F)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagre.errors import InputError
 from eagre.io.raster import parse_crs
 
 LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
-"""Units of x and y, m."""
+"""Factors from units of x and y to m."""
 ORIGIN = {
     "lat_0": ("latitude_of_projection_origin", 0.0), "x_0": ("false_easting", 0.0), "y_0": ("false_northing", 0.0),
 }  # fmt: skip
@@ -28,16 +28,16 @@ PROJECTIONS: dict[str, tuple[str, Mapping[str, tuple[str, float | None]]]] = {
         "standard_parallel", None), "k_0": ("scale_factor_at_projection_origin", None)}),
     "transverse_mercator": ("tmerc", ORIGIN | CENTRAL | {"k_0": ("scale_factor_at_central_meridian", 1.0)}),
 }  # fmt: skip
-"""Names of CF: that of PROJ, and where its parameters stand, with what holds without them (None: it is left out)."""
+"""CF names: PROJ name, and for each PROJ parameter its CF name and default (None: the parameter is left out)."""
 
 
 def crs_of(dataset: Any, array: Any, path: Path) -> Any:
-    """Coordinate system of a variable; None where the file says nothing.
+    """Return the coordinate system of a variable; None if the file does not declare one.
 
     Raises
     ------
     InputError
-        If it says what is not understood.
+        If the declared coordinate system is not supported.
     """
     said = str(array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping") or "")
     name = said.split(":")[0].split(" ")[0]
@@ -57,15 +57,16 @@ def crs_of(dataset: Any, array: Any, path: Path) -> Any:
     found = parse_crs(_projection(kind, attributes))
     if found is None:
         raise InputError(
-            f"{path}: {array.name} in {kind or f'the system of {name}'}, which is not understood",
+            f"{path}: {array.name} in {kind or f'the coordinate system of {name}'}",
             allowed=f"crs_wkt in {name}, or one of {', '.join(PROJECTIONS)}, rotated_latitude_longitude",
             fix=f"gdalwarp -t_srs EPSG:4326 NETCDF:{path}:{array.name} warped.nc",
+            problem=f"The coordinate system of {array.name} in {path} is not supported.",
         )
     return found
 
 
 def _projection(kind: str, attributes: Mapping[str, Any]) -> str | None:
-    """The text by which PROJ knows a grid mapping; None for one that is not here."""
+    """Return the PROJ string of a grid mapping; None if it is not supported."""
     number = _reader(attributes)
     if kind == "rotated_latitude_longitude":
         pole, turn = number("grid_north_pole_latitude", 90.0), number("grid_north_pole_longitude", 0.0)
@@ -92,7 +93,7 @@ def _reader(attributes: Mapping[str, Any]) -> Callable[[str, float | None], floa
 
 
 def _standard_parallels(proj: str, attributes: Mapping[str, Any]) -> list[str]:
-    """One or two of a cone."""
+    """Return one or two standard parallels of a conic projection."""
     if proj not in ("aea", "lcc"):
         return []
     given = np.ravel(attributes.get("standard_parallel", attributes.get("latitude_of_projection_origin", 0.0)))
@@ -100,7 +101,7 @@ def _standard_parallels(proj: str, attributes: Mapping[str, Any]) -> list[str]:
 
 
 def _ellipsoid(number: Callable[[str, float | None], float | None]) -> str:
-    """The figure of the Earth; that of WGS 84 where none is given."""
+    """Return the ellipsoid; WGS 84 if none is declared."""
     for name in ("earth_radius", "semi_major_axis"):
         radius = number(name, None)
         if radius is not None and name == "earth_radius":
@@ -112,19 +113,25 @@ def _ellipsoid(number: Callable[[str, float | None], float | None]) -> str:
 
 
 def true_degrees(longitude: Any, path: Path) -> str:
-    """The system of coordinates in degrees that name none; refused for those of a turned grid."""
+    """Return the coordinate system of degrees without a declared one; raise `InputError` for a rotated grid."""
     if str(longitude.attrs.get("standard_name", "")).startswith("grid_"):
         raise InputError(
-            f"{path}: degrees of a turned grid ({longitude.name}) without the place of its pole",
+            f"{path}: rotated coordinates ({longitude.name}) without a grid mapping",
             allowed="a grid mapping rotated_latitude_longitude, or crs",
+            problem=f"The coordinates of {path} are rotated, and the position of the rotated pole is unknown.",
         )
     return "OGC:CRS84"
 
 
 def metres_of(coordinate: Any, path: Path) -> np.ndarray:
-    """Values of a coordinate x or y, m."""
+    """Return the values of an x or y coordinate, m."""
     unit = str(coordinate.attrs.get("units", "m")).strip() or "m"
     if unit not in LENGTHS:
         got = f"{path}: coordinate {coordinate.name} in {unit!r}"
-        raise InputError(got, allowed=", ".join(LENGTHS), fix=f'{coordinate.name}:units = "m"')
+        raise InputError(
+            got,
+            allowed=", ".join(LENGTHS),
+            fix=f'{coordinate.name}:units = "m"',
+            problem=f"The units of the coordinate {coordinate.name} in {path} are not supported.",
+        )
     return np.asarray(coordinate.values, np.float64) * LENGTHS[unit]

@@ -1,4 +1,4 @@
-"""Values at heights, from text tables."""
+"""Values at heights from text tables."""
 
 from __future__ import annotations
 
@@ -21,25 +21,29 @@ def read_heights(
     value: str | None = None,
     scale: Callable[[str], float] = lambda unit: 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Heights, m, and values, both (n,), of a text table with a header.
+    """Read heights, m, and values, both (n,), from a text table with a header.
 
     Parameters
     ----------
     path : path-like
     height, value : str, optional
-        Columns; without them the first and the second. A unit of heights in brackets, ``z (km)``, is applied.
+        Columns. Default: the first and the second. A unit of the heights in brackets, ``z (km)``, is applied.
     scale : callable
-        Factor on the values from their unit, as it stands in brackets.
+        Function that returns the factor on the values for their unit in brackets.
 
     Raises
     ------
     InputError
-        If the file or a column is missing, or a cell is no number.
+        If the file or a column is missing, or a cell is not a number.
     """
     full = input_file(path, "table of heights")
     table = read_table(full, "a level", ("z,value", "0,0.0"))
     if len(table.names) < 2:
-        raise InputError(f"{full} with one column", allowed="two columns or more: heights and values")
+        raise InputError(
+            f"{full} with one column",
+            allowed="two or more columns: heights and values",
+            problem=f"The table {full} has fewer than two columns.",
+        )
     columns = [
         place if name is None else find_column(table.names, name, full, what)
         for place, (name, what) in enumerate(((height, "height"), (value, "value")))
@@ -47,5 +51,9 @@ def read_heights(
     numbers = table.numbers(columns)
     unit, own = (split_unit(table.names[column])[1] for column in columns)
     if unit not in _METRES:
-        raise InputError(f"{full}: heights in {unit!r}", allowed=", ".join(one for one in _METRES if one))
+        raise InputError(
+            f"{full}: heights in {unit!r}",
+            allowed=", ".join(one for one in _METRES if one),
+            problem=f"The units of the heights in {full} are not supported.",
+        )
     return _METRES[unit] * numbers[:, 0], scale(own) * numbers[:, 1]

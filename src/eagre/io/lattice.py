@@ -1,4 +1,4 @@
-"""The points of a file's grid, and where the nodes of a model's lie among them."""
+"""Interpolation from the grid of a file to the nodes of a model grid."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ BEYOND = 0.51  # of the file's spacing by which the domain may reach beyond its 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Bilinear reading of a file's points at nodes.
+    """Bilinear interpolation of values on the grid of a file at nodes.
 
     Attributes
     ----------
     nodes : NodeGrid
-        At most half the file's spacing apart.
+        Nodes at most half the spacing of the file apart.
     rows, columns : (my, mx) arrays
-        Point before each node along y and x of the file, and `parts`, of the way to the next.
+        Index of the point before each node along y and x of the file; `parts` are the fractions of the way to the next.
     directions : pair of pairs, or None
-        Where the file's x and y axes point in the grid: cosines along the grid's x and y, at nodes; None: as they are.
+        Directions of the file's x and y axes in the grid: cosines along the grid's x and y, at nodes; None: equal axes.
     """
 
     nodes: NodeGrid
@@ -44,19 +44,24 @@ class Lattice:
     def of(
         cls, x: np.ndarray, y: np.ndarray, degrees: bool, crs: Any, grid: Grid, what: str, true_north: bool = False
     ) -> Lattice:
-        """From the coordinates of a file, its system and the model's grid.
+        """Create the interpolation from the coordinates of a file, its coordinate system and the model grid.
 
-        true_north : whether its vectors are to the east and the north, whatever its axes.
+        true_north : whether vectors of the file point to the east and north regardless of its axes.
 
         Raises
         ------
         InputError
-            If coordinates do not run one way, the grid's system is not known, or the file does not cover the grid.
+            If coordinates are not monotonic, the coordinate system of the grid is unknown, or the file does not
+            cover the grid.
         """
         for name, values in (("x", x), ("y", y)):
             steps = np.diff(values)
             if values.size < 2 or not ((steps > 0).all() or (steps < 0).all()):
-                raise InputError(f"{what}: {name} of {values.size} values", allowed="two or more, that run one way")
+                raise InputError(
+                    f"{what}: {name} of {values.size} values",
+                    allowed="two or more values that increase or decrease",
+                    problem=f"The coordinate {name} of {what} is not monotonic or has fewer than two values.",
+                )
         flips = bool(y[1] < y[0]), bool(x[1] < x[0])
         x, y = x[:: -1 if flips[1] else 1], y[:: -1 if flips[0] else 1]
         closed = degrees and abs(x[-1] - x[0] + (x[1] - x[0]) - 360.0) < 1e-3
@@ -83,10 +88,10 @@ class Lattice:
     def at_nodes(
         self, array: Any, missing: float | None = None, read: Callable[[Any], np.ndarray] = lambda subset: subset.values
     ) -> np.ndarray:
-        """Values at the nodes from a two-dimensional xarray array, of which only what is needed is read.
+        """Return the values at the nodes from a two-dimensional xarray array, of which only the required part is read.
 
-        read : gives the values of a part of the array.
-        missing : what stands for values that the array does not have; without it the nodes around have none either.
+        read : returns the values of a part of the array.
+        missing : substitute for missing values; without it the surrounding nodes are missing too.
         """
         count_y, count_x = array.shape
         low, high = int(self.rows.min()), int(self.rows.max()) + 2
@@ -106,21 +111,22 @@ class Lattice:
 
 
 def _transform(grid: Grid, crs: Any, what: str) -> Any:
-    """A function from the grid's x and y to those of a system."""
+    """Return a function from the grid's x and y to the coordinates of another system."""
     target = parse_crs(crs) if isinstance(crs, str) else crs
     own = parse_crs(grid.crs)
     if target is None or (own is not None and own == target):
         return lambda x, y: (np.asarray(x, float), np.asarray(y, float))
     if own is None:
         raise InputError(
-            f"{what} in {str(crs)[:60]}, for a grid whose coordinate system is not known",
+            f"{what} in {str(crs)[:60]} and a grid without a coordinate system",
             allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}',
+            problem=f"The coordinate system of the grid is unknown, so {what} cannot be interpolated to it.",
         )  # fmt: skip
     return lambda x, y: moved(own, target, x, y)
 
 
 def moved(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points from one coordinate system to another."""
+    """Transform points from one coordinate system to another."""
     from rasterio.warp import transform
 
     shape = np.shape(x)
@@ -129,7 +135,7 @@ def moved(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.nd
 
 
 def _wrapped(x: np.ndarray, places: np.ndarray, degrees: bool) -> np.ndarray:
-    """Longitudes within a turn around the middle of the file's."""
+    """Return longitudes within 180 degrees of the centre of the file."""
     if not degrees:
         return places
     west = 0.5 * (x[0] + x[-1]) - 180.0
@@ -137,7 +143,7 @@ def _wrapped(x: np.ndarray, places: np.ndarray, degrees: bool) -> np.ndarray:
 
 
 def _place(points: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Point before each place, and the part of the way to the next."""
+    """Return the index of the point before each position, and the fraction of the way to the next."""
     before = np.clip(np.searchsorted(points, places, side="right") - 1, 0, points.size - 2)
     return before, (places - points[before]) / (points[before + 1] - points[before])
 
@@ -154,11 +160,12 @@ def _check_cover(
                 f"{what} from {name} = {points[0]:g} to {points[-1]:g} {unit} for a domain from {places.min():g} to "
                 f"{places.max():g} {unit}",
                 allowed="a file that covers the domain",
+                problem=f"{what} does not cover the domain along {name}.",
             )
 
 
 def _directions(grid: Grid, crs: Any, x: np.ndarray, y: np.ndarray, degrees: bool) -> tuple[Any, Any] | None:
-    """Cosines of the file's x and y axes along the grid's; None where the systems are one."""
+    """Return the cosines of the file's x and y axes along the axes of the grid; None for equal systems."""
     source, own = (parse_crs(crs) if isinstance(crs, str) else crs), parse_crs(grid.crs)
     if own is None or source == own:
         return None

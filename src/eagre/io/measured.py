@@ -1,4 +1,4 @@
-"""Files of what a model measures over time on axes of its own: slices, spectra, series of numbers."""
+"""Files of in-run measurements on separate axes: slices, spectra, series of numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VALUES_A_CHUNK, _TIMES_A_CHUNK = 4096, 64  # of a chunk: records of few values 
 
 
 class Axis(NamedTuple):
-    """A coordinate, or what else does not change in time: values on dimensions, and attributes."""
+    """Coordinate, or other values constant in time: values on dimensions, and attributes."""
 
     name: str
     dimensions: tuple[str, ...]
@@ -32,49 +32,49 @@ class Axis(NamedTuple):
 
 
 class Measured(Protocol):
-    """What a model has that measures."""
+    """Interface of a model component that measures."""
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What is measured."""
+        """Measured variables."""
         ...
 
     @property
     def axes(self) -> Sequence[Axis]:
-        """Where: coordinates and what goes with them."""
+        """Coordinates and other values that do not change in time."""
         ...
 
     @property
     def dimensions(self) -> Mapping[str, tuple[str, ...]]:
-        """Of each variable, without the time; they are among `axes`."""
+        """Dimensions of each variable, without time; they are among `axes`."""
         ...
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Values of each variable now; dimensions of one value may miss."""
+        """Return the current values of each variable; dimensions of length 1 may be missing."""
         ...
 
 
 class MeasuredWriter(Writer):
-    """Write what a model measures, one time record a call.
+    """Write measurements of a model, one time record per call.
 
     Parameters
     ----------
     path : path-like
-        The ``.nc`` file or ``.zarr`` store, or ``.csv`` where all variables are single numbers: a column each, with
-        its unit.
+        The ``.nc`` file or ``.zarr`` store, or ``.csv`` if all variables are single numbers: one column per
+        variable, with its unit.
     model : Model
         Read: `kind`, `precision`, `device`, `settings()`, `time`.
     measured : Measured
-        Of that model.
+        Component of the model that measures.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If the file cannot be used.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class MeasuredWriter(Writer):
         self._file, goes_on = opening.records(full, model)
         if goes_on:
             places = {axis.name: axis.values for axis in measured.axes}
-            self._file.check_holds("variables or places", places, [one.name for one in measured.variables])
+            self._file.check_holds("variables or positions", places, [one.name for one in measured.variables])
         else:
             self._declare(self._file, model)
 
@@ -116,12 +116,12 @@ class MeasuredWriter(Writer):
             chunk = tuple(min(size, LARGEST_CHUNK) for size in shape)
             times = min(max(1, _VALUES_A_CHUNK // math.prod(shape)), _TIMES_A_CHUNK)
             dtype = field_type(model) if own else np.dtype(np.float64)
-            packed = int(times == 1)  # a chunk of several records that is packed anew could be lost by a kill
+            packed = int(times == 1)  # compressed chunks of several records are rewritten, and a kill could lose them
             file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *chunk), compression=packed, fill=True)
         file.ready()
 
     def write(self, model: Model) -> None:
-        """Append the values at `model.time`; nothing happens if that time is the last record's."""
+        """Append the values at `model.time`; do nothing if the last record has this time."""
         if self._file.last_time == model.time:
             return
         values, sizes = self._measured.sample(), self._sizes

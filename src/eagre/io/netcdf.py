@@ -1,4 +1,4 @@
-"""Fields over time in CF NetCDF or Zarr: what `eagre run` writes and xarray, QGIS and Panoply open."""
+"""Fields over time in CF NetCDF or Zarr, the output of `eagre run`; xarray, QGIS and Panoply open it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAPPING = "crs"
 
 
 class FieldWriter(Writer):
-    """Write fields of a model, one time record a call.
+    """Write fields of a model, one time record per call.
 
     Parameters
     ----------
@@ -47,32 +47,32 @@ class FieldWriter(Writer):
         Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`; with `beside`
         `snapshot(names)`.
     variables : sequence of str
-        Names of the fields to write at every record, ``"velocity"`` for its components. The model's static fields
-        (the bed) are always written, once.
+        Names of the fields in every record; ``"velocity"`` stands for its components. Static fields of the model (the
+        bed) are always written, once.
     compression : int
-        Level 1 (fast) to 9 after a byte shuffle, of zlib in NetCDF and of zstd in Zarr; 0 for none.
+        Compression level 1 (fast) to 9 after a byte shuffle, zlib in NetCDF and zstd in Zarr; 0 is no compression.
     beside : bool or Behind
-        Put a record on disk while the model goes on: `write` then begins to copy the fields, if the last
-        record is on disk, and returns. What goes wrong is raised by the next `write`, or by `close`. Writers of one
-        model share a `Behind`, which its maker closes: records are then put on disk one after the other.
+        Write records to disk concurrently with the model: `write` waits for the last record, starts to copy the fields
+        and returns. Errors are raised by the next `write`, or by `close`. Writers of one model can share a `Behind`,
+        which then writes their records sequentially; the caller closes it.
     part : Part, optional
-        The cells to write; all of them if not given.
+        Cells to write. Default: all cells.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
-        If the file exists and neither option is given, the folder is missing or not writable, a variable is
-        unknown, or (`append`) the file is not the beginning of this run's output or holds later records.
+        If the file exists without `overwrite` or `append`, the folder is missing or not writable, a variable is
+        unknown, or (`append`) the file is not output of the same run or holds later records.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
 
     Notes
     -----
-    Coordinates ``x`` and ``y`` are cell centres, ``x_corner`` and ``y_corner`` the cell edges, m, y northwards; ``z``
-    are the levels of a model that has any, upward, with CF's formula terms where they follow the ground.
-    A run that is killed leaves a file with all records that were written.
+    Coordinates ``x`` and ``y`` are cell centres, ``x_corner`` and ``y_corner`` cell edges, m, with y northwards; ``z``
+    are the levels of a model with levels, upward, with CF formula terms if the levels follow the terrain.
+    A killed run leaves a file with all records that were written.
 
     Examples
     --------
@@ -92,9 +92,7 @@ class FieldWriter(Writer):
         **manner: Unpack[Manner],
     ) -> None:
         if compression not in range(10):
-            raise InputError(
-                f"compression = {compression!r}", allowed="a whole number from 0 to 9", fix="compression = 1"
-            )
+            raise InputError(f"compression = {compression!r}", allowed="an integer from 0 to 9", fix="compression = 1")
         names = field_names(variables, model.variables)
         self._names = [name for name in names if not model.variables[name].static]
         self._own = Behind() if beside is True else None
@@ -112,19 +110,19 @@ class FieldWriter(Writer):
                 self._file.ready()
 
     def write(self, model: Model) -> None:
-        """Append the fields at `model.time`; nothing happens if that time is the last record's.
+        """Append the fields at `model.time`; do nothing if the last record has this time.
 
         Raises
         ------
         InputError
-            If `model.time` lies before the last record.
+            If `model.time` is before the last record.
         WriteError
             If the disk is full.
         """
         do_all((self.finish, lambda: self._begin(model)))
 
     def _begin(self, model: Model) -> None:
-        """Begin the record at `model.time`, unless the file has it or is lost."""
+        """Begin the record at `model.time`, unless the file has this record or a write has failed."""
         if self._file.failed or self._file.last_time == model.time:
             return
         time = float(model.time)
@@ -134,7 +132,7 @@ class FieldWriter(Writer):
             self._behind.do(self._append, time, model.snapshot(self._names))
 
     def _append(self, time: float, fields: Callable[[], dict[str, np.ndarray]]) -> None:
-        """Put a record on disk, when its fields have come."""
+        """Write a record to disk when its fields have been copied."""
         self._file.append(time, {n: self._part.cut(values, self._locations[n]) for n, values in fields().items()})
 
     def finish(self) -> None:
@@ -162,7 +160,7 @@ class _closing_on_error:
 
 
 def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) -> None:
-    """Declare and write the coordinates that fields at `locations` of a part of a grid need."""
+    """Declare and write the coordinates of fields at `locations` of a subset of a grid."""
     needed = {name for location in locations for name in _DIMENSIONS[location]}
     axes = {
         "x": (grid.x, "x of the cell centres"),
@@ -177,7 +175,7 @@ def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) ->
 
 
 def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[str, str]) -> None:
-    """Declare and write the vertical coordinate ``z``, with what makes heights of it where the ground is not flat."""
+    """Declare and write the vertical coordinate ``z``, with the terms of its formula where the terrain is not flat."""
     file.dimension("z", levels.height.size)
     follows = levels.terrain_height is not None and levels.share is not None
     attributes = level_attributes("height_a", "height_b", "surface_altitude") if follows else level_attributes()
@@ -186,9 +184,9 @@ def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[
         return
     terrain = part.cut(levels.terrain_height)
     parts = (
-        ("height_a", ("z",), levels.height, "m", "height of the level over flat ground", None),
-        ("height_b", ("z",), levels.share, "1", "share of the ground in the height of the level", None),
-        ("surface_altitude", ("y", "x"), terrain, "m", "height of the ground", "surface_altitude"),
+        ("height_a", ("z",), levels.height, "m", "height of the level above flat terrain", None),
+        ("height_b", ("z",), levels.share, "1", "fraction of the terrain height in the height of the level", None),
+        ("surface_altitude", ("y", "x"), terrain, "m", "terrain height", "surface_altitude"),
     )
     for name, dimensions, values, units, long_name, standard in parts:
         about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})
@@ -197,7 +195,7 @@ def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[
 
 
 def dimensions_of(variable: Variable) -> tuple[str, ...]:
-    """Dimensions of a variable in a file, without the time."""
+    """Return the dimensions of a variable in a file, without time."""
     return ("z",) * variable.levels + _DIMENSIONS[variable.location]
 
 
@@ -236,22 +234,31 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], part: Part, c
 
 
 def _check_same(file: RecordFile, model: Model, names: Sequence[str], part: Part) -> None:
-    """Refuse to append fields that the file was not made for."""
+    """Raise `InputError` if the fields cannot be appended to the file."""
     axes = [("x", part.along("x", model.grid.x)), ("y", part.along("y", model.grid.y))]
     axes += [] if model.levels is None else [("z", model.levels.height)]
     for axis, ours in axes:
         if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
-            raise InputError(f"{file.path}: another grid ({axis} differs)", allowed="the grid of the run that goes on")
+            raise InputError(
+                f"{file.path}: another grid ({axis} differs)",
+                allowed="the grid of this run",
+                problem=f"Cannot append to {file.path}: its grid differs from the grid of this run.",
+            )
     for name in names:
         expected = (("time", *dimensions_of(model.variables[name])), field_type(model))
         found = file.variables.get(name)
         if found is None or (tuple(found.dimensions), np.dtype(found.dtype)) != expected:
             raise InputError(
                 f"{file.path}: no variable {name} of {expected[1]} on {expected[0]}",
-                allowed="the variables and the precision of the run that goes on",
+                allowed="the variables and the precision of this run",
                 fix="another file name",
+                problem=f"Cannot append to {file.path}: its variables differ from the variables of this run.",
             )
     kept = {name for name in model.variables if name in file.variables and not model.variables[name].static}
     if kept - set(names):
         missing = ", ".join(sorted(kept - set(names)))
-        raise InputError(f"{file.path}: it also holds {missing}", allowed="the variables of the run that goes on")
+        raise InputError(
+            f"{file.path}: it also holds {missing}",
+            allowed="the variables of this run",
+            problem=f"Cannot append to {file.path}: it holds variables that this run does not write.",
+        )

@@ -21,20 +21,20 @@ from eagre.io.time_units import ZONES, without_zone
 from eagre.io.valid_range import without_invalid
 
 UNLOCKED = {"locking": False}
-"""Of HDF5: all that have a file open have to agree."""
+"""HDF5 options, which must be equal for all readers of an open file."""
 USUAL = ("standard", "gregorian", "proleptic_gregorian")
-"""Calendars of dates that models can count from."""
+"""Supported calendars."""
 SEARCHED = 1 << 22
-"""Bytes at the beginning of an HDF5 file that `check_heaps` reads."""
+"""Number of bytes at the beginning of an HDF5 file that `check_heaps` reads."""
 OLD_YEARS = 1677
-"""Last year whose dates xarray leaves to cftime."""
+"""Last year for which xarray needs cftime to decode dates."""
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
 
 
 @contextmanager
 def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
-    """An xarray.Dataset; a file that cannot be read, in parts or at all, is an `InputError`."""
+    """Open an xarray.Dataset; raise `InputError` for a file that cannot be read."""
     import h5py
 
     with warnings.catch_warnings():
@@ -42,13 +42,13 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
         try:
             if not _is_classic(path):
                 check_heaps(path)
-                with h5py.File(path, "r", **UNLOCKED) as file:  # h5netcdf leaves a half-made object where this fails
+                with h5py.File(path, "r", **UNLOCKED) as file:  # h5netcdf leaves an incomplete object if this fails
                     list(file.attrs)
             dataset = _with_dates(path, **options)
         except InputError:
             raise
         except (ValueError, OSError, RuntimeError, KeyError, TypeError, AttributeError, IndexError) as error:
-            traceback.clear_frames(error.__traceback__)  # they hold what was opened, which complains when it goes
+            traceback.clear_frames(error.__traceback__)  # they refer to open objects, whose deletion prints warnings
             gc.collect(1)
             raise _unreadable(path, error) from error
     with dataset:
@@ -59,7 +59,7 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
 
 
 def _with_dates(path: Path, decode_times: bool = True, **options: Any) -> Any:
-    """An xarray.Dataset whose dates are UTC: xarray drops time zones without a sign."""
+    """Open an xarray.Dataset with dates in UTC; xarray alone ignores time zones without a sign."""
     import xarray
 
     dataset = xarray.open_dataset(path, decode_times=False, **_engine(path), **options)
@@ -82,7 +82,7 @@ def _with_dates(path: Path, decode_times: bool = True, **options: Any) -> Any:
 
 
 def check_heaps(path: Path) -> None:
-    """Raise `OSError` for an HDF5 file whose damage makes the library search without an end."""
+    """Raise `OSError` for an HDF5 file whose damage causes an endless loop in the library."""
     with path.open("rb") as file:
         head = file.read(SEARCHED)
     start = head.find(b"GCOL\x01")
@@ -107,14 +107,14 @@ def _check_heap(head: bytes, start: int) -> None:
 
 
 def kept_open(path: Path) -> Any:
-    """A file whose records are read one by one; it is closed with the last that reads it."""
+    """Open a file whose records are read one by one; it is closed with its last reader."""
     import xarray
 
     return xarray.open_dataset(path, decode_times=False, decode_timedelta=False, cache=False, **_engine(path))
 
 
 def _engine(path: Path) -> dict[str, Any]:
-    """How xarray opens a file: HDF5 as every other reader does, since a file may be open several times."""
+    """Return the options with which xarray opens a file; HDF5 files may be open several times."""
     return {} if _is_classic(path) else {"engine": "h5netcdf", "driver_kwds": UNLOCKED}
 
 
@@ -128,21 +128,32 @@ def _unreadable(path: Path, error: BaseException) -> InputError:
 
 
 def undated(path: Path, units: str, calendar: str | None) -> InputError:
-    """Why times are no dates: a calendar (None: the usual one), a date to count from, or what they count."""
+    """Return the error for times that cannot be decoded: calendar (None: standard), reference date or unit."""
     if calendar not in (None, *USUAL):
         return InputError(
-            f"{path}: times of the calendar {calendar}", allowed=f"dates of the calendar {USUAL[0]} or {USUAL[-1]}",
+            f"{path}: times in the calendar {calendar}",
+            allowed=f"dates of the calendar {USUAL[0]} or {USUAL[-1]}",
             fix=f'xarray.open_dataset("{path.name}").convert_calendar("standard", align_on="year").to_netcdf("new.nc")',
+            problem=f"The calendar of the times in {path} is not supported.",
         )  # fmt: skip
     since = re.match(r"(?:day|d|hour|hr|h|min|sec|s)\w* since (\d{1,4})-", units)
     if since is None or int(since[1]) > OLD_YEARS:
-        return InputError(f"{path}: times in {units!r}", allowed="seconds to days since a date")
-    got = f"{path}: times in {units!r}, which take the package cftime"
-    return InputError(got, allowed=f"times since a date after {OLD_YEARS}, or with cftime", fix="pip install cftime")
+        return InputError(
+            f"{path}: times in {units!r}",
+            allowed="seconds to days since a date",
+            problem=f"The time units of {path} are not supported.",
+        )
+    got = f"{path}: times in {units!r} without the package cftime"
+    return InputError(
+        got,
+        allowed=f"times since a date after {OLD_YEARS}, or with cftime",
+        fix="pip install cftime",
+        problem=f"The times of {path} require the package cftime.",
+    )
 
 
 def _is_classic(path: Path) -> bool:
-    """True for NetCDF 3."""
+    """Return True for NetCDF 3."""
     with path.open("rb") as file:
         return file.read(3) == b"CDF"
 
@@ -161,18 +172,18 @@ def read_netcdf_raster(
     path : Path
         The file. Fill values and values outside of the valid range become NaN; scale and offset are applied.
     variable : str, optional
-        Name of the variable; needed only where the file holds several that could be meant.
+        Name of the variable; required if the file has several two-dimensional variables.
     names : sequence of str
-        Names that say what is meant, if one of several has one of them.
+        Preferred names: a variable with one of these names is selected if there are several.
     record : int, optional
-        Of a variable with a time, or another third dimension: which one, from 1; -1 is the last.
+        Record of a variable with a time or another third dimension, from 1; -1 is the last.
     around : Around, optional
-        A raster in longitude and latitude, or another coordinate system, is read as it is.
+        Target: a raster in longitude and latitude or another coordinate system is read without conversion.
 
     Returns
     -------
     Dem
-        Row 0 = south whatever the order in the file, values in the file's units.
+        Row 0 = south for any order in the file, values in the file's units.
 
     Raises
     ------
@@ -194,7 +205,7 @@ def read_netcdf_raster(
         if degrees and around is None:
             middle = (float(np.mean(x.values)), float(np.mean(y.values)))
             refuse_degrees(str(path), middle, abs(float(x.values[-1] - x.values[0])) / max(x.size - 1, 1))
-        if degrees:  # 179.5, -179.5 goes on past 180
+        if degrees:  # 179.5, -179.5 continues past 180
             x = x.copy(data=np.unwrap(x.values, period=360).astype(x.dtype))
         x0, dx, flip_x = _uniform(x, x_name, path, degrees)
         y0, dy, flip_y = _uniform(y, y_name, path, degrees)
@@ -210,7 +221,7 @@ def read_netcdf_raster(
 
 
 def _positive(attributes: dict[str, Any]) -> str | None:
-    """``"up"`` or ``"down"`` where the file says which way its values count."""
+    """Return ``"up"`` or ``"down"`` if the file declares the direction of its values."""
     said = str(attributes.get("positive", "")).lower()
     if said in ("up", "down"):
         return said
@@ -218,14 +229,23 @@ def _positive(attributes: dict[str, Any]) -> str | None:
 
 
 def _at_record(array: Any, record: int, path: Path) -> Any:
-    """One of the records of an array of three dimensions: the first dimension that is no map's axis counts them."""
+    """Return one record of a three-dimensional array, along the dimension that is not x or y."""
     other = [str(name) for name in array.dims if not any(_is_axis_name(array, name, axis) for axis in "xy")]
     if len(other) != 1:
         dims = ", ".join(map(str, array.dims))
-        raise InputError(f"record = {record} of {array.name} on {dims} in {path}", allowed="a variable with one time")
+        raise InputError(
+            f"record = {record} of {array.name} on {dims} in {path}",
+            allowed="a variable with one dimension besides x and y",
+            problem=f"The variable {array.name} in {path} does not have exactly one dimension besides x and y.",
+        )
     count = array.sizes[other[0]]
     if record == 0 or not -count <= record <= count:
-        raise InputError(f"record = {record}", allowed=f"1 to {count} in {path}, or -1 for the last", fix="record = -1")
+        raise InputError(
+            f"record = {record}",
+            allowed=f"1 to {count} in {path}, or -1 for the last",
+            fix="record = -1",
+            problem=f"The file {path} has no record {record}.",
+        )
     return array.isel({other[0]: record - 1 if record > 0 else record})
 
 
@@ -236,7 +256,7 @@ def _is_axis_name(array: Any, name: Any, axis: str) -> bool:
 def _choose_variable(
     dataset: Any, wanted: str | None, names: Sequence[str], path: Path, record: int | None = None
 ) -> str:
-    """Name of the variable to read: on two dimensions, with `record` on three."""
+    """Return the name of the variable to read: two-dimensional, or three-dimensional with `record`."""
     most = 2 if record is None else 3
     fitting = [
         str(name)
@@ -247,7 +267,12 @@ def _choose_variable(
         name = wanted if wanted in over_time else None if wanted or fitting else over_time[0]
         if name is not None and name not in fitting:
             got = f"{path}: {name} on {', '.join(map(str, dataset[name].dims))}"
-            raise InputError(got, allowed="two dimensions, or one record of three", fix="record = -1")
+            raise InputError(
+                got,
+                allowed="a variable with two dimensions, or one record of a variable with three",
+                fix="record = -1",
+                problem=f"The variable {name} in {path} has three dimensions.",
+            )
     if wanted is not None:
         choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
         return wanted
@@ -257,19 +282,20 @@ def _choose_variable(
             return only[0]
     raise InputError(
         f"{path}: {len(fitting)} variables on two dimensions" + (f" ({listing(fitting)})" if fitting else ""),
-        allowed="one, or a word which of them is meant",
+        allowed="one variable, or the name of the variable to read",
         fix=f'variable = "{fitting[0]}"' if fitting else "",
+        problem=f"The file {path} has {'several' if fitting else 'no'} two-dimensional variables.",
     )
 
 
 def _lone(array: Any) -> list[str]:
-    """Dimensions of one value, such as a time, in addition to two others; an axis of a map is never one of them."""
+    """Return the dimensions of length 1 besides two others, such as a time; x and y are never among them."""
     lone = [str(name) for name in array.dims if array.sizes[name] == 1]
     return [name for name in lone if not any(_is_axis_name(array, name, axis) for axis in "xy")][: array.ndim - 2]
 
 
 def _axes(array: Any, path: Path) -> tuple[str, str]:
-    """Names of the y and the x dimension of a 2-D array, in any order."""
+    """Return the names of the y and the x dimension of a 2-D array, in any order."""
     if array.ndim != 2:
         got = f"{path}: {array.name} on {', '.join(map(str, array.dims))}"
         raise InputError(got, allowed="a variable on y and x", problem="The variable is not a map.")
@@ -278,14 +304,15 @@ def _axes(array: Any, path: Path) -> tuple[str, str]:
         if name not in array.coords or array.coords[name].ndim != 1:
             raise InputError(
                 f"{path}: {array.name} without a one-dimensional coordinate {name}",
-                allowed="one-dimensional x and y (a curvilinear grid has to be resampled first)",
+                allowed="a one-dimensional x and y (resample a curvilinear grid first)",
+                problem=f"The variable {array.name} in {path} has no one-dimensional coordinate {name}.",
             )
     transposed = is_axis(array.coords[first], "x") or is_axis(array.coords[second], "y")
     return (second, first) if transposed else (first, second)
 
 
 def is_axis(coordinate: Any, axis: str) -> bool:
-    """True if a coordinate says by attribute or by name that it is x (or y)."""
+    """Return True if a coordinate is x (or y) by its attributes or name."""
     said = str(coordinate.attrs.get("axis", "")).lower()
     if said:
         return said == axis
@@ -297,7 +324,7 @@ def is_axis(coordinate: Any, axis: str) -> bool:
 
 
 def is_degrees(coordinate: Any) -> bool:
-    """True if a coordinate is longitude or latitude."""
+    """Return True if a coordinate is longitude or latitude."""
     units = str(coordinate.attrs.get("units", "")).lower()
     if units:
         return units.startswith("degree")
@@ -306,9 +333,9 @@ def is_degrees(coordinate: Any) -> bool:
 
 
 def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> tuple[float, float, bool]:
-    """(outer edge of the first cell, spacing, runs downwards) of an even coordinate, m, or degrees.
+    """Return (outer edge of the first cell, spacing, decreasing) of an evenly spaced coordinate, m or degrees.
 
-    Single-precision coordinates are allowed their rounding.
+    The tolerance includes the rounding of single-precision coordinates.
     """
     units = "m" if degrees else str(coordinate.attrs.get("units", "m")).strip() or "m"
     choose(units, LENGTHS, f"{path}: coordinate {name} in units", "")  # no suggestion: "cm" is not "m"
@@ -329,5 +356,6 @@ def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> t
             f"{path}: {name} is not evenly spaced ({points[worst]:.10g} to {points[worst + 1]:.10g}, "
             f"on average {step:g})",
             allowed="evenly spaced coordinates",
+            problem=f"The coordinate {name} of {path} is not evenly spaced.",
         )
     return float(min(points[0], points[-1]) - 0.5 * abs(step)), float(abs(step)), bool(step < 0)

@@ -1,9 +1,9 @@
-"""Wave kinematics in the files that SeaState of OpenFAST reads.
+"""Wave kinematics files for SeaState of OpenFAST.
 
 Sources: OpenFAST documentation, SeaState, Input Files, section Waves (WaveMod 5 and 6, spatial discretization),
-https://openfast.readthedocs.io/en/main/source/user/seastate/input_files.html; and what its reader expects where that
-page differs: modules/seastate/src/UserWaves.f90, `UserWaves_Init` reads 13 lines of header, a line for each row of
-points along x, and WaveTMax / WaveDT + 1 times.
+https://openfast.readthedocs.io/en/main/source/user/seastate/input_files.html. Where the reader differs from that page,
+the files follow the reader: modules/seastate/src/UserWaves.f90, `UserWaves_Init`, reads 13 header lines, one line per
+row of points along x, and WaveTMax / WaveDT + 1 times.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from eagre.errors import InputError
 HEADER_LINES = 13
 VELOCITY, ACCELERATION = (".Vxi", ".Vyi", ".Vzi"), (".Axi", ".Ayi", ".Azi")
 PRESSURE, ELEVATION = ".DynP", ".Elev"
-_MOST_ROUNDING = 1e-6  # of a step, in times
+_MOST_ROUNDING = 1e-6  # tolerance of the times, as a fraction of a step
 
 
 @dataclass(frozen=True)
 class SeaStateGrid:
-    """The points of SeaState's wave grid, around the origin of OpenFAST.
+    """Points of SeaState's wave grid, around the origin of OpenFAST.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SeaStateGrid:
     Raises
     ------
     InputError
-        For other values.
+        For values out of range.
     """
 
     x_half_width: float
@@ -54,10 +54,19 @@ class SeaStateGrid:
         for name in ("x_half_width", "y_half_width", "z_depth"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
-                raise InputError(f"{name} = {value:g} m of a wave grid", allowed="above 0 m", fix=f"{name} = 10.0")
+                raise InputError(
+                    f"{name} = {value:g} m of a wave grid",
+                    allowed="above 0 m",
+                    fix=f"{name} = 10.0",
+                    problem=f"The length {name} of the wave grid is not positive.",
+                )
         for name in ("nx", "ny", "nz"):
             if getattr(self, name) < 2:
-                raise InputError(f"{name} = {getattr(self, name)} of a wave grid", allowed="2 or more")
+                raise InputError(
+                    f"{name} = {getattr(self, name)} of a wave grid",
+                    allowed="2 or more",
+                    problem=f"The wave grid has too few points: {name} is less than 2.",
+                )
 
     @property
     def x(self) -> np.ndarray:
@@ -86,7 +95,7 @@ class SeaStateGrid:
         return x.reshape(-1), y.reshape(-1), z.reshape(-1)
 
     def input_lines(self, root: str, interval: float, end: float) -> list[str]:
-        """The lines of SeaState's primary input file that belong to the files of WaveMod 6."""
+        """Return the lines of SeaState's primary input file for the files of WaveMod 6."""
         values = {
             "X_HalfWidth": self.x_half_width, "Y_HalfWidth": self.y_half_width, "Z_Depth": self.z_depth,
             "NX": self.nx, "NY": self.ny, "NZ": self.nz, "WaveMod": 6, "WaveTMax": end, "WaveDT": interval,
@@ -96,7 +105,7 @@ class SeaStateGrid:
 
 
 class SeaStateFiles:
-    """The eight files of WaveMod 6, a time after the other; use it in a ``with`` statement.
+    """Writer of the eight files of WaveMod 6, time by time; use it in a ``with`` statement.
 
     Parameters
     ----------
@@ -108,14 +117,19 @@ class SeaStateFiles:
 
     Notes
     -----
-    With WaveStMod = 3 (Wheeler) SeaState takes the level z of the grid for (z - eta) h / (h + eta). So values at the
-    surface-following shares of the depth (z + h) / h, with Z_Depth the depth, arrive where they belong, up to the
-    surface of the moment. Values that are no numbers (points without water) are written as 0.
+    With WaveStMod = 3 (Wheeler) SeaState maps the level z of the grid to (z - eta) h / (h + eta). Values at
+    surface-following fractions of the depth (z + h) / h, with Z_Depth equal to the depth, are therefore correct up to
+    the instantaneous surface. NaN (points without water) is written as 0.
     """
 
     def __init__(self, root: str | Path, grid: SeaStateGrid, interval: float) -> None:
         if not (np.isfinite(interval) and interval > 0.0):
-            raise InputError(f"interval = {interval:g} s of wave kinematics", allowed="above 0 s", fix="interval = 0.1")
+            raise InputError(
+                f"interval = {interval:g} s of wave kinematics",
+                allowed="above 0 s",
+                fix="interval = 0.1",
+                problem="The interval is not positive.",
+            )
         self._root, self._grid, self.interval, self.times = Path(root), grid, float(interval), 0
         self._streams: dict[str, TextIO] = {}
 
@@ -136,7 +150,7 @@ class SeaStateFiles:
         planes = 1 if suffix == ELEVATION else nz
         lines = [
             f"Wave kinematics for SeaState, WaveMod 6: {suffix[1:]}, SI units",
-            f"a line: {nx} points along x; {ny} lines along y; {planes} planes upward; then the next time",
+            f"one line: {nx} points along x; {ny} lines along y; {planes} planes upward; then the next time",
             f"WaveDT = {self.interval:g} s",
         ]
         return lines + [""] * (HEADER_LINES - len(lines))
@@ -144,16 +158,20 @@ class SeaStateFiles:
     def write(
         self, velocity: np.ndarray, acceleration: np.ndarray, dynamic_pressure: np.ndarray, elevation: np.ndarray
     ) -> None:
-        """Add a time: velocity and acceleration, (3, n), m/s and m/s2, dynamic pressure, (n,), Pa, at `points`.
+        """Write one time: velocity and acceleration, (3, n), m/s and m/s2, dynamic pressure, (n,), Pa, at `points`.
 
-        elevation : (points of a horizontal plane,) or (n,), m, of which the first plane is taken.
+        elevation : (points of a horizontal plane,) or (n,), m; only the first plane is used.
         """
         nz, ny, nx = self._grid.shape
         n = nz * ny * nx
         shapes = np.shape(velocity), np.shape(acceleration), np.shape(dynamic_pressure), np.shape(elevation)
         if shapes[:3] != ((3, n), (3, n), (n,)) or shapes[3] not in ((ny * nx,), (n,)):
             got = "velocity {}, acceleration {}, dynamic_pressure {}, elevation {}".format(*shapes)
-            raise InputError(got, allowed=f"(3, {n}) twice, ({n},), and ({ny * nx},)")
+            raise InputError(
+                got,
+                allowed=f"(3, {n}) twice, ({n},), and ({ny * nx},)",
+                problem="The shapes of the arrays do not fit the wave grid.",
+            )
         fields = (*velocity, *acceleration, dynamic_pressure, np.asarray(elevation)[: ny * nx])
         for stream, field in zip(self._streams.values(), fields, strict=True):
             rows = np.nan_to_num(np.asarray(field, np.float64)).reshape(-1, nx)
@@ -164,19 +182,28 @@ class SeaStateFiles:
 def write_elevation(root: str | Path, times: Sequence[float] | np.ndarray, elevation: np.ndarray) -> Path:
     """Write ``root.Elev`` of WaveMod 5: times from 0, s, and the elevation at the origin of OpenFAST, m.
 
-    SeaState takes it for waves of the first order from one direction.
+    SeaState treats the elevation as first-order waves from one direction.
 
     Raises
     ------
     InputError
-        For fewer than two times, and times that do not begin at 0 or are not evenly spaced.
+        If there are fewer than two times, or times do not begin at 0 or are not evenly spaced.
     """
     t, eta = np.asarray(times, np.float64), np.asarray(elevation, np.float64)
     if t.ndim != 1 or t.shape != eta.shape or t.size < 2 or not (np.isfinite(t).all() and np.isfinite(eta).all()):
-        raise InputError(f"times {t.shape} and elevations {eta.shape}", allowed="two numbers or more of each")
+        raise InputError(
+            f"times {t.shape} and elevations {eta.shape}",
+            allowed="two or more numbers of each",
+            problem="The times and elevations are not finite sequences of equal length.",
+        )
     even = np.arange(t.size) * (t[-1] / (t.size - 1))
     if not t[-1] > 0.0 or np.abs(t - even).max() > _MOST_ROUNDING * t[1]:
-        raise InputError(f"times from {t[0]:g} s", allowed="even steps from 0 s", fix="times = times - times[0]")
+        raise InputError(
+            f"times from {t[0]:g} s",
+            allowed="even steps from 0 s",
+            fix="times = times - times[0]",
+            problem="The times are not evenly spaced from 0 s.",
+        )
     path = Path(f"{root}{ELEVATION}")
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = ["! Wave elevation for SeaState, WaveMod 5", "! Time (s)  Elevation (m)"]

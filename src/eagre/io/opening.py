@@ -1,4 +1,4 @@
-"""How the files of a run are opened: what the writers of all kinds of results have in common."""
+"""Options with which all output files are opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eagre.io.rows import RowFile, header_line
 
 
 class Manner(TypedDict, total=False):
-    """The arguments of `Opening`, which every writer takes by name."""
+    """Keyword arguments of `Opening`, which every writer accepts."""
 
     attributes: Mapping[str, Any] | None
     start_date: str | date | None
@@ -29,22 +29,22 @@ class Manner(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Opening:
-    """How a file of results is opened.
+    """Options with which an output file is opened.
 
     Parameters
     ----------
     attributes : mapping, optional
-        More global attributes: ``title``, ``institution``, ``comment`` ...
+        Additional global attributes: ``title``, ``institution``, ``comment`` ...
     start_date : str or date, optional
-        Date of model time 0, UTC: time is then in seconds since it, else in plain seconds.
+        Date of model time 0, UTC. Times are in seconds since this date; without it in seconds of model time.
     overwrite : bool
-        Replace a file that exists, when the first record is on disk. With `append`: drop its records later than
-        the model's time.
+        Replace an existing file when the first record is on disk. With `append`: drop its records later than the
+        model's time.
     append : bool
-        Go on with the file of the run that is continued: records after the model's time follow. A file that is not
-        there is started. The record at the restart time itself is not written twice.
+        Append to the file of the run that is continued: records after the model's time follow. A missing file is
+        created. The record at the restart time is not written twice.
     until : float, s
-        With `append`: where the run ends. Records between the model's time and it are dropped, as they are made again.
+        With `append`: end time of the run. Records between the model's time and `until` are dropped and recomputed.
     """
 
     attributes: Mapping[str, Any] | None = None
@@ -54,22 +54,22 @@ class Opening:
     until: float = -math.inf
 
     def place(self, path: str | os.PathLike[str], *suffixes: str, what: str = "output") -> Path:
-        """Absolute path of a file with one of these endings that may be written.
+        """Return the absolute path of a file with one of these suffixes that can be written.
 
         Raises
         ------
         InputError
-            As `eagre.io.files.output_file`.
+            See `eagre.io.files.output_file`.
         """
         return output_file(path, suffixes=suffixes, overwrite=self.overwrite or self.append, what=what)
 
     def records(self, path: Path, model: Model, **time: str) -> tuple[RecordFile, bool]:
-        """The open NetCDF or Zarr file, and whether it goes on; `time` are more attributes of its times.
+        """Open a NetCDF or Zarr file; return it and whether it is appended to. `time` are attributes of its times.
 
         Raises
         ------
         InputError
-            If the file does not go on with this run's output, or an attribute or the date is wrong.
+            If the file is not output of the same run, or an attribute or the date is wrong.
         WriteError
             If the disk is full.
         """
@@ -80,12 +80,12 @@ class Opening:
         return RecordFile.create(path, attributes, about), False
 
     def rows(self, path: Path, model: Model, columns: Sequence[str]) -> RowFile:
-        """The open CSV file: the time, then these columns.
+        """Open a CSV file with the time and these columns.
 
         Raises
         ------
         InputError
-            If the file does not go on with this run's output, or the date is wrong.
+            If the file is not output of the same run, or the date is wrong.
         """
         unit = time_attributes(self.start_date)["units"].replace("seconds", "s", 1)
         header = header_line([f"time ({unit})", *columns])

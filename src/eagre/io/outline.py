@@ -16,35 +16,35 @@ from eagre.io.files import writing
 from eagre.io.places import Growing
 
 DIGITS = 7
-"""Of a degree: 1 cm."""
+"""Decimal digits of degrees: 1 cm."""
 LONGEST_EDGE = 1000.0
-"""Longest straight piece of an outline, m: on a map in degrees its ends' chord is 3 cm off at 60 degrees north."""
+"""Maximum length of a straight edge, m; in degrees its chord deviates by 3 cm at 60 degrees north."""
 
 Ring = list[tuple[float, float]]
 
 
 def outline(inside: np.ndarray, frame: Frame, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The feature of an area: a MultiPolygon along the edges of cells.
+    """Return the outline of an area as a MultiPolygon along the edges of cells.
 
     Parameters
     ----------
     inside : (ny, nx) array of bool
-        Row 0 = south. Cells that meet at a corner only are two polygons.
+        Row 0 = south. Cells that share only a corner are separate polygons.
     frame : Frame
-        With its coordinate system.
+        Frame with a coordinate system.
     properties : mapping
-        Of the feature.
+        Properties of the feature.
 
     Returns
     -------
     dict
-        A GeoJSON Feature. Outer rings run anticlockwise, holes clockwise (section 3.1.6); what crosses the
-        antimeridian is cut there (3.1.9). Without a cell the geometry has no polygon.
+        A GeoJSON Feature. Outer rings are anticlockwise, holes clockwise (section 3.1.6); polygons are split
+        at the antimeridian (3.1.9). Without cells the geometry has no polygon.
 
     Raises
     ------
     InputError
-        If the coordinate system is not known.
+        If the coordinate system is unknown.
     """
     from rasterio.features import shapes
     from rasterio.warp import transform_geom
@@ -52,8 +52,9 @@ def outline(inside: np.ndarray, frame: Frame, properties: Mapping[str, Any]) -> 
     if frame.crs is None:
         raise InputError(
             "a map without a coordinate system",
-            allowed="one that is known: GeoJSON holds longitude and latitude",
+            allowed="a map with a coordinate system, because GeoJSON holds longitude and latitude",
             fix='--crs EPSG:CODE, or crs = "EPSG:CODE" in the [grid] of the case',
+            problem="The coordinate system of the map is unknown.",
         )
     cells = np.ascontiguousarray(inside[::-1], np.uint8)
     found = shapes(cells, mask=cells.astype(bool), connectivity=4, transform=frame.transform(cells.shape[0]))
@@ -68,7 +69,7 @@ def outline(inside: np.ndarray, frame: Frame, properties: Mapping[str, Any]) -> 
 
 
 def write_geojson(path: Path, features: Sequence[Mapping[str, Any]]) -> None:
-    """Write features as one collection; the file is whole or not there.
+    """Write features as one collection; an incomplete file is never left behind.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def write_geojson(path: Path, features: Sequence[Mapping[str, Any]]) -> None:
     """
     place = Growing(path, there=False)
     try:
-        with writing(path, safe="what stood there is untouched", fix="free some space"):
+        with writing(path, safe="an existing file is unchanged", fix="free disk space"):
             with place.at.open("w", encoding="utf-8") as file:
                 json.dump({"type": "FeatureCollection", "features": list(features)}, file, separators=(",", ":"))
                 file.write("\n")
@@ -87,7 +88,7 @@ def write_geojson(path: Path, features: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _pieces(ring: Iterable[tuple[float, float]]) -> Ring:
-    """A ring with points on its edges, `LONGEST_EDGE` apart at most."""
+    """Return a closed line with points on its edges, at most `LONGEST_EDGE` apart."""
     corners = list(ring)
     points: Ring = []
     for (x, y), (x_next, y_next) in itertools.pairwise(corners):
@@ -97,7 +98,7 @@ def _pieces(ring: Iterable[tuple[float, float]]) -> Ring:
 
 
 def _turned(ring: Sequence[Sequence[float]], hole: bool) -> Ring:
-    """A ring with rounded numbers: anticlockwise, or clockwise around a hole."""
+    """Return a closed line with rounded coordinates: anticlockwise, or clockwise around a hole."""
     points = [(round(point[0], DIGITS), round(point[1], DIGITS)) for point in ring]
     x, y = np.asarray(points).T
     area = float(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1]))

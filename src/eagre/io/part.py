@@ -1,4 +1,4 @@
-"""The part of a grid that a file of fields holds: a rectangle, and every n-th cell of it."""
+"""Subset of a grid in a field file: a rectangle, and every n-th cell of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagre.grid import Grid
 class Part:
     """Every `stride`-th cell of rows j0 .. j1 - 1 and columns i0 .. i1 - 1.
 
-    The cell in the middle of `stride` cells is taken (of an even number, the one before it), as it is.
+    The value is that of the middle cell of `stride` cells (for an even number, the cell before the middle).
     """
 
     j0: int
@@ -27,12 +27,12 @@ class Part:
 
     @classmethod
     def of(cls, grid: Grid, extent: Sequence[float] | None = None, stride: int = 1) -> Part:
-        """The cells whose centres lie in `extent` = [west, east, south, north], m; without one, all.
+        """Return the cells whose centres are in `extent` = [west, east, south, north], m. Default: all cells.
 
         Raises
         ------
         InputError
-            If the extent sticks out of the domain or holds no centre, or `stride` is longer than a side.
+            If the extent is not inside the domain or contains no centre, or `stride` is longer than a side.
         """
         j0, j1, i0, i1 = 0, grid.ny, 0, grid.nx
         if extent is not None:
@@ -43,15 +43,22 @@ class Part:
             inside = [f"{edge:.10g}" for edge in domain]
             if max(over[:2]) > slack_x or max(over[2:]) > slack_y:
                 fix = f"extent = [{', '.join(inside)}]"
-                raise InputError(f"extent = {list(extent)}", allowed="a part of the domain", fix=fix)
+                raise InputError(
+                    f"extent = {list(extent)}",
+                    allowed="an extent inside the domain",
+                    fix=fix,
+                    problem="The extent is not inside the domain.",
+                )
             i0, i1 = (int(n) for n in np.searchsorted(grid.x, [west - slack_x, east + slack_x]))
             j0, j1 = (int(n) for n in np.searchsorted(grid.y, [south - slack_y, north + slack_y]))
             if i0 == i1 or j0 == j1:
-                allowed = f"an extent with the centres of some cells of {grid.dx:g} m x {grid.dy:g} m"
-                raise InputError(f"extent = {list(extent)}", allowed=allowed)
+                allowed = f"an extent that contains centres of the cells of {grid.dx:g} m x {grid.dy:g} m"
+                raise InputError(
+                    f"extent = {list(extent)}", allowed=allowed, problem="The extent contains no cell centre."
+                )
         most = max(j1 - j0, i1 - i0)
         if not 1 <= stride <= most:
-            raise InputError(f"stride = {stride!r}", allowed=f"a whole number from 1 to {most}", fix="stride = 2")
+            raise InputError(f"stride = {stride!r}", allowed=f"an integer from 1 to {most}", fix="stride = 2")
         return cls(j0, j1, i0, i1, stride)
 
     def _index(self, low: int, high: int, staggered: bool) -> slice:
@@ -60,17 +67,17 @@ class Part:
         return slice(low + min(self.stride - 1, high - low - 1) // 2, high, self.stride)
 
     def cut(self, values: np.ndarray, location: str = "centre") -> np.ndarray:
-        """The part of values at a location, (..., rows, columns)."""
+        """Return the subset of values at a location, (..., rows, columns)."""
         axes = STAGGERED[location]
         rows, columns = self._index(self.j0, self.j1, -2 in axes), self._index(self.i0, self.i1, -1 in axes)
         return np.ascontiguousarray(values[..., rows, columns])
 
     def along(self, axis: str, values: np.ndarray) -> np.ndarray:
-        """The part of a coordinate ``x``, ``y``, ``x_corner`` or ``y_corner``."""
+        """Return the subset of a coordinate ``x``, ``y``, ``x_corner`` or ``y_corner``."""
         low, high = (self.i0, self.i1) if axis.startswith("x") else (self.j0, self.j1)
         return values[self._index(low, high, axis.endswith("_corner"))]
 
     def shape(self, grid: Grid, location: str = "centre") -> tuple[int, int]:
-        """Rows and columns of a field at a location."""
+        """Return rows and columns of a field at a location."""
         ny, nx = self.cut(np.broadcast_to(np.int8(0), grid.shape_of(location)), location).shape
         return ny, nx

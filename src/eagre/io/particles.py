@@ -1,4 +1,4 @@
-"""Tracks of particles: NetCDF (CF trajectories) or CSV."""
+"""Particle tracks: NetCDF (CF trajectories) or CSV."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _TIMES_A_CHUNK = 64
 
 
 class ParticleWriter(Writer):
-    """Write the positions of a model's particles, one time record a call.
+    """Write the positions of the particles of a model, one time record per call.
 
     Parameters
     ----------
     path : path-like
         ``.nc``: x and y with dimensions (time, particle), m, CF feature type ``trajectory``. ``.csv``: the columns
-        ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order in which the model has them.
+        ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order of the model.
     model : Model
         Read: `particle_positions` (n, 2), `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If the model has no particles, or the file cannot be used.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
     """
 
     def __init__(
@@ -48,7 +48,11 @@ class ParticleWriter(Writer):
     ) -> None:
         count = len(model.particle_positions)
         if count == 0:
-            raise InputError("a particle file of a model without particles", allowed="a model with particles")
+            raise InputError(
+                "a particle file of a model without particles",
+                allowed="a model with particles",
+                problem="The model has no particles.",
+            )
         opening = Opening(**manner)
         full = opening.place(path, ".nc", ".csv", what="particle file")
         self._file: RecordFile | RowFile
@@ -60,14 +64,19 @@ class ParticleWriter(Writer):
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):
                 self._file.close()
-                what = f"{full}: it holds other particles"
-                raise InputError(what, allowed="those of the run that goes on", fix="another file name")
+                what = f"{full}: other particles"
+                raise InputError(
+                    what,
+                    allowed="the particles of this run",
+                    fix="another file name",
+                    problem=f"Cannot append to {full}: its particles differ from the particles of this run.",
+                )
         else:
             self._declare(self._file, model, count)
 
     @staticmethod
     def _declare(file: RecordFile, model: Model, count: int) -> None:
-        """Declare the tracks as CF trajectories (section H.4) whose times are the same."""
+        """Declare the tracks as CF trajectories (section H.4) with common times."""
         file.attribute("featureType", "trajectory")
         file.dimension("particle", count)
         identity = {"long_name": "number of the particle", "cf_role": "trajectory_id"}
@@ -80,7 +89,7 @@ class ParticleWriter(Writer):
         file.ready()
 
     def write(self, model: Model) -> None:
-        """Append the positions at `model.time`; nothing happens if that time is the last record's."""
+        """Append the positions at `model.time`; do nothing if the last record has this time."""
         if self._file.last_time != model.time:
             x, y = model.particle_positions.T
             self._file.append(float(model.time), {"x": x, "y": y})

@@ -32,27 +32,27 @@ else:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Be the only run that writes `path`; a run that is killed gives the lock back.
+    """Lock `path` for this run; the lock of a killed run is released.
 
-    Where the disk knows no locks, nothing is locked.
+    No lock is taken if the file system does not support locks.
 
     Raises
     ------
     InputError
-        If another run has it.
+        If another run holds the lock.
     """
     file = path.with_name(f".{path.name}.lock")
     handle = _take(file, path)
     try:
         yield
     finally:
-        with suppress(OSError):  # while it is locked: who comes now makes a file of its own
+        with suppress(OSError):  # while it is locked: the next run creates a new lock file
             file.unlink(missing_ok=True)
         os.close(handle)
 
 
 def _take(file: Path, path: Path) -> int:
-    """An open handle of the locked file."""
+    """Return an open handle of the locked file."""
     while True:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -66,9 +66,10 @@ def _take(file: Path, path: Path) -> int:
                 return handle
             os.close(handle)
             raise InputError(
-                f"{path}, which another run is writing now",
-                allowed="one run at a time for each output",
+                f"{path}, which is open in another run",
+                allowed="one run at a time per output file",
                 fix="another file name, or wait for the other run to end",
+                problem=f"Another run is writing to {path}.",
             ) from None
         os.close(handle)
 
@@ -79,19 +80,19 @@ def new_place(path: Path) -> Path:
 
 
 class Growing:
-    """An output file of a run, which takes its name with its first record and which no other program may change.
+    """Output file of a run: it takes its final name with its first record, and no other program may change it.
 
     Parameters
     ----------
     path : Path
-        Its name.
+        Final path.
     there : bool
-        Continue the file of that name.
+        Append to the existing file.
 
     Attributes
     ----------
     at : Path
-        Its present path.
+        Current path.
     """
 
     def __init__(self, path: Path, *, there: bool) -> None:
@@ -103,7 +104,7 @@ class Growing:
 
     @property
     def has_name(self) -> bool:
-        """True once the file has its name."""
+        """True once the file has its final name."""
         return self.at == self.path
 
     def take_name(self) -> None:
@@ -192,7 +193,7 @@ class Growing:
 
 
 class GrowingFolder(Growing):
-    """An output that is a folder; see `Growing`."""
+    """Output that is a folder; see `Growing`."""
 
     def __init__(self, path: Path, *, there: bool) -> None:
         super().__init__(path, there=there)

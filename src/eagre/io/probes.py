@@ -1,4 +1,4 @@
-"""What probes inside the water measure, over time: NetCDF (CF discrete sampling geometry) or CSV."""
+"""Series at probes inside the water: NetCDF (CF discrete sampling geometry) or CSV."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from eagre.io.writer import Writer
 
 
 class Measuring(Protocol):
-    """What a model has that measures at named probes."""
+    """Interface of a model component that measures at named probes."""
 
     names: list[str]
     coordinates: dict[str, tuple[np.ndarray, dict[str, Any]]]
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What is measured."""
+        """Measured variables."""
         ...
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Values of each variable now, (n,)."""
+        """Return the current values of each variable, (n,)."""
         ...
 
 
 class ProbeWriter(Writer):
-    """Write what probes measure, one time record a call.
+    """Write series at probes, one time record per call.
 
     Parameters
     ----------
     path : path-like
-        ``.nc`` or ``.csv``, as for `eagre.io.GaugeWriter`; where probes move up and down ``z`` (time, station)
-        is where they are.
+        ``.nc`` or ``.csv``, as for `eagre.io.GaugeWriter`; for probes that move vertically, ``z`` (time, station)
+        is their height.
     model : Model
         Read: `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
     probes : Measuring
-        Of that model.
+        Probes of the model.
     what : str
-        Of what the stations are, for attributes and messages.
+        Kind of the stations, for attributes and messages.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If the file cannot be used.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ProbeWriter(Writer):
         self._file = open_stations(path, model, stations, probes.variables, **manner)
 
     def write(self, model: Model) -> None:
-        """Append the values at `model.time`; nothing happens if that time is the last record's."""
+        """Append the values at `model.time`; do nothing if the last record has this time."""
         if self._file.last_time != model.time:
             self._file.append(float(model.time), self._probes.sample())
 

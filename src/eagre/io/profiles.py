@@ -1,4 +1,4 @@
-"""Averages over an interval at heights, over time, in NetCDF."""
+"""Vertical profiles averaged over intervals, over time, in NetCDF."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMES_A_CHUNK = 64
 
 
 class Averaging(Protocol):
-    """What a model has that gathers profiles."""
+    """Interface of a model component that accumulates profiles."""
 
     heights: np.ndarray
     share: np.ndarray
@@ -27,34 +27,34 @@ class Averaging(Protocol):
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What is averaged."""
+        """Averaged variables."""
         ...
 
     def take(self, time: float) -> dict[str, np.ndarray]:
-        """Averages of each variable from `start` to `time`, s, (n,); the next interval begins there."""
+        """Return the averages of each variable from `start` to `time`, s, (n,), and begin the next interval."""
         ...
 
 
 class ProfileWriter(Writer):
-    """Write profiles of a model, one record an interval.
+    """Write profiles of a model, one record per interval.
 
     Parameters
     ----------
     path : path-like
-        The ``.nc`` file: dimensions (time, z); ``time_bounds`` are begin and end of each interval.
+        The ``.nc`` file: dimensions (time, z); ``time_bounds`` are the start and end of each interval.
     model : Model
         Read: `grid`, `levels`, `kind`, `precision`, `device`, `settings()`, `time`.
     averages : Averaging
-        Of that model.
+        Profiles of the model.
     **manner
-        How the file is opened: the arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If the file cannot be used.
     WriteError
-        If the disk is full; the message says what is safe.
+        If the disk is full; the message states which records are on disk.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ProfileWriter(Writer):
         file.ready()
 
     def write(self, model: Model) -> None:
-        """Append the averages of the interval that ends at `model.time`; nothing happens if it has no length."""
+        """Append the averages of the interval that ends at `model.time`; do nothing if its length is 0."""
         start, time = self._averages.start, float(model.time)
         if time > start:
             self._file.append(time, self._averages.take(time) | {"time_bounds": np.array([start, time])})

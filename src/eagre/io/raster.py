@@ -1,4 +1,4 @@
-"""Rasters read from files: the container and the checks of coordinates that every format shares."""
+"""Container for rasters read from files, and checks of their coordinates that all formats share."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Dem:
     Parameters
     ----------
     elevation : (ny, nx) array
-        One value a cell, float64, row 0 = SOUTH, NaN where the file has no data. Metres, positive up, when it
-        comes from `read_dem`; the file's own units when it comes from `read_raster`.
+        Cell values, float64, row 0 = SOUTH, NaN where the file has no data. Metres, positive up, from `read_dem`;
+        in the file's units from `read_raster`.
     x0, y0 : float
         South-west EDGE of the raster (the outer corner of its first cell), m.
     dx, dy : float
@@ -32,11 +32,11 @@ class Dem:
     crs : str, optional
         Coordinate reference system, ``"EPSG:n"`` or WKT.
     name : str
-        Where the raster comes from, for error messages.
+        Source of the raster, for error messages.
     units : str, optional
-        Units of the values where the file tells them.
+        Units of the values, if the file declares them.
     positive : str, optional
-        ``"up"`` or ``"down"`` where it is known.
+        ``"up"`` or ``"down"``, if the file declares the direction.
     variable : str, optional
         Name of the variable of a NetCDF file.
 
@@ -60,16 +60,28 @@ class Dem:
     def __post_init__(self) -> None:
         values = np.ascontiguousarray(self.elevation, dtype=np.float64)
         if values.ndim != 2 or values.size == 0:
-            raise InputError(f"{self.name}: values of shape {values.shape}", allowed="a 2-D array (ny, nx)")
+            raise InputError(
+                f"{self.name}: values of shape {values.shape}",
+                allowed="a 2-D array (ny, nx)",
+                problem=f"The values of {self.name} are not a two-dimensional array.",
+            )
         for size in ("dx", "dy"):
             value = getattr(self, size)
             if not SHORTEST <= value <= LONGEST:
                 allowed = f"a length in metres, > 0 ({SHORTEST:g} to {LONGEST:g})"
-                raise InputError(f"{self.name}: {size} = {value}", allowed=allowed)
+                raise InputError(
+                    f"{self.name}: {size} = {value}",
+                    allowed=allowed,
+                    problem=f"The cell size {size} of {self.name} is not valid.",
+                )
         for axis in ("x0", "y0"):
             if not abs(getattr(self, axis)) <= FARTHEST:
                 allowed = f"metres, at most {FARTHEST:g} from 0"
-                raise InputError(f"{self.name}: {axis} = {getattr(self, axis)}", allowed=allowed)
+                raise InputError(
+                    f"{self.name}: {axis} = {getattr(self, axis)}",
+                    allowed=allowed,
+                    problem=f"The origin {axis} of {self.name} is not valid.",
+                )
         object.__setattr__(self, "elevation", values)
 
     @property
@@ -98,7 +110,7 @@ class Dem:
         return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
 
     def shifted(self, x: float, y: float) -> Dem:
-        """The same values `x`, `y` m further east and north; moved, they have no known coordinate system."""
+        """Return the values shifted by `x` m east and `y` m north; the result has no coordinate system."""
         if x == y == 0.0:
             return self
         return replace(self, x0=self.x0 + x, y0=self.y0 + y, crs=None)
@@ -106,26 +118,26 @@ class Dem:
 
 @dataclass(frozen=True)
 class Around:
-    """Where a raster is wanted: of another coordinate system than this, it is read as it is, to be warped.
+    """Target of a raster: a raster in another coordinate system is read without conversion and reprojected later.
 
     Parameters
     ----------
     crs : str
         ``"EPSG:n"`` or WKT, in metres.
     extent : (west, east, south, north), m, or None
-        Without one, everywhere.
+        Region to read; None reads the whole raster.
     """
 
     crs: str
     extent: tuple[float, float, float, float] | None = None
 
     def differs(self, crs: Any) -> bool:
-        """Whether a rasterio CRS is known and another one."""
+        """Return whether a rasterio CRS is known and differs from this coordinate system."""
         ours = parse_crs(self.crs)
         return bool(crs) and ours is not None and crs != ours
 
     def bounds(self, crs: Any) -> tuple[float, float, float, float]:
-        """(west, south, east, north) in another coordinate system, of a rectangle with all of `extent`."""
+        """Return (west, south, east, north), in another coordinate system, of a rectangle that contains `extent`."""
         from rasterio.warp import transform_bounds
 
         assert self.extent is not None
@@ -133,17 +145,20 @@ class Around:
         return transform_bounds(parse_crs(self.crs), crs, west, south, east, north, densify_pts=21)
 
     def nothing(self, name: str) -> InputError:
-        """The error for a raster that lies elsewhere."""
+        """Return the error for a raster that does not overlap the extent."""
         where = "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*self.extent or ())
         return InputError(
-            f"{name}, which holds nothing of the domain ({where} in {self.crs[:60]})", allowed="data there"
+            f"{name}, without data in the domain ({where} in {self.crs[:60]})",
+            allowed="a raster that overlaps the domain",
+            problem=f"The raster {name} does not overlap the domain.",
         )
 
 
 def turned(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np.ndarray, float]:
-    """Columns of a raster right around the Earth, from `x0` on, rolled so that its ends lie far from what is wanted.
+    """Shift the columns of a global raster so that its ends are far from the target region.
 
-    Between the last and the first column nothing is interpolated, wherever they are: at 180 degrees as a rule.
+    `x0` is the west edge. Values are not interpolated between the last and the first column, which usually meet at
+    180 degrees.
     """
     columns = values.shape[1]
     if around.extent is None or abs(columns * dx - 360.0) > 1e-6 * columns * dx:
@@ -160,30 +175,30 @@ def turned(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np
 def metric_crs(
     crs: Any, name: str, centre: tuple[float, float], spacing: float, around: Around | None = None
 ) -> str | None:
-    """Text of a projected coordinate system in metres; refuse any other.
+    """Return the text of a projected coordinate system in metres; raise `InputError` for other systems.
 
     Parameters
     ----------
     crs : rasterio.crs.CRS or None
-        What the file says.
+        Coordinate system of the file.
     name : str
-        File, for the message.
+        File name, for the message.
     centre : (x, y)
-        Middle of the raster, in the units of `crs`.
+        Centre of the raster, in the units of `crs`.
     spacing : float
         Cell size in the units of `crs`.
     around : Around, optional
-        Any system is allowed that differs from this one's.
+        Coordinate systems that differ from this one are allowed.
 
     Returns
     -------
     str or None
-        ``"EPSG:n"``, or WKT where the system has no code; None where `crs` is None or empty.
+        ``"EPSG:n"``, or WKT for a system without a code; None if `crs` is None or empty.
 
     Raises
     ------
     InputError
-        For degrees, feet and Web Mercator, with the ``gdalwarp`` line that makes a usable file.
+        For degrees, feet and Web Mercator, with a ``gdalwarp`` command that creates a valid file.
     """
     if not crs:
         return None
@@ -198,22 +213,24 @@ def metric_crs(
             f"{name}: coordinates in {unit}",
             allowed=f"projected coordinates in metres, {_or_warped(_longitude_latitude(crs, centre))}",
             fix=warp_line(name, _longitude_latitude(crs, centre), spacing * factor),
+            problem=f"The coordinates of {name} are not in metres.",
         )
     if code == WEB_MERCATOR:
         lon_lat = _longitude_latitude(crs, centre)
         stretch = 1.0 / math.cos(math.radians(lon_lat[1]))
         raise InputError(
-            f"{name}: Web Mercator (EPSG:3857), whose lengths are {stretch:.2f} times the true ones here",
+            f"{name}: Web Mercator (EPSG:3857), where lengths are {stretch:.2f} times the true lengths",
             allowed=f"a projection with true lengths, such as UTM, {_or_warped(lon_lat)}",
             fix=warp_line(name, lon_lat, spacing / stretch),
+            problem=f"The coordinates of {name} are in Web Mercator, which distorts lengths.",
         )
     return f"EPSG:{code}" if code else crs.to_wkt()
 
 
 def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess: bool = False) -> None:
-    """Raise the error for longitude and latitude; `centre` and `spacing` in degrees.
+    """Raise `InputError` for longitude and latitude; `centre` and `spacing` are in degrees.
 
-    `guess` is True where no file says so and only the numbers look like it.
+    `guess` is True if the file declares no coordinate system and only the numbers look like degrees.
     """
     what = "coordinates that look like degrees" if guess else "geographic coordinates (degrees)"
     fix = warp_line(name, centre, spacing * METRES_PER_DEGREE, source="EPSG:4326" if guess else "")
@@ -226,11 +243,11 @@ def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess
 
 
 WHERE = "in [grid], or in [basin] of gyres and waves and [domain] of air"
-"""Where a case says which coordinate system its x and y are in."""
+"""Sections of a case that hold the coordinate system, for messages."""
 
 
 def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: str = "") -> str:
-    """The command that projects `name` to the UTM zone of (longitude, latitude), cells of `spacing` m."""
+    """Return the command that reprojects `name` to the UTM zone of (longitude, latitude), with cells of `spacing` m."""
     size = float(f"{spacing:.2g}")
     files = f"{quote(name)} {quote(name.rsplit('.', 1)[0] + '_utm.tif')}"
     given = f"-s_srs {source} " if source else ""
@@ -238,20 +255,20 @@ def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: s
 
 
 def _or_warped(lon_lat: tuple[float, float]) -> str:
-    """The other way: rasters are warped on reading to the cells of a grid in a system of its own."""
+    """Return the alternative: a grid with its own coordinate system, to which rasters are reprojected on reading."""
     crs = f'crs = "EPSG:{_utm(lon_lat)}"'
     return f"or dx, extent and {crs} of such in [grid], {crs} in [basin] or [domain], for which it is warped on reading"
 
 
 def _utm(lon_lat: tuple[float, float]) -> int:
-    """EPSG code of the UTM zone of (longitude, latitude)."""
+    """Return the EPSG code of the UTM zone of (longitude, latitude)."""
     longitude, latitude = lon_lat
     zone = int((longitude + 180.0) // 6.0) % 60 + 1
     return (32700 if latitude < 0 else 32600) + zone
 
 
 def _longitude_latitude(crs: Any, centre: tuple[float, float]) -> tuple[float, float]:
-    """Longitude and latitude of a point given in `crs`."""
+    """Return longitude and latitude of a point given in `crs`."""
     from rasterio.warp import transform
 
     longitude, latitude = transform(crs, "EPSG:4326", [centre[0]], [centre[1]])[:2]
@@ -259,7 +276,7 @@ def _longitude_latitude(crs: Any, centre: tuple[float, float]) -> tuple[float, f
 
 
 def parse_crs(text: str | None) -> Any:
-    """The rasterio CRS of a code or WKT (ESRI's dialect too); None where it cannot be understood."""
+    """Return the rasterio CRS of a code or WKT (also in ESRI's dialect); None if it is not valid."""
     if not text:
         return None
     from rasterio import Env
@@ -271,5 +288,5 @@ def parse_crs(text: str | None) -> Any:
             if text.strip().upper().startswith(("PROJCS", "GEOGCS", "COMPD_CS")):
                 return CRS.from_wkt(text, morph_from_esri_dialect=True)
             return CRS.from_user_input(text)
-        except (CRSError, ValueError, TypeError, AttributeError):  # it takes some texts for JSON
+        except (CRSError, ValueError, TypeError, AttributeError):  # some strings are parsed as JSON
             return None

@@ -1,4 +1,4 @@
-"""A quantity over one file or several that follow one another in time, as one field read record by record."""
+"""A quantity in one file or in consecutive files, as one field read record by record."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from eagre.moving import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.plausible import QUANTITIES
 
 LEAST_RAIN = 3e-8
-"""Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
+"""Largest negative rain that is treated as a rounding error: 0.1 mm/h, m s-1."""
 MOST_STEPS = 1.5
-"""Steps between the last record of a file and the first of the next, at most: months are not equally long."""
+"""Maximum gap between consecutive files, in record intervals; months have different lengths."""
 
 
 class Kind(NamedTuple):
-    """A quantity as files have it."""
+    """A quantity as stored in files."""
 
     what: str
-    names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
+    names: tuple[str, ...]  # names of variables: ERA5, old and new, and common names
     standard_names: tuple[str, ...]
     units: Units
     quantity: str  # key of `eagre.plausible.QUANTITIES`
@@ -38,24 +38,28 @@ class Part(NamedTuple):
     path: Path
     variable: str
     times: np.ndarray  # (n,), s of the model
-    bounds: np.ndarray | None  # (n, 2), s, of amounts and means whose file has them
+    bounds: np.ndarray | None  # (n, 2), s, for amounts and means with bounds
     amounts: bool
     means: bool
     nodes: NodeGrid
-    read: Callable[[int, float], np.ndarray]  # a record of the file times a factor, on the nodes
+    read: Callable[[int, float], np.ndarray]  # a record of the file times a factor, at the nodes
 
 
 def joined(parts: Sequence[Part], kind: Kind) -> TimeVaryingField:
-    """The field of the parts, which are put in the order of their times.
+    """Return the field of the parts, sorted by time.
 
     Raises
     ------
     InputError
-        If a file has no records, files overlap or leave a gap, or differ in what they have; as `record_times`.
+        If a file has no records, or files overlap in time, have a gap or differ in grid or kind; see `record_times`.
     """
     for part in parts:
         if not part.times.size:
-            raise InputError(f"{part.path}: {part.variable} of 0 times", allowed="one record or more")
+            raise InputError(
+                f"{part.path}: {part.variable} without records",
+                allowed="one or more records",
+                problem=f"The variable {part.variable} in {part.path} has no records.",
+            )
     parts = sorted(parts, key=lambda part: (part.times[0], part.times[-1]))
     for before, after in itertools.pairwise(parts):
         _check_alike(before, after, kind)
@@ -80,7 +84,7 @@ def joined(parts: Sequence[Part], kind: Kind) -> TimeVaryingField:
 
 
 def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:
-    """Time between records of two files, s: the longest in them; of single records the shortest from file to file."""
+    """Return the record interval of two files, s: the longest in them, or the shortest between single-record files."""
     steps = [part.times for part in (before, after) if part.times.size > 1]
     if steps:
         return max(float(np.diff(times).max()) for times in steps)
@@ -88,7 +92,7 @@ def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:
 
 
 def _check_follow(before: Part, after: Part, kind: Kind, step: float) -> None:
-    """Refuse files that overlap in time, or between which records are missing."""
+    """Raise `InputError` for files that overlap in time or have a gap between them."""
     if before.bounds is not None and after.bounds is not None:
         end, begin = float(before.bounds[-1, 1]), float(after.bounds[0, 0])
         slack = 1e-6 * float(after.bounds[0, 1] - after.bounds[0, 0])
@@ -97,25 +101,32 @@ def _check_follow(before: Part, after: Part, kind: Kind, step: float) -> None:
         end, begin = float(before.times[-1]), float(after.times[0])
         overlap, gap = begin <= end, begin - end > MOST_STEPS * step
     if overlap or gap:
-        got = f"{kind.what} in {before.path} and in {after.path}: until t = {end:g} s, and from t = {begin:g} s on"
+        got = f"{kind.what} in {before.path} and in {after.path}: to t = {end:g} s and from t = {begin:g} s"
         raise InputError(
-            got + (", which overlap" if overlap else f", a gap longer than a step of {step:g} s"),
-            allowed="files that follow one another in time, or a quantity in one file and the name of its variable",
+            got + (", which overlap" if overlap else f", a gap longer than the interval of {step:g} s"),
+            allowed="consecutive files, or one file and the name of its variable",
+            problem=f"The files of {kind.what} {'overlap in time' if overlap else 'have a gap in time'}.",
         )
 
 
 def _check_alike(before: Part, after: Part, kind: Kind) -> None:
-    """Refuse files whose values count over another time, or lie on another grid."""
+    """Raise `InputError` for files whose values have different kinds of periods or different grids."""
     sorts = [_sort(one) for one in (before, after)]
     if sorts[0] != sorts[1]:
         got = f"{kind.what} as {sorts[0]} in {before.path} and as {sorts[1]} in {after.path}"
-        raise InputError(got, allowed="files of one sort")
+        raise InputError(
+            got,
+            allowed="files with records of one kind",
+            problem=f"The records of the files of {kind.what} differ in kind (instantaneous values, amounts or means).",
+        )
     if before.nodes != after.nodes:
         got = f"{kind.what} on grids of different spacings in {before.path} and in {after.path}"
-        raise InputError(got, allowed="files of the same grid")
+        raise InputError(
+            got, allowed="files with the same grid", problem=f"The files of {kind.what} have different grids."
+        )
 
 
 def _sort(part: Part) -> str:
-    """Over which time the values of a file count."""
-    words = "amounts" if part.amounts else "means" if part.means else "instants"
+    """Return the kind of period of the values of a file."""
+    words = "amounts" if part.amounts else "means" if part.means else "instantaneous values"
     return words if part.bounds is None else f"{words} with bounds"

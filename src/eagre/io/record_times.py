@@ -1,4 +1,4 @@
-"""The times at which the records of a file count: instants, and amounts or means over a time."""
+"""Times of the records of a file: instantaneous values, and amounts or means over periods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eagre.io.table import parse_date
 
 
 class RecordTimes(NamedTuple):
-    """Times, s, which record of the file counts at each, and the factor on its values."""
+    """Times, s, the record of the file at each time, and the factor on its values."""
 
     times: np.ndarray
     records: np.ndarray
@@ -23,29 +23,33 @@ class RecordTimes(NamedTuple):
 
 
 def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, means: bool, name: str) -> RecordTimes:
-    """When records count.
+    """Return the times at which records apply.
 
     Parameters
     ----------
-    times : (n,), s of the model
+    times : (n,), model time, s
     bounds : (n, 2), s, or None
-        Of amounts and means.
+        Bounds of the periods of amounts and means.
     amounts, means : bool
-        Whether values are sums or means over a time: that between the bounds, if there are any, else that since the
-        record before. They count at the middle of it, and the first and the last one are held to the ends: over many
-        records the sum is the file's. A factor makes rates of amounts.
+        Whether values are sums or means over a period: between the bounds if there are any, else since the previous
+        record. They are assigned to the middle of the period. The first and the last value are held constant to the
+        ends, so that over many records the total equals the total of the file. A factor converts amounts to rates.
     name : str
-        Of the file, for errors.
+        File name, for errors.
 
     Raises
     ------
     InputError
-        For a lone amount, and times that overlap or have gaps.
+        For a single amount without bounds, and for periods that overlap or have gaps.
     """
     if not (amounts or means):
         return RecordTimes(times, np.arange(times.size), np.ones(times.size))
     if bounds is None and times.size < 2:
-        raise InputError(f"{name}: amounts or means of {times.size} record", allowed="two or more, or time bounds")
+        raise InputError(
+            f"{name}: amounts or means of {times.size} record",
+            allowed="two or more records, or time bounds",
+            problem=f"The period of an amount or mean in {name} is unknown.",
+        )
     if bounds is None:
         low, high = times - np.diff(times, prepend=2.0 * times[0] - times[1]), times
     else:
@@ -57,7 +61,7 @@ def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, me
 
 
 def model_bounds(dataset: Any, coordinate: Any, path: Path, start: str | date | None) -> np.ndarray | None:
-    """Bounds of times, (n, 2), s of the model; None if the file has none."""
+    """Return the time bounds, (n, 2), model time, s; None if the file has none."""
     bounds = bounds_of(dataset, coordinate)
     if bounds is None:
         return None
@@ -65,7 +69,7 @@ def model_bounds(dataset: Any, coordinate: Any, path: Path, start: str | date | 
 
 
 def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
-    """Bounds of times, (n, 2), in what the coordinate counts in; None if the file has none."""
+    """Return the time bounds, (n, 2), in the units of the coordinate; None if the file has none."""
     name = coordinate.attrs.get("bounds") or coordinate.encoding.get("bounds")
     if name is None or name not in dataset.variables or dataset[name].shape != (coordinate.size, 2):
         return None
@@ -73,48 +77,65 @@ def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
 
 
 def _check_bounds(low: np.ndarray, high: np.ndarray, name: str) -> None:
-    """Refuse times that are empty, overlap or have gaps."""
+    """Raise `InputError` for periods that are empty, overlap or have gaps."""
     if not (high > low).all():
-        raise InputError(f"{name}: bounds of times that do not increase", allowed="an end after each beginning")
+        raise InputError(
+            f"{name}: time bounds that do not increase",
+            allowed="an upper bound above each lower bound",
+            problem=f"The time bounds of {name} do not increase.",
+        )
     if low.size > 1 and (np.diff(low) == 0.0).all():
         raise InputError(
-            f"{name}: values that add up from one beginning on, by the bounds of the times",
-            allowed="amounts or means of times that follow one another (subtract each record from the next)",
+            f"{name}: accumulated values (time bounds with one start)",
+            allowed="amounts or means of consecutive periods (subtract each record from the next)",
+            problem=f"The values of {name} accumulate from a fixed start time.",
         )
     apart = np.abs(low[1:] - high[:-1])
     if (apart > 1e-6 * (high - low)[1:]).any():
         k = int(np.argmax(apart > 1e-6 * (high - low)[1:]))
         raise InputError(
-            f"{name}: record {k + 1} is of a time until {high[k]:g} s, the next one from {low[k + 1]:g} s on",
-            allowed="amounts or means of times that follow one another",
+            f"{name}: record {k + 1} ends at {high[k]:g} s, the next record begins at {low[k + 1]:g} s",
+            allowed="amounts or means of consecutive periods",
+            problem=f"The time bounds of {name} overlap or have a gap.",
         )
 
 
 def model_times(coordinate: Any, path: Path, start: str | date | None) -> np.ndarray:
-    """Times of a coordinate, s of the model.
+    """Return the times of a coordinate, model time, s.
 
     Raises
     ------
     InputError
-        For dates without a start, and a time that is no number.
+        For dates without a start date, and for times that are not numeric.
     """
     values = np.asarray(coordinate.values)
     if values.dtype.kind == "M":
         if start is None:
             first = str(values[0])[:19]
             raise InputError(
-                f"{path}: dates (from {first} on), and nothing says the date of model time 0",
-                allowed="start_date in [run]", fix=f"start_date = {first}",
+                f"{path}: dates from {first}, without the date of model time 0",
+                allowed="start_date in [run]",
+                fix=f"start_date = {first}",
+                problem=f"The times of {path} are dates, and the date of model time 0 is unknown.",
             )  # fmt: skip
         origin = parse_date(start) if isinstance(start, str) else datetime.fromisoformat(start.isoformat())
         if origin is None:
-            raise InputError(f"start = {start!r}", allowed="an ISO date", fix='start = "2026-01-31T12:00:00"')
+            raise InputError(
+                f"start = {start!r}",
+                allowed="an ISO date",
+                fix='start = "2026-01-31T12:00:00"',
+                problem="The start date is not an ISO date.",
+            )
         return (values - np.datetime64(origin)) / np.timedelta64(1, "s")
     if values.dtype.kind not in "fiu":
         calendar = coordinate.encoding.get("calendar") or coordinate.attrs.get("calendar")
         if calendar and calendar not in USUAL:
             raise undated(path, "", calendar)
-        got = f"times of type {values.dtype}" + (f", of the calendar {calendar}" if calendar else "")
-        raise InputError(f"{path}: {got}", allowed="numbers, or dates since 1582-10-15")
+        got = f"times of type {values.dtype}" + (f" in the calendar {calendar}" if calendar else "")
+        raise InputError(
+            f"{path}: {got}",
+            allowed="numbers, or dates since 1582-10-15",
+            problem=f"The times of {path} are neither numbers nor supported dates.",
+        )
     unit = str(coordinate.attrs.get("units", "s"))
     return values.astype(np.float64) * seconds_per_unit(f"{coordinate.name} ({unit})", path)

@@ -1,8 +1,7 @@
-"""Files that grow by one time record and can be read at any moment: NetCDF, or Zarr by the ending of the name.
+"""Output files that grow by one time record and are readable at any time: NetCDF, or Zarr by the suffix.
 
-A run that is killed leaves all records but the one in the making. The file takes its name with its first record:
-what stood there is safe until then. What NetCDF and Zarr do differently is in `eagre.io.store_netcdf` and
-`eagre.io.store_zarr`.
+A killed run leaves all complete records. A new file takes its final name with its first record and replaces an older
+file then. The formats are implemented in `eagre.io.store_netcdf` and `eagre.io.store_zarr`.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from eagre.io.places import Growing, GrowingFolder, new_place
 from eagre.io.store_netcdf import NetcdfStore
 from eagre.io.store_zarr import SUFFIX, ZarrStore
 
-_NOTHING = "nothing was written yet"
-_FIX = "free some space or take another disk, then go on from the last restart file"
+_NOTHING = "no record was written yet"
+_FIX = "free disk space or use another disk, then continue from the last restart file"
 _EXISTING = "existing output file"
 
 
 class RecordFile:
-    """A NetCDF-4 file, or a Zarr store where the name ends in ``.zarr``, with an unlimited dimension ``time``.
+    """NetCDF-4 file, or Zarr store if the name ends in ``.zarr``, with an unlimited dimension ``time``.
 
-    Made by `create` or `resume`; then `dimension` and `variable` declare what it holds, and `append` adds
+    Created by `create` or `resume`; then `dimension` and `variable` declare the content, and `append` adds
     records.
 
     Attributes
     ----------
     path : Path
-        Its name.
+        Final path.
     count : int
-        Records that are safely in it.
+        Number of records on disk.
     last_time : float or None
-        Time of the last of them, s.
+        Time of the last record, s.
     failed : bool
         True once a record could not be written.
     """
@@ -55,7 +54,7 @@ class RecordFile:
         self.count = 0
         self.last_time: float | None = None
         self.failed = False
-        self._history = ""  # of a run that goes on, written with its first record
+        self._history = ""  # line of a continued run, written with its first record
         self._open(new=not there)
 
     def _open(self, *, new: bool) -> None:
@@ -66,11 +65,11 @@ class RecordFile:
 
     @classmethod
     def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
-        """Start a new file, which replaces one at `path` when its first record is on disk.
+        """Create a file, which replaces an existing file at `path` when its first record is on disk.
 
-        `attributes` are the file's, `time` those of the time coordinate.
+        `attributes` are global attributes, `time` the attributes of the time coordinate.
         """
-        safe = f"the older {path} is untouched" if path.exists() else "nothing was written yet"
+        safe = f"the older {path} is untouched" if path.exists() else "no record was written yet"
         with writing(path, safe=safe, fix=_FIX):
             check_space(path, 0, at=new_place(path), safe=safe, fix=_FIX)
             file = cls(path, there=False)
@@ -81,54 +80,67 @@ class RecordFile:
 
     @classmethod
     def resume(cls, path: Path, model: Model, time: Mapping[str, str], *, until: float = -math.inf) -> RecordFile:
-        """Open an existing file to append what follows `model.time`; nothing in it changes before the first record.
+        """Open an existing file to append records after `model.time`; it is unchanged until the first record.
 
-        Records after `model.time` give way if none is later than `until`, s; so does a record that a kill cut.
+        Records after `model.time` are dropped if none is later than `until`, s. Incomplete records of a killed run are
+        also dropped.
 
         Raises
         ------
         InputError
-            If the file was not written by the same kind of model, counts its time from another date, or holds
+            If the file was written by another model, has another reference date, or has
             records later than `model.time` and `until`.
         """
         check_space(path, 0, safe=f"{path} is unchanged", fix=_FIX)
         try:
             file = cls(path, there=True)
         except (OSError, ValueError, RuntimeError) as error:
-            raise InputError(f"{path}: cannot be opened to append ({error})", allowed="a file of eagre") from error
+            raise InputError(
+                f"{path}: cannot be opened to append ({error})",
+                allowed="an output file of Eagre",
+                problem=f"Cannot append to {path}: the file cannot be opened.",
+            ) from error
         try:
             with reading(path, _EXISTING):
                 file._check(model, time)
                 file._count(float(model.time), until)
             file._history = history_line(f"continued at t = {model.time:.10g} s")
         except BaseException:
-            file._failed = True  # an error when it is closed is no further news
+            file._failed = True  # errors of closing the file are suppressed
             file.close()
             raise
         return file
 
     def _check(self, model: Model, time: Mapping[str, str]) -> None:
-        """Refuse a file that is not the beginning of this run's output."""
+        """Raise `InputError` for a file that is not output of the same run."""
         kind = self._store.attributes.get("kind")
         if kind != model.kind or "time" not in self.variables:
             raise InputError(
-                f"{self.path} of kind {kind!r}", allowed=f"output of {model.kind}", fix="another file name"
+                f"{self.path} of kind {kind!r}",
+                allowed=f"output of {model.kind}",
+                fix="another file name",
+                problem=f"Cannot append to {self.path}: it is not output of the same model.",
             )
         units = self.variables["time"].attrs.get("units")
         if units != time["units"]:
-            raise InputError(f"time in {time['units']!r} for {self.path}, which counts {units!r}", allowed=f"{units!r}")
+            raise InputError(
+                f"time in {time['units']!r} for {self.path} with time in {units!r}",
+                allowed=f"{units!r}",
+                problem=f"Cannot append to {self.path}: its time units differ from the time units of this run.",
+            )
 
     def _count(self, now: float, until: float) -> None:
-        """Find the last record that stays."""
+        """Determine the last record that is kept."""
         times = self._store.times()
-        times = times[: 1 + int(np.cumprod(np.diff(times) > 0).sum())]  # a kill can leave a time that is not set
+        times = times[: 1 + int(np.cumprod(np.diff(times) > 0).sum())]  # a killed run can leave an unset time
         self.count = int((times <= now).sum())
         if self.count < times.size and times[-1] > until:
             raise InputError(
                 f"{self.path} with {times.size - self.count} records later than the restart at t = {now:.10g} s "
                 f"(up to t = {times[-1]:.10g} s)",
-                allowed="a file whose records this run makes again",
-                fix=f"an end_time from {times[-1]:.10g} s on, another file name, or overwrite = true to drop them",
+                allowed="a file that ends before the end time of this run",
+                fix=f"an end_time of at least {times[-1]:.10g} s, another file name, or overwrite = true to drop them",
+                problem=f"Cannot append to {self.path}: it has records after the end time of this run.",
             )
         self.last_time = float(times[self.count - 1]) if self.count else None
 
@@ -148,14 +160,14 @@ class RecordFile:
         compression: int = 0,
         fill: bool = False,
     ) -> None:
-        """Declare a variable and write `data` if it is given.
+        """Declare a variable, and write `data` if it is not None.
 
         Parameters
         ----------
         compression : int
             zlib level after a byte shuffle; 0 is none.
         fill : bool
-            Mark what was never written as NaN.
+            Fill values that are not written with NaN.
         """
         with self._declaring():
             if data is not None:
@@ -170,14 +182,14 @@ class RecordFile:
 
     @property
     def variables(self) -> Mapping[str, Any]:
-        """What the file holds: variables with `dimensions`, `dtype`, `attrs` and values by ``[...]``."""
+        """Variables of the file, with `dimensions`, `dtype`, `attrs` and values by ``[...]``."""
         return self._store.variables
 
     def check_holds(self, what: str, places: Mapping[str, Any], names: Iterable[str]) -> None:
-        """Refuse to append to a file, which is closed then, with other places or without variables; `what` they are.
+        """Close the file and raise `InputError` if it lacks variables or has other positions; `what` names them.
 
         places : mapping of name to array
-            Variables that do not grow, and what they have to be.
+            Variables without a time dimension, and their required values.
         """
         try:
             with reading(self.path, _EXISTING):
@@ -193,20 +205,21 @@ class RecordFile:
         self.close()
         lacks = f"; missing: {', '.join(missing)}" if missing else ""
         raise InputError(
-            f"{self.path}: it holds other {what}{lacks}",
-            allowed="those of the run that goes on",
+            f"{self.path} with other {what}{lacks}",
+            allowed=f"the {what} of this run",
             fix="another file name",
+            problem=f"Cannot append to {self.path}: its {what} differ from the {what} of this run.",
         )
 
     def ready(self) -> None:
-        """Put everything declared so far on disk."""
+        """Write all declarations to disk."""
         with self._declaring():
             self._store.flush()
             self._place.remember(self._held)
 
     @contextmanager
     def _declaring(self) -> Iterator[None]:
-        """Word the errors of a file without records, which are not followed by those of closing it."""
+        """Convert errors of a file without records to `WriteError`; errors of closing the file are suppressed."""
         try:
             with writing(self.path, safe=_NOTHING, fix=_FIX):
                 yield
@@ -217,30 +230,31 @@ class RecordFile:
             raise
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add one record and put it on disk; values : one array a variable, without the time axis (see `extend`)."""
+        """Append one record to the file on disk; values : one array per variable, without the time axis."""
         self.extend([time], {name: value[None] for name, value in values.items()})
 
     def extend(self, times: Sequence[float] | np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Add records and put them on disk.
+        """Append records and write them to disk.
 
         Parameters
         ----------
         times : sequence of float
             Model times, s, ascending.
         values : mapping
-            One array a variable, the time axis first.
+            One array per variable, with the time axis first.
 
         Raises
         ------
         InputError
             If the first time is not after the last record.
         WriteError
-            If the disk is full or gone; what is safe is in the message.
+            If the disk is full or not available; the message states which records are on disk.
         """
         if self.last_time is not None and times[0] <= self.last_time:
             raise InputError(
                 f"a record at t = {times[0]:.10g} s for {self.path}",
                 allowed=f"times after t = {self.last_time:.10g} s",
+                problem=f"A new record for {self.path} is not later than the last record.",
             )
         needed = 8 * len(times) + sum(value.nbytes for value in values.values())
         try:
@@ -274,14 +288,14 @@ class RecordFile:
 
     @property
     def safe(self) -> str:
-        """What is on disk, for messages."""
+        """Records on disk, for messages."""
         if self.last_time is None:
             return "no record was written yet"
         return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
 
     @property
     def _held(self) -> str:
-        """The records in the file, for messages about their loss."""
+        """Records in the file, for messages about their loss."""
         if self.last_time is None:
             return f"every record in {self.path}"
         return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
@@ -321,7 +335,7 @@ class RecordFile:
 
 
 def _same(held: Any, values: np.ndarray) -> bool:
-    """Whether a file has these values; its strings may come as bytes."""
+    """Return whether a file has these values; strings of the file may be bytes."""
     if values.dtype != object:
         return np.array_equal(held, values)
     return [one.decode("utf-8") if isinstance(one, bytes) else str(one) for one in held] == list(values)

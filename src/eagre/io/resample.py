@@ -1,10 +1,9 @@
-"""From a raster to a model grid: means where the grid is coarser, bilinear where it is finer.
+"""Interpolation of a raster to a model grid: cell means on coarser grids, bilinear on finer grids.
 
-Along each axis a raster is the piecewise linear function through its cell centres, held constant over the
-outer half cell. A grid that is finer than the raster takes the value of that function (bilinear); a coarser
-one takes its mean over a box as wide as a grid cell, centred on the point, computed exactly from the
-function's integral. Planes are kept exactly, and nothing that lies between two grid points is lost. Close to the
-raster's edge the box shrinks, so that it stays centred.
+Along each axis a raster is the piecewise linear function through its cell centres, constant over the outer half
+cell. A grid finer than the raster takes the value of that function (bilinear interpolation). A coarser grid takes its
+mean over a box as wide as a grid cell, centred at the grid point and computed exactly from the integral of the
+function. Planes are reproduced exactly. Close to the edge of the raster the box shrinks, so that it stays centred.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ from eagre.io.crests import MARGIN, lattice, prominence_of, raised
 from eagre.io.raster import Dem, parse_crs
 
 _EDGE = 1e-3
-"""How far, in raster cells, a grid may stick out: the rounding of single-precision coordinates."""
+"""Tolerance, in raster cells, of a grid outside the raster: rounding of single-precision coordinates."""
 MOST_CELLS = 2**26
-"""Cells of a raster that is filled up, at most: 0.5 GiB."""
+"""Maximum number of cells of an extended raster: 0.5 GiB."""
 
 
 def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crests: str = "keep") -> np.ndarray:
-    """Bed elevation at the corners of a grid.
+    """Return the bed elevation at the corners of a grid.
 
     Parameters
     ----------
     dem : Dem
         Bed elevation (ny, nx), m, positive up, row 0 = south.
     grid : Grid
-        Must lie inside the DEM's outer edges. Its outermost corners may lie in the outer half cell of the DEM,
-        where the edge value holds.
+        Grid inside the outer edges of the DEM. Its outermost corners may lie in the outer half cell of the DEM, where
+        the edge value holds.
     nodata : "error" or float
-        What to do with DEM cells without data in the domain: refuse them, or put this elevation (m, positive up)
-        there before resampling.
+        Treatment of DEM cells without data in the domain: raise an error, or use this elevation, m, positive up, before
+        the interpolation.
     crests : {"keep", "mean"}
         "keep": levees and dams up to three raster cells wide keep their height (see `eagre.io.crests`) on grid cells
-        as large as the raster's or smaller. "mean": every corner is the mean of the raster cells around it.
+        as large as the cells of the raster or smaller. "mean": every corner is the mean of the raster cells around it.
 
     Returns
     -------
@@ -50,9 +49,9 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
     Raises
     ------
     InputError
-        If the grid sticks out of the DEM (with both extents), the two are in different coordinate systems, or
-        cells in the domain have no data (with the count and the first of them). Empty ones beside it count as if the
-        DEM ended there.
+        If the grid is not inside the DEM (with both extents), the coordinate systems differ, or cells in the domain
+        have no data (with their number and the first of them). Empty cells next to the domain are treated as outside
+        the DEM.
     """
     if crests not in ("keep", "mean"):
         raise InputError(f"crests = {crests!r}", allowed='"keep" or "mean"', fix='crests = "keep"')
@@ -60,10 +59,10 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
 
 
 def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
-    """Values of a raster (Manning's n, an initial field) at the centres of a grid.
+    """Return the values of a raster (Manning's n, an initial field) at the centres of a grid.
 
-    Parameters, errors and method as in `dem_to_corners`; but with a number for `nodata` the raster may be smaller than
-    the grid, and the rest has no data.
+    For parameters, errors and method see `dem_to_corners`. If `nodata` is a number, the raster may be smaller than the
+    grid, and cells outside the raster are treated as cells without data.
 
     Returns
     -------
@@ -75,7 +74,7 @@ def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") ->
 
 
 def _domain_inside(dem: Dem, grid: Grid) -> str:
-    """The lines of a domain of points that a raster covers: half a cell lies around them."""
+    """Return the lines that define a domain of points inside a raster, half a cell inside its edges."""
     west, east, south, north = dem.extent
     return (
         f"x0 = {west + 0.5 * grid.dx:.10g}, length_x = {east - west - grid.dx:.10g}, "
@@ -84,7 +83,7 @@ def _domain_inside(dem: Dem, grid: Grid) -> str:
 
 
 def _reaching(dem: Dem, grid: Grid) -> Dem:
-    """A raster with empty cells around it as far as a grid reaches, if it holds a part of that."""
+    """Return a raster extended by empty cells to the extent of a grid, if it overlaps the grid."""
     (west, east, south, north), (w, e, s, n) = grid.extent, dem.extent
     beyond = (w - west) / dem.dx, (east - e) / dem.dx, (s - south) / dem.dy, (north - n) / dem.dy
     if max(beyond) <= _EDGE or west >= e or east <= w or south >= n or north <= s:
@@ -102,16 +101,17 @@ def grid_from_dem(
     dy: float | None = None,
     extent: tuple[float, float, float, float] | None = None,
 ) -> Grid:
-    """The grid that covers a DEM, or a part of it, with whole cells.
+    """Return the grid that covers a DEM, or a part of it, with an integer number of cells.
 
     Parameters
     ----------
     dem : Dem
         The raster.
     dx, dy : float, optional
-        Cell size, m. Without `dx`, the DEM's; without `dy`, the same as a given `dx`.
+        Cell size, m. Default of `dx`: the cell size of the DEM. Default of `dy`: `dx` if given, else the cell size of
+        the DEM.
     extent : (west, east, south, north), optional
-        Part of the DEM to cover, m; the whole of it if not given. Cells start at its south-west corner.
+        Part of the DEM to cover, m. Default: the whole DEM. Cells begin at its south-west corner.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def grid_from_dem(
     Raises
     ------
     InputError
-        If the extent is not inside the DEM, or is no whole number of cells.
+        If the extent is not inside the DEM, or is not an integer number of cells.
     """
     dx, dy = (dem.dx if dx is None else dx), (dy if dy is not None else dem.dy if dx is None else dx)
     for name, size in (("dx", dx), ("dy", dy)):
@@ -132,8 +132,9 @@ def grid_from_dem(
     if nx < 1 or ny < 1:
         raise InputError(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m",
-            allowed="at least one whole cell each way",
+            allowed="at least one cell along x and along y",
             fix=f"dx = {min(east - west, north - south) / 100:.3g}",
+            problem="The extent is smaller than one cell.",
         )
     across, along = (east - west) / dx, (north - south) / dy
     if max(across - nx, along - ny) > 1e-3:
@@ -141,28 +142,39 @@ def grid_from_dem(
         raise InputError(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m: "
             f"{across:.6g} x {along:.6g} cells",
-            allowed="a whole number of cells each way, or an extent that says which part is left out",
+            allowed="an integer number of cells along x and y",
             fix=f"extent = [{part}]",
+            problem="The extent is not an integer number of cells.",
         )
     return Grid(nx, ny, float(dx), float(dy), float(west), float(south), dem.crs)
 
 
 def _check_extent(dem: Dem, extent: tuple[float, float, float, float] | None) -> tuple[float, float, float, float]:
-    """`extent` once it is known to be in order and inside the DEM."""
+    """Return a valid `extent` inside the DEM, or raise `InputError`."""
     if extent is None:
         return dem.extent
     order = "extent = [west, east, south, north], in metres"
     if len(extent) != 4 or not all(math.isfinite(value) for value in extent):
-        raise InputError(f"extent = {list(extent)}", allowed="four numbers", fix=order)
+        raise InputError(
+            f"extent = {list(extent)}",
+            allowed="four numbers",
+            fix=order,
+            problem="The extent does not have four finite numbers.",
+        )
     west, east, south, north = extent
     if not (west < east and south < north):
-        raise InputError(f"extent = {list(extent)}", allowed="west < east and south < north", fix=order)
+        raise InputError(
+            f"extent = {list(extent)}",
+            allowed="west < east and south < north",
+            fix=order,
+            problem="The edges of the extent are not in the order west, east, south, north.",
+        )
     _inside(dem, (west, east, south, north), "the extent")
     return west, east, south, north
 
 
 def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more: str = "") -> None:
-    """Refuse an extent (west, east, south, north) that sticks out of the DEM; more : said after the line to write."""
+    """Raise `InputError` for an extent (west, east, south, north) not inside the DEM; more : text after the fix."""
     west, east, south, north = dem.extent
     slack_x, slack_y = _EDGE * dem.dx, _EDGE * dem.dy
     if (
@@ -172,21 +184,22 @@ def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more
         or extent[3] > north + slack_y
     ):
         raise InputError(
-            f"{what} {_extent_text(extent)}, which sticks out of {dem.name}",
+            f"{what} {_extent_text(extent)}, not inside {dem.name}",
             allowed=f"inside {_extent_text(dem.extent)}",
             fix=f"extent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]{more}",
+            problem=f"{what.capitalize()} is not inside the raster {dem.name}.",
         )
 
 
 def _extent_text(extent: tuple[float, float, float, float]) -> str:
-    """An extent for a message."""
+    """Format an extent for a message."""
     return "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*extent)
 
 
 def _resample(
     dem: Dem, grid: Grid, x: np.ndarray, y: np.ndarray, nodata: str | float, keep_crests: bool = False
 ) -> np.ndarray:
-    """Values at every (y, x): mean or bilinear, one axis after the other."""
+    """Return the values at every (y, x), as means or bilinear interpolation, axis by axis."""
     _inside(dem, grid.extent, "the grid")
     _same_crs(dem, grid)
     p_y, reach_y = _positions(y, grid.dy, dem.y0, dem.dy, dem.ny)
@@ -205,13 +218,13 @@ def _resample(
 def _with_crests(
     dem: Dem, rows: slice, columns: slice, nodata: str | float, p_y: np.ndarray, p_x: np.ndarray
 ) -> np.ndarray:
-    """Values at positions in raster cells, with the crests of the cells of a window."""
+    """Return values at positions in raster cells, with the crests of the cells of a window."""
     own = _filled(dem, rows, columns, nodata)
     south, west = rows.start, columns.start
     rows, columns = _wider(rows, dem.ny), _wider(columns, dem.nx)
     values = np.array(dem.elevation[rows, columns])
     prominence = prominence_of(values)
-    values[np.isnan(values)] = own.max()  # beside the domain
+    values[np.isnan(values)] = own.max()  # outside the domain
     values[south - rows.start :, west - columns.start :][: own.shape[0], : own.shape[1]] = own
     y, x = p_y - rows.start, p_x - columns.start
     if _are_corners(y, values.shape[0]) and _are_corners(x, values.shape[1]):
@@ -223,22 +236,22 @@ def _with_crests(
 
 
 def _wider(window: slice, count: int) -> slice:
-    """A window with the cells around it that decide whether a crest or a gully is next to it."""
+    """Return a window extended by the cells that decide whether a crest or a gully is adjacent."""
     return slice(max(window.start - MARGIN - 1, 0), min(window.stop + MARGIN + 1, count))
 
 
 def _are_corners(position: np.ndarray, count: int) -> bool:
-    """Whether positions in cells are corners of cells, one after the other."""
+    """Return whether positions in cells are consecutive corners of cells."""
     corner = position + 0.5
     whole = np.abs(corner - np.round(corner)).max() < 1e-6 and corner.max() <= count + 0.5
     return bool(whole and np.allclose(np.diff(corner), 1.0, atol=1e-6))
 
 
 def _positions(x: np.ndarray, size: float, origin: float, spacing: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions in raster cells from the first centre, and half the width of the mean's box there.
+    """Return positions in raster cells from the first centre, and half the width of the averaging box.
 
-    The box is as wide as a grid cell where that is wider than a raster cell, else it is nothing; close to the
-    raster's edge it shrinks.
+    The box is as wide as a grid cell if that is wider than a raster cell, else its width is 0. Close to the edge of the
+    raster the box shrinks.
     """
     position = np.clip((x - origin) / spacing - 0.5, -0.5, count - 0.5)
     half = 0.5 * size / spacing if size > spacing * (1 + 1e-9) else 0.0
@@ -247,7 +260,7 @@ def _positions(x: np.ndarray, size: float, origin: float, spacing: float, count:
 
 
 def _window(position: np.ndarray, reach: np.ndarray, count: int) -> slice:
-    """The raster cells that the points draw on."""
+    """Return the window of raster cells that the points depend on."""
     rounding = 1e-9
     first = math.floor(float((position - reach).min()) + rounding)
     last = math.ceil(float((position + reach).max()) - rounding)
@@ -255,7 +268,7 @@ def _window(position: np.ndarray, reach: np.ndarray, count: int) -> slice:
 
 
 def _without_empty_rim(dem: Dem, grid: Grid, rows: slice, columns: slice) -> Dem:
-    """The DEM, cut off at the sides of the grid where cells of a window beside it are empty, and none within."""
+    """Return the DEM without its rim outside the grid, if cells of the rim in a window are empty and none inside is."""
     west, east, south, north = grid.extent
     empty = np.isnan(dem.elevation[rows, columns])
     j, i = (
@@ -275,7 +288,7 @@ def _without_empty_rim(dem: Dem, grid: Grid, rows: slice, columns: slice) -> Dem
 
 
 def _filled(dem: Dem, rows: slice, columns: slice, nodata: str | float) -> np.ndarray:
-    """Part of the DEM with no cell left empty."""
+    """Return the part of the DEM in a window, with all empty cells filled."""
     values = dem.elevation[rows, columns]
     empty = np.isnan(values)
     if isinstance(nodata, str) or not math.isfinite(nodata):
@@ -289,8 +302,9 @@ def _filled(dem: Dem, rows: slice, columns: slice, nodata: str | float) -> np.nd
             raise InputError(
                 f"{dem.name}: {int(empty.sum())} of the {values.size} cells in the domain have no data; the first is "
                 f"cell (j, i) = ({j}, {i}) at x = {dem.x[i]:.10g} m, y = {dem.y[j]:.10g} m",
-                allowed="data in every cell, or a value to put there",
+                allowed="data in every cell, or a substitute value",
                 fix=f"nodata = {np.nanmax(values) if not empty.all() else 0.0:.4g}",
+                problem=f"The raster {dem.name} has cells without data in the domain.",
             )
         return values
     return np.where(empty, float(nodata), values) if empty.any() else values
@@ -313,7 +327,7 @@ def _along_rows(values: np.ndarray, position: np.ndarray, reach: np.ndarray) -> 
 
 
 def _linear(values: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Piecewise linear interpolation along the first axis, held constant outside the centres."""
+    """Interpolate linearly along the first axis; values are constant outside the centres."""
     inner = np.clip(position, 0.0, values.shape[0] - 1.0)
     k = inner.astype(np.intp)
     t = (inner - k)[:, None]
@@ -321,7 +335,7 @@ def _linear(values: np.ndarray, position: np.ndarray) -> np.ndarray:
 
 
 def _integral(values: np.ndarray, total: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Integral of that function from the first centre to `position`; `total` holds it at the centres."""
+    """Return the integral of that function from the first centre to `position`; `total` holds it at the centres."""
     inner = np.clip(position, 0.0, values.shape[0] - 1.0)
     k = inner.astype(np.intp)
     t = (inner - k)[:, None]
@@ -331,7 +345,7 @@ def _integral(values: np.ndarray, total: np.ndarray, position: np.ndarray) -> np
 
 
 def _same_crs(dem: Dem, grid: Grid) -> None:
-    """Refuse a raster and a grid whose coordinate systems are known and differ."""
+    """Raise `InputError` if the coordinate systems of a raster and a grid are known and differ."""
     if dem.crs is None or grid.crs is None or dem.crs == grid.crs:
         return
     ours, theirs = parse_crs(grid.crs), parse_crs(dem.crs)
@@ -340,4 +354,5 @@ def _same_crs(dem: Dem, grid: Grid) -> None:
             f"{dem.name} in {dem.crs[:60]} for a grid in {grid.crs[:60]}",
             allowed="one coordinate system for all rasters",
             fix=f"gdalwarp -t_srs {quote(grid.crs[:60])} {quote(dem.name)} projected.tif",
+            problem=f"The raster {dem.name} and the grid have different coordinate systems.",
         )

@@ -45,24 +45,24 @@ with h5py.File(sys.argv[1], "r", locking=False) as file:
 
 @dataclass(frozen=True)
 class RestartHeader:
-    """What a restart file says about itself.
+    """Metadata of a restart file.
 
     Parameters
     ----------
     kind : str
-        Kind of the model.
+        Name of the model.
     precision : str
         ``"single"`` or ``"double"``.
     time : float
         Model time, s.
     steps : int
-        Steps taken so far.
+        Number of completed steps.
     grid : dict
         nx, ny, dx, dy, x0, y0.
     version : str
-        Eagre's, when it was written.
+        Version of Eagre that wrote the file.
     start_date : str
-        The date of model time 0, ISO 8601; "" if the run had none.
+        Date of model time 0, ISO 8601; "" if the run had no start date.
     """
 
     kind: str
@@ -75,20 +75,20 @@ class RestartHeader:
 
 
 def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: datetime | None = None) -> Path:
-    """Write the state of a model so that a run can go on from it bit for bit.
+    """Write the state of a model; a run continued from it is bitwise identical.
 
-    The state goes to a temporary file in the same folder, is put on disk and then takes the name `path` in one
-    operation: at any moment `path` is a complete restart file, the old one or the new one. Temporary files that killed
-    processes of this host left there are removed once they are ten minutes old.
+    The state is written to a temporary file in the same folder, flushed to disk and renamed to `path` in one operation:
+    at any time `path` is a complete restart file, the old or the new one. Temporary files of killed processes of this
+    host are removed if they are older than ten minutes.
 
     Parameters
     ----------
     path : path-like
-        The ``.nc`` file. A restart file that is there is replaced.
+        The ``.nc`` file. An existing restart file is replaced.
     model : Model
         Read: `state()`, `kind`, `precision`, `grid`, `time`, `steps`.
     start_date : datetime, optional
-        The date of model time 0, which a case that goes on must have too.
+        Date of model time 0; a case that continues the run must have the same date.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     InputError
         If the folder is missing or not writable, or `path` is another kind of file.
     WriteError
-        If the disk is full; an older restart file is untouched then.
+        If the disk is full; an older restart file is then unchanged.
     """
     full = restart_place(path)
     state = {name: _array(name, value) for name, value in model.state().items()}
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
-    fix = "free some space, or another folder for the restart file"
+    fix = "free disk space, or use another folder for the restart file"
     with beside(full) as temporary, writing(full, safe=safe, fix=fix):
         check_space(full, sum(value.nbytes for value in state.values()), at=temporary, safe=safe, fix=fix)
         _write(temporary, model, state, start_date)
@@ -117,7 +117,7 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
 
 
 def restart_place(path: str | os.PathLike[str]) -> Path:
-    """Absolute path at which a restart file may be written.
+    """Return the absolute path of a restart file that can be written.
 
     Raises
     ------
@@ -127,29 +127,30 @@ def restart_place(path: str | os.PathLike[str]) -> Path:
     full = output_file(path, suffixes=(".nc",), overwrite=True, what="restart file")
     if full.exists() and not _is_restart(full):
         raise InputError(
-            f"restart file {full}: this file is not a restart file and would be lost",
+            f"restart file {full}",
             allowed="a new name, or a restart file to replace",
             fix='file = "restart.nc"',
+            problem=f"The file {full} is not a restart file and would be lost.",
         )
     return full
 
 
 def read_restart_header(path: str | os.PathLike[str]) -> RestartHeader:
-    """Read what a restart file says about itself; `InputError` if it is missing, damaged or none."""
+    """Read the metadata of a restart file; raise `InputError` if it is missing, damaged or another kind of file."""
     full = input_file(path, "restart file")
     with _opened(full) as file:
         return _header(file)
 
 
 def read_restart(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, np.ndarray]:
-    """Read the state that `write_restart` wrote, for `model.restore`.
+    """Read a state written by `write_restart`, for `model.restore`.
 
     Parameters
     ----------
     path : path-like
         The file.
     model : Model, optional
-        The model that will take the state: its kind, grid and precision must be those of the file.
+        Model to restore: its kind, grid and precision must equal those in the file.
 
     Returns
     -------
@@ -159,7 +160,7 @@ def read_restart(path: str | os.PathLike[str], model: Model | None = None) -> di
     Raises
     ------
     InputError
-        If the file is missing, damaged or no restart file, or belongs to another model.
+        If the file is missing, damaged, not a restart file, or of another model.
     """
     full = input_file(path, "restart file")
     with _opened(full) as file:
@@ -175,7 +176,7 @@ def read_restart(path: str | os.PathLike[str], model: Model | None = None) -> di
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    """One part of the state as an array that HDF5 keeps exactly."""
+    """Return an entry of the state as an array that HDF5 stores exactly."""
     array = np.asarray(value)
     if array.dtype.kind not in _KINDS or "/" in name:
         raise TypeError(f"state {name!r} of type {array.dtype}: only numbers can be kept, under names without '/'")
@@ -183,7 +184,7 @@ def _array(name: str, value: Any) -> np.ndarray:
 
 
 def _checksum(array: np.ndarray) -> int:
-    """CRC-32 of the bytes of an array."""
+    """Return the CRC-32 of the bytes of an array."""
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
@@ -255,7 +256,7 @@ def _is_restart(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a restart file to read, after a check of its bytes."""
+    """Check the bytes of a restart file and open it for reading."""
     import h5py
 
     _check_bytes(path)
@@ -266,13 +267,15 @@ def _opened(path: Path) -> Iterator[Any]:
         if int(file.attrs[_FORMAT_NAME]) > FORMAT:
             source = file.attrs.get("source")
             raise InputError(
-                f"restart file {path} of {source}, newer than this eagre {eagre_version()}", fix="pip install -U eagre"
+                f"restart file {path} of {source} for eagre {eagre_version()}",
+                fix="pip install -U eagre",
+                problem=f"The restart file {path} was written by a newer version of Eagre.",
             )
         yield file
 
 
 def _check_bytes(path: Path) -> None:
-    """Reject a file whose checksum is wrong; one without a checksum is first opened in another process.
+    """Reject a file with a wrong checksum; a file without a checksum is first opened in another process.
 
     Raises
     ------
@@ -290,7 +293,7 @@ def _check_bytes(path: Path) -> None:
 
 
 def _can_be_read(path: Path) -> bool:
-    """Return whether another process reads the whole file; on some damaged files HDF5 crashes or never returns."""
+    """Return whether another process can read the whole file; on some damaged files HDF5 crashes or hangs."""
     command = [sys.executable, "-c", _TRIAL, str(path)]
     try:
         limit = _TRIAL_SECONDS + path.stat().st_size / _TRIAL_SPEED
@@ -300,7 +303,7 @@ def _can_be_read(path: Path) -> bool:
 
 
 def _header(file: Any) -> RestartHeader:
-    """The header of an open file."""
+    """Return the metadata of an open file."""
     attributes = file.attrs
     grid = {name: attributes[f"grid_{name}"].item() for name in _GRID}
     version = str(attributes["source"]).removeprefix("eagre ")
@@ -310,13 +313,14 @@ def _header(file: Any) -> RestartHeader:
 
 
 def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
-    """Refuse the state of another kind, precision or grid."""
+    """Raise `InputError` for the state of another model, precision or grid."""
     for name, theirs, ours in (("kind", header.kind, model.kind), ("precision", header.precision, model.precision)):
         if theirs != ours:
             raise InputError(
                 f"{name} = {ours!r} for the restart file {path} of {name} {theirs!r}",
                 allowed=f"{theirs!r}",
                 fix=f'{"model" if name == "kind" else name} = "{theirs}"',
+                problem=f"The {name} of the restart file {path} differs from the {name} of this run.",
             )
     for name, theirs in header.grid.items():
         ours = getattr(model.grid, name)
@@ -325,6 +329,7 @@ def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
                 f"{name} = {ours!r} for the restart file {path} with {name} = {theirs!r}",
                 allowed="the grid of the restart file",
                 fix=f"{name} = {theirs!r}",
+                problem=f"The grid of the restart file {path} differs from the grid of this run.",
             )
 
 

@@ -1,4 +1,4 @@
-"""A file that HDF5 writes through Python, so that a write that fails cannot crash HDF5."""
+"""Binary file that HDF5 writes through Python, so that a failed write cannot crash HDF5."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBVER = ("earliest", "v110")
 
 
 class Sink(io.RawIOBase):
-    """A binary file for `h5py.File` that keeps the first error of the system instead of raising it.
+    """Binary file for `h5py.File` that keeps the first error of the system instead of raising it.
 
     HDF5 keeps tables that it could not write, writes them again when it closes the file, and crashes if that fails.
     This file accepts and drops every write after the first error. `check` raises that error.
@@ -24,7 +24,7 @@ class Sink(io.RawIOBase):
     ----------
     path : Path
     new : bool
-        Make the file; an older one is replaced.
+        Create the file; an existing file is replaced.
     """
 
     def __init__(self, path: Path, *, new: bool) -> None:
@@ -42,11 +42,11 @@ class Sink(io.RawIOBase):
         self._open = False
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a byte."""
+        """Move to a position, bytes."""
         return self._raw.seek(offset, whence)
 
     def tell(self) -> int:
-        """Return the present byte."""
+        """Return the current position, bytes."""
         return self._raw.tell()
 
     def readinto(self, buffer: Any) -> int:
@@ -73,7 +73,7 @@ class Sink(io.RawIOBase):
         return size
 
     def flush(self) -> None:
-        """Every byte is handed to the system at once."""
+        """Do nothing, because bytes are not buffered."""
 
     def close(self) -> None:
         """Close the file."""

@@ -28,12 +28,12 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Sounding:
-    """Air over a place.
+    """Vertical profile of the air at one location.
 
     Attributes
     ----------
     z : (n,), m
-        Above the sea, or above the model's z = 0; rising.
+        Height above sea level, or above the model's z = 0; increasing.
     theta : (n,), K
         Potential temperature.
     humidity : (n,), kg/kg
@@ -41,7 +41,7 @@ class Sounding:
     u, v : (n,), m/s
         Eastward and northward wind.
     surface_pressure : float or None, Pa
-        At z = 0, where the file tells it.
+        Pressure at z = 0, if the file contains it.
     """
 
     z: np.ndarray
@@ -53,7 +53,7 @@ class Sounding:
 
     @property
     def virtual(self) -> Sounding:
-        """The same as dry air of the same density: theta is the virtual potential temperature, humidity 0."""
+        """Dry air of equal density: theta is the virtual potential temperature, humidity is 0."""
         theta = self.theta * (1.0 + VAPOUR * self.humidity)
         return replace(self, theta=theta, humidity=np.zeros_like(theta))
 
@@ -67,12 +67,12 @@ def read_sounding(path: str | os.PathLike[str]) -> Sounding:
         Either an `input_sounding` file as WRF and CM1 read it (a line of surface pressure, hPa, potential
         temperature, K, and mixing ratio, g/kg; then lines of height, m, theta, K, mixing ratio, g/kg, u and v, m/s),
         whose first line becomes the level z = 0; or a table with a header (comma, semicolon, tab or blank separated)
-        and the columns z and theta, and if there are any qv, u and v, with units in brackets where they are others.
+        and the columns z and theta and, optionally, qv, u and v, with units in brackets if they differ from these.
 
     Raises
     ------
     InputError
-        If the file is missing or its lines are not these, with the line.
+        If the file is missing or a line is not valid.
     """
     full = input_file(path, "sounding")
     lines = [
@@ -93,10 +93,18 @@ def _input_sounding(path: Path, lines: list[tuple[int, list[str]]]) -> Sounding:
             what = (
                 "z (m), theta (K), qv (g/kg), u and v (m/s)" if rows else "surface pressure (hPa), theta (K), qv (g/kg)"
             )
-            raise InputError(f"{path}, line {number}: {' '.join(words)[:60]!r}", allowed=f"{wanted} numbers: {what}")
+            raise InputError(
+                f"{path}, line {number}: {' '.join(words)[:60]!r}",
+                allowed=f"{wanted} numbers: {what}",
+                problem=f"Line {number} of the sounding {path} does not have {wanted} numbers.",
+            )
         rows.append(found)
     if len(rows) < 2:
-        raise InputError(f"{path}: one line", allowed="a line of the surface, and one a level")
+        raise InputError(
+            f"{path}: one line",
+            allowed="a line for the surface and one line per level",
+            problem=f"The sounding {path} has only one line.",
+        )
     pressure, theta, humidity = rows[0]
     check_plausible("surface_pressure", HECTOPASCAL * pressure, "pressure", f"{path} (its first line is in hPa)")
     levels = np.array(rows[1:])
@@ -117,7 +125,11 @@ def _from_table(path: Path) -> Sounding:
         column = here[0] if here else find_column(table.names, name, path, "column")
         unit = split_unit(table.names[column])[1]
         if unit not in units:
-            raise InputError(f"{path}: {name} in {unit!r}", allowed=", ".join(one for one in units if one))
+            raise InputError(
+                f"{path}: {name} in {unit!r}",
+                allowed=", ".join(one for one in units if one),
+                problem=f"The units of {name} in the sounding {path} are not supported.",
+            )
         found[name] = units[unit] * table.numbers([column])[:, 0]
     z, theta, humidity, u, v = (found[name] for name in ("z", "theta", "humidity", "u", "v"))
     return Sounding(z, theta, humidity, u, v)
@@ -132,10 +144,14 @@ def _numbers(words: list[str]) -> list[float] | None:
 
 
 def _checked(found: Sounding, path: Path) -> Sounding:
-    """Refuse heights that do not rise, and what no air has."""
+    """Raise `InputError` for heights that do not increase, and for implausible values."""
     if (falls := np.flatnonzero(np.diff(found.z) <= 0.0)).size:
         k = int(falls[0])
-        raise InputError(f"{path}: {found.z[k + 1]:g} m after {found.z[k]:g} m", allowed="heights that rise")
+        raise InputError(
+            f"{path}: {found.z[k + 1]:g} m after {found.z[k]:g} m",
+            allowed="increasing heights",
+            problem=f"The heights of the sounding {path} do not increase.",
+        )
     bad = (found.humidity < 0.0) | (found.humidity > MAX_VAPOUR)
     if bad.any():
         k = int(np.argmax(bad))
@@ -143,6 +159,7 @@ def _checked(found: Sounding, path: Path) -> Sounding:
             f"{path}: a mixing ratio of {found.humidity[k]:g} kg/kg at {found.z[k]:g} m",
             allowed=f"from 0 to {MAX_VAPOUR:g} kg/kg",
             fix="qv in g/kg (or kg/kg with that unit in the header)",
+            problem=f"A mixing ratio of the sounding {path} is out of range.",
         )
     for what, values, quantity in (
         ("theta", found.theta, "potential_temperature"), ("u", found.u, "wind"), ("v", found.v, "wind"),

@@ -1,4 +1,4 @@
-"""Files of series at named stations, whatever is measured there: NetCDF (CF discrete sampling geometry) or CSV."""
+"""Files of series at named stations: NetCDF (CF discrete sampling geometry) or CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMES_A_CHUNK = 256
 
 
 class Stations(NamedTuple):
-    """Where series are taken.
+    """Positions of series.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class Stations(NamedTuple):
         ``"gauge"``, for messages and attributes.
     names : list of str
     coordinates : dict
-        Values, (n,), and attributes of each coordinate of the stations; x and y in m are among them.
+        Values, (n,), and attributes of each coordinate of the stations, including x and y in m.
     comment : str
-        What the values are of, for the attributes of every variable; without it there is none.
+        Comment attribute of every variable; none if empty.
     along : tuple of str
-        Variables that tell where a station is at the time.
+        Variables with the positions of moving stations.
     """
 
     what: str
@@ -49,14 +49,14 @@ def open_stations(
     variables: Sequence[Variable],
     **manner: Unpack[Manner],
 ) -> RecordFile | RowFile:
-    """A file of ``.nc`` or ``.csv`` that takes (stations,) values of the variables at each time.
+    """Open a file of ``.nc`` or ``.csv`` for (stations,) values of the variables at each time.
 
-    The options are those of `eagre.io.Opening`.
+    For the options see `eagre.io.Opening`.
 
     Raises
     ------
     InputError
-        If the file cannot be used, or the one that goes on holds other stations or variables.
+        If the file cannot be used, or an existing file has other stations or variables.
     """
     opening = Opening(**manner)
     full = opening.place(path, ".nc", ".csv", what=f"{stations.what} file")

@@ -1,8 +1,8 @@
-"""What grows in a NetCDF-4 file.
+"""NetCDF-4 files that grow by records.
 
-Every write ends with a flush of HDF5's own tables. HDF5 does not lock the file: people look at the output of a run
-that continues. HDF5 writes through a `Sink`, which reports every write that fails. The handles of all growing
-variables stay open between records, because HDF5 reads their tables again when it opens them.
+Every write ends with a flush of HDF5's own tables. HDF5 does not lock the file, so that other programs can read the
+output during the run. HDF5 writes through a `Sink`, which reports every failed write. The handles of all growing
+variables stay open between records, because HDF5 would read their tables again when it opens them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eagre.io.sink import LIBVER, Sink
 
 
 class NetcdfStore:
-    """An open NetCDF-4 file, made `new` or there already; see `eagre.io.records.RecordFile`."""
+    """Open NetCDF-4 file, `new` or existing; see `eagre.io.records.RecordFile`."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
         import h5netcdf
@@ -33,21 +33,21 @@ class NetcdfStore:
             self._sink.close()
             raise
         self._growing: dict[str, Any] = {}
-        # a close that needs no `self`: this object may be gone before its file
+        # does not refer to `self`, which may be deleted before the file is closed
         self.close = _Closing(self._nc, self._h5, self._sink, self._growing)
 
     @property
     def attributes(self) -> MutableMapping[str, Any]:
-        """Of the file."""
+        """Global attributes."""
         return self._nc.attrs
 
     @property
     def variables(self) -> Mapping[str, Any]:
-        """What the file holds."""
+        """Variables of the file."""
         return self._nc.variables
 
     def times(self) -> np.ndarray:
-        """Times of the records that all growing variables have, s."""
+        """Return the times of the records that all growing variables have, s."""
         growing = [name for name, variable in self.variables.items() if variable.dimensions[:1] == ("time",)]
         whole = min(self._h5[name].shape[0] for name in growing)
         return np.asarray(self._h5["time"][:whole], dtype=np.float64)
@@ -60,7 +60,7 @@ class NetcdfStore:
         self, name: str, dimensions: tuple[str, ...], dtype: Any, attributes: Mapping[str, Any], *,
         data: Any, chunks: tuple[int, ...] | None, compression: int, fill: bool,
     ) -> None:  # fmt: skip
-        """Declare a variable, as `eagre.io.records.RecordFile.variable` says."""
+        """Declare a variable; see `eagre.io.records.RecordFile.variable`."""
         import h5py
 
         options: dict[str, Any] = {"chunks": chunks} if chunks else {}
@@ -76,7 +76,7 @@ class NetcdfStore:
         self._sink.check()
 
     def write(self, new: slice, values: Mapping[str, np.ndarray]) -> None:
-        """Put records `new` of each growing variable on disk, and drop later ones."""
+        """Write records `new` of each growing variable to disk, and drop later records."""
         for name in values:
             if name not in self._growing:
                 self._growing[name] = self._h5[name]
@@ -88,21 +88,21 @@ class NetcdfStore:
 
     @staticmethod
     def files(new: slice, names: Iterable[str]) -> None:
-        """Everything is in one file."""
+        """Return None, because all records are in one file."""
 
     def abandon(self) -> None:
         """Write nothing more to the file."""
         self._sink.abandon()
 
     def flush(self) -> None:
-        """Put everything declared so far on disk."""
+        """Write all declarations to disk."""
         self._nc.flush()
         self._h5.flush()
         self._sink.check()
 
 
 class _Closing:
-    """Close both views of a file in the right order, the handles of its variables first."""
+    """Callable that closes the variable handles and both views of a file in the required order."""
 
     def __init__(self, netcdf: Any, h5: Any, sink: Sink, growing: dict[str, Any]) -> None:
         self._parts = netcdf, h5, sink, growing

@@ -1,7 +1,7 @@
-"""What grows in a Zarr store, format 3: a folder with a file for each chunk.
+"""Zarr stores of format 3 that grow by records: a folder with one file per chunk.
 
-Readers take the shapes of all variables from one file, the consolidated metadata, which is replaced as a whole when
-every chunk of a record is on disk. So a run that is killed leaves a store of whole records.
+Readers take the shapes of all variables from one file, the consolidated metadata. It is replaced when every chunk of a
+record is on disk, so a killed run leaves a store of complete records.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ SUFFIX = ".zarr"
 
 
 def need_zarr(path: Path) -> None:
-    """Refuse a store where the library `zarr` is not installed.
+    """Raise `InputError` if the library `zarr` is not installed.
 
     Raises
     ------
     InputError
-        With the line that installs it.
+        With the command that installs it.
     """
     if importlib.util.find_spec("zarr") is None:
         raise InputError(
-            f"{path}, a Zarr store, without the library zarr", allowed="an installed zarr, or a name that ends in .nc",
-            fix="pip install 'eagre[zarr]'",
+            f"{path} (Zarr store)", allowed="an installed zarr, or a name that ends in .nc",
+            fix="pip install 'eagre[zarr]'", problem="The library zarr is not installed.",
         )  # fmt: skip
 
 
 class ZarrStore:
-    """An open store, made `new` or there already; see `eagre.io.records.RecordFile`."""
+    """Open Zarr store, `new` or existing; see `eagre.io.records.RecordFile`."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
         need_zarr(path)
@@ -49,7 +49,7 @@ class ZarrStore:
         self._sizes: dict[str, int] = {}
 
     def times(self) -> np.ndarray:
-        """Times of the records, s."""
+        """Return the times of the records, s."""
         return np.asarray(self.variables["time"][...], dtype=np.float64)
 
     def dimension(self, name: str, size: int | None) -> None:
@@ -60,7 +60,7 @@ class ZarrStore:
         self, name: str, dimensions: tuple[str, ...], dtype: Any, attributes: Mapping[str, Any], *,
         data: Any, chunks: tuple[int, ...] | None, compression: int, fill: bool,
     ) -> None:  # fmt: skip
-        """Declare a variable, as `eagre.io.records.RecordFile.variable` says; `compression` is zstd's level."""
+        """Declare a variable; see `eagre.io.records.RecordFile.variable`. `compression` is the level of zstd."""
         from zarr.codecs import BloscCodec  # type: ignore[import-not-found]
 
         shape = tuple(self._sizes[one] for one in dimensions)
@@ -81,7 +81,7 @@ class ZarrStore:
             array[...] = data
 
     def write(self, new: slice, values: Mapping[str, np.ndarray]) -> None:
-        """Put records `new` of each growing variable on disk, and drop later ones."""
+        """Write records `new` of each growing variable to disk, and drop later records."""
         for name, value in values.items():
             array = self.variables[name].array
             array.resize((new.stop, *array.shape[1:]))
@@ -102,10 +102,10 @@ class ZarrStore:
 
     @staticmethod
     def abandon() -> None:
-        """Nothing stays open."""
+        """Do nothing, because no file stays open."""
 
     def flush(self) -> None:
-        """Have readers see everything that was written."""
+        """Make all written data visible to readers."""
         import zarr  # type: ignore[import-not-found]
 
         with warnings.catch_warnings():
@@ -114,11 +114,11 @@ class ZarrStore:
 
     @staticmethod
     def close() -> None:
-        """Nothing stays open."""
+        """Do nothing, because no file stays open."""
 
 
 class _Held:
-    """An array of a store, with the names that NetCDF has."""
+    """Array of a store, with the attribute names of NetCDF variables."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -144,7 +144,7 @@ class _Held:
 
 
 class _Attributes(MutableMapping[str, Any]):
-    """Attributes of a group, which only holds what JSON knows."""
+    """Attributes of a group, which holds JSON types only."""
 
     def __init__(self, group: Any) -> None:
         self._attrs = group.attrs
@@ -165,12 +165,12 @@ class _Attributes(MutableMapping[str, Any]):
         return len(self._attrs)
 
     def update(self, given: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """Set many at once: each setting writes a file."""
+        """Set several attributes at once, because each assignment writes a file."""
         self._attrs.update({name: _plain(value) for name, value in given.items()})
 
 
 def _plain(value: Any) -> Any:
-    """An attribute as JSON knows it."""
+    """Convert an attribute to a JSON type."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, list):

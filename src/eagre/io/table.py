@@ -22,20 +22,20 @@ _UNIT = re.compile(r"^(.*?)\s*[(\[]\s*([^)\]]*?)\s*[)\]]$")
 
 @dataclass(frozen=True)
 class Table:
-    """A text table, its rows not yet turned into numbers.
+    """Text table whose rows are not yet converted to numbers.
 
     Parameters
     ----------
     path : Path
         The file.
     names : list of str
-        Column names; ``"1"``, ``"2"`` ... where the file has no header.
+        Column names; ``"1"``, ``"2"`` ... if the file has no header.
     rows : list of str
-        The rows of data.
+        Data rows.
     lines : list of int
         Line number of each row in the file, from 1.
     delimiter : str or None
-        What separates the columns; None for blanks.
+        Separator of the columns; None for blanks.
     """
 
     path: Path
@@ -45,18 +45,18 @@ class Table:
     delimiter: str | None
 
     def cells(self, row: int) -> list[str]:
-        """The words of one row."""
+        """Return the cells of one row."""
         if self.delimiter is None:
             return self.rows[row].split()
         return [cell.strip() for cell in split_row(self.rows[row], self.delimiter, self.path, self.lines[row])]
 
     def numbers(self, columns: list[int]) -> np.ndarray:
-        """The numbers of some columns, (rows, columns), float64.
+        """Return the numbers of some columns, (rows, columns), float64.
 
         Raises
         ------
         InputError
-            With the line and column of the first cell that is missing or no finite number.
+            With the line and column of the first cell that is missing or not a finite number.
         """
         try:
             data = np.loadtxt(
@@ -66,11 +66,14 @@ class Table:
             data = None
         if data is None or not np.isfinite(data).all():
             self._refuse_bad_cell(columns)
-            raise InputError(f"{self.path}: the rows are not {len(self.names)} numbers each")
+            raise InputError(
+                f"{self.path}: the rows are not {len(self.names)} numbers each",
+                problem=f"The rows of {self.path} do not all have {len(self.names)} numbers.",
+            )
         return data
 
     def dates(self, column: int) -> np.ndarray:
-        """Dates of one column as seconds since 1970-01-01, UTC, (rows,)."""
+        """Return the dates of one column as seconds since 1970-01-01, UTC, (rows,)."""
         seconds = np.empty(len(self.rows))
         for row in range(len(self.rows)):
             cells = self.cells(row)
@@ -81,12 +84,13 @@ class Table:
                     f"{self.path}, line {self.lines[row]}: {got[:40]!r} as a date",
                     allowed="ISO dates in every row",
                     fix="2026-01-31T12:00:00",
+                    problem=f"Line {self.lines[row]} of {self.path} has no valid date.",
                 )
             seconds[row] = (date - datetime(1970, 1, 1)).total_seconds()
         return seconds
 
     def _refuse_bad_cell(self, columns: list[int]) -> None:
-        """Find the first cell that is no finite number and say where it is."""
+        """Raise `InputError` for the first cell that is not a finite number."""
         for row, line in enumerate(self.lines):
             cells = self.cells(row)
             for column in columns:
@@ -98,15 +102,17 @@ class Table:
                         if text
                         else f"{self.path}, line {line}: nothing in column {self.names[column]!r}",
                         allowed="a finite number in every row (remove rows without a value)",
+                        problem=f"Line {line} of {self.path} has no finite number in column {self.names[column]!r}.",
                     )
 
 
 def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("time,value", "0,0.0")) -> Table:
     """Read the names and rows of a text table.
 
-    Lines that are empty or start with ``#`` are skipped; so is what stands above the header. The header is the
-    last line before the first row that starts with a number or an ISO date. Decimal commas are understood where
-    another character separates the columns. Errors say what a row is of and show the header and a row of `example`.
+    Lines that are empty or start with ``#`` are skipped; so are lines above the header. The header is the
+    last line before the first row that starts with a number or an ISO date. Decimal commas are valid if
+    another character separates the columns. Errors describe a row by `a_row` and show the header
+    and a row of `example`.
 
     Raises
     ------
@@ -131,14 +137,15 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
     names = _names(kept[first - 1], delimiter, count, path) if first else [str(k + 1) for k in range(count)]
     if names is None:
         raise InputError(
-            f"{path}: the header in line {kept[first - 1][0]} does not have {count} names, as the rows have columns",
-            allowed="one name a column, separated as the rows are",
+            f"{path}: the header in line {kept[first - 1][0]} does not have {count} names",
+            allowed="one name per column, separated in the same way as the rows",
+            problem=f"The header of {path} does not name every column.",
         )
     return Table(path, names, rows, table.lines, delimiter)
 
 
 def split_row(row: str, delimiter: str, path: Path, line: int) -> list[str]:
-    """The cells of a row of a text table.
+    """Return the cells of a row of a text table.
 
     Raises
     ------
@@ -151,7 +158,7 @@ def split_row(row: str, delimiter: str, path: Path, line: int) -> list[str]:
 
 @contextmanager
 def reading_rows(path: Path | str, line: int | None = None) -> Iterator[None]:
-    """Turn what the library `csv` rejects inside the block into an `InputError`."""
+    """Convert errors of the library `csv` inside the block to `InputError`."""
     try:
         yield
     except csv.Error as error:
@@ -162,27 +169,31 @@ def reading_rows(path: Path | str, line: int | None = None) -> Iterator[None]:
 
 
 def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[str, str]) -> InputError:
-    """The error of a table without a row of numbers: what its second line begins with, if that is a date of a kind."""
+    """Return the error for a table without a row of numbers, with a hint if its second line begins with a date."""
     _, line = kept[1] if len(kept) > 1 else (0, "")
     word = re.split(r"[,;\t]", line)[0].strip().strip('"')
     if re.match(r"\d+[./:-]\d", word):
         return InputError(
             f"{path}: {word[:40]!r} as a number or a date",
-            allowed="numbers, or dates as ISO 8601 writes them: year-month-day, hours to 24",
+            allowed="numbers, or dates as in ISO 8601: year-month-day, hours to 24",
             fix="2026-01-31T18:30:00",
+            problem=f"A date in {path} is not in ISO 8601 format.",
         )
     return InputError(
-        f"{path}: no row of numbers", allowed=f"a header line, then one row {a_row}", fix="\n".join(example)
+        f"{path}: no row of numbers",
+        allowed=f"a header line, then one row {a_row}",
+        fix="\n".join(example),
+        problem=f"The table {path} has no row of numbers.",
     )
 
 
 def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:
-    """Index of the column called `wanted`; capitals and a unit in brackets may be left out.
+    """Return the index of the column `wanted`; case and a unit in brackets are ignored.
 
     Raises
     ------
     InputError
-        With the names that there are and the nearest one.
+        With the available names and the nearest name.
     """
     forms = (
         names,
@@ -198,17 +209,18 @@ def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:
         f"{what} = {wanted!r} for {path}",
         allowed=f"one of its columns: {listing(names, 20)}",
         fix=f'{what} = "{near}"' if near else "",
+        problem=f"The file {path} has no column {wanted!r}.",
     )
 
 
 def split_unit(name: str) -> tuple[str, str]:
-    """A column name and its unit: ``"time (s)"`` is ``("time", "s")``."""
+    """Split a column name and its unit: ``"time (s)"`` gives ``("time", "s")``."""
     match = _UNIT.match(name.strip())
     return (match.group(1), match.group(2)) if match else (name.strip(), "")
 
 
 def parse_date(text: str) -> datetime | None:
-    """An ISO 8601 date, as UTC without a time zone; None if it is none."""
+    """Parse an ISO 8601 date as UTC without a time zone; return None for other text."""
     if len(text) < 8 or "-" not in text[1:]:
         return None
     try:
@@ -226,18 +238,18 @@ def _number(text: str) -> float | None:
 
 
 def _starts_row(line: str) -> bool:
-    """True if a line starts with a number or a date."""
+    """Return True if a line starts with a number or a date."""
     word = re.split(r"[,;\s]", line.strip().lstrip('"'), maxsplit=1)[0].rstrip('"')
     return _number(word) is not None or parse_date(word) is not None
 
 
 def _delimiter(row: str) -> str | None:
-    """What separates the columns of a row; None for blanks."""
+    """Return the separator of the columns of a row; None for blanks."""
     return next((mark for mark in (";", "\t", ",") if mark in row), None)
 
 
 def _names(header: tuple[int, str], delimiter: str | None, count: int, path: Path) -> list[str] | None:
-    """Column names in the header: split like the rows, or else at anything that gives `count` names."""
+    """Return the column names of the header, split like the rows, or at any separator that gives `count` names."""
     number, line = header
     splits = [split_row(line, delimiter, path, number)] if delimiter else [line.split()]
     splits += [re.split(pattern, line) for pattern in (r"\t+", r"\s*[;,]\s*", r"\s{2,}", r"\s+")]

@@ -1,4 +1,4 @@
-"""Dates that times count from: ``hours since 2026-01-31 02:00:00 +2:00``, with time zones as UDUNITS reads them."""
+"""Reference dates of times, ``hours since 2026-01-31 02:00:00 +2:00``, with time zones as in UDUNITS."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ZONES = "a zone as +02:00, -3, 2:00, 0200, UTC, GMT or Z"
 
 
 class Reference(NamedTuple):
-    """A date that times count from, UTC, and whether its text has a time zone."""
+    """Reference date of times, UTC, and whether its text has a time zone."""
 
     date: datetime
     has_zone: bool
 
 
 def read_reference(text: str) -> Reference | None:
-    """Read a date with an optional time zone; None if it is none.
+    """Read a date with an optional time zone; return None for other text.
 
     The zone is subtracted: 02:00 in the zone 2:00 is midnight, UTC. Zones are those of the grammar of UDUNITS-2
     (`parser.y`: DATE CLOCK CLOCK, DATE CLOCK INT and DATE CLOCK ID), on which the CF conventions, section 4.4, rely:
@@ -68,7 +68,7 @@ def _offset(zone: str) -> timedelta | None:
 
 
 def without_zone(units: str) -> str | None:
-    """Units of time with the date as UTC; unchanged where there is no zone, None for an unknown zone."""
+    """Return units of time with the date in UTC; unchanged without a zone, None for an unknown zone."""
     unit, since, text = units.partition(" since ")
     match = _DATE.fullmatch(text)
     if not since or match is None or not match["zone"].strip():

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def valid_range(variable: Any) -> tuple[float, float]:
-    """Lowest and highest valid value of a variable as it is unpacked; infinite where its file says none.
+    """Return the minimum and maximum valid value of an unpacked variable; infinite if the file declares none.
 
     The attributes are of packed values. Following the NetCDF User Guide (attribute conventions), attributes of real
     type of a variable that is packed as integers refer to unpacked values.
@@ -38,7 +38,7 @@ def valid_range(variable: Any) -> tuple[float, float]:
 
 
 def without_invalid(values: Any, variable: Any) -> np.ndarray:
-    """Values of a variable as float64, NaN where they lie outside of its valid range."""
+    """Return the values of a variable as float64, NaN outside of its valid range."""
     unpacked = np.asarray(values, np.float64)
     low, high = valid_range(variable)
     if low == -math.inf and high == math.inf:
@@ -47,7 +47,7 @@ def without_invalid(values: Any, variable: Any) -> np.ndarray:
 
 
 def _numbers(variable: Any, name: str, count: int) -> np.ndarray | None:
-    """An attribute as an array of `count` numbers of the type of the file; None if it is absent or not numeric."""
+    """Return an attribute as an array of `count` numbers of the type of the file; None if absent or not numeric."""
     attribute = variable.attrs.get(name)
     if attribute is None:
         return None

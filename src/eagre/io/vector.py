@@ -27,7 +27,7 @@ LONGITUDE_LATITUDE = "OGC:CRS84"
 
 
 class Feature(NamedTuple):
-    """One thing on a map.
+    """Feature of a vector file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Feature(NamedTuple):
     geometry : dict
         As in GeoJSON: ``type`` and ``coordinates``.
     properties : dict
-        What the file says of it.
+        Properties in the file.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Feature(NamedTuple):
     properties: Mapping[str, Any]
 
     def parts(self) -> Iterator[tuple[str, Any]]:
-        """Type and coordinates of each part: Point, LineString or Polygon."""
+        """Return type and coordinates of each part: Point, LineString or Polygon."""
         kind, at = self.geometry["type"], self.geometry["coordinates"]
         if kind.startswith("Multi"):
             yield from ((kind.removeprefix("Multi"), one) for one in at)
@@ -53,12 +53,12 @@ class Feature(NamedTuple):
 
 
 def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
-    """Features of a GeoJSON file, and the coordinate system that it names, as older ones do.
+    """Read the features of a GeoJSON file, and the coordinate system that older files declare.
 
     Raises
     ------
     InputError
-        If it is no FeatureCollection.
+        If the file is not a FeatureCollection.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -74,30 +74,38 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
         problem = "The file nests lists or objects too deeply."
         raise InputError(f"{path}: no GeoJSON", allowed="a FeatureCollection", problem=problem) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8", allowed="a FeatureCollection in UTF-8") from None
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8",
+            allowed="a FeatureCollection in UTF-8",
+            problem=f"The file {path} is not encoded in UTF-8.",
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
+        raise InputError(
+            f"{path}: not GeoJSON ({error!r})",
+            allowed="a FeatureCollection",
+            problem=f"The file {path} is not a GeoJSON FeatureCollection.",
+        ) from None
     return found, None if crs is None else str(crs)
 
 
 def _name_of(properties: Mapping[str, Any], other: object) -> str:
-    """The property "name", however it is capitalised; where there is none or nothing in it, `other`."""
+    """Return the property "name" in any capitalisation; `other` if it is missing or empty."""
     found = [value for key, value in properties.items() if key.casefold() == "name"]
     named = found and found[0] is not None and found[0] == found[0] and str(found[0]).strip()
     return str(found[0]).strip() if named else str(other)
 
 
 class Layer(NamedTuple):
-    """What a file holds, in its own coordinate system.
+    """Content of a file, in its own coordinate system.
 
     Parameters
     ----------
     path : Path
     features : list of Feature
     crs : str or None
-        What the file says.
+        Coordinate system of the file.
     may_guess : bool
-        Without `crs`: it is in longitude and latitude if its numbers can be that (RFC 7946).
+        Without `crs`: coordinates in the range of longitude and latitude are degrees (RFC 7946).
     """
 
     path: Path
@@ -107,27 +115,42 @@ class Layer(NamedTuple):
 
 
 def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Layer:
-    """Features of a file, as they are; arguments and errors as of `read_features`."""
+    """Read the features of a file without conversion; for arguments and errors see `read_features`."""
     from rasterio.features import is_valid_geom
 
     geojson = path.suffix.lower() in GEOJSON
     if geojson and layer is not None:
-        raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
+        raise InputError(
+            f'layer = "{layer}" with {path}',
+            allowed="layer for files that can hold several layers",
+            problem="The key layer applies only to files that can hold several layers.",
+        )
     features, crs = geojson_features(path) if geojson else _read_with_library(path, layer)
     for one in features:
         if one.geometry["type"].removeprefix("Multi") not in kinds:
             got = f"{path}: {one.name} of the type {one.geometry['type']}"
-            raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
+            raise InputError(
+                got,
+                allowed=listing(kinds),
+                fix="a separate file for each type",
+                problem=f"The geometry type of {one.name} in {path} is not supported here.",
+            )
         if not (is_valid_geom(one.geometry) and _has_numbers(one.geometry)):
             got = f"{path}: {one.name}, a {one.geometry['type']} of {reprlib.repr(one.geometry['coordinates'])[:60]}"
-            raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
+            raise InputError(
+                got,
+                allowed="coordinates as in GeoJSON: [x, y] for points, lists of [x, y] for other types",
+                problem=f"The coordinates of {one.name} in {path} are not valid.",
+            )
     if not features:
-        raise InputError(f"{path} without a feature", allowed="one or more")
+        raise InputError(
+            f"{path} without features", allowed="one or more features", problem=f"The file {path} has no features."
+        )
     return Layer(path, features, crs, crs is None and geojson)
 
 
 def _has_numbers(geometry: Mapping[str, Any]) -> bool:
-    """Whether every point of a geometry is two finite numbers or more."""
+    """Return whether every point of a geometry has two or more finite numbers."""
     kind = geometry["type"]
     depth = ("Point", "LineString", "Polygon").index(kind.removeprefix("Multi")) + kind.startswith("Multi")
 
@@ -142,24 +165,25 @@ def _has_numbers(geometry: Mapping[str, Any]) -> bool:
 
 
 def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | None = None) -> list[Feature]:
-    """Features of a file, in the coordinate system of a grid.
+    """Read the features of a file, in the coordinate system of a grid.
 
     Parameters
     ----------
     path : Path
-        A file that ends in one of `SUFFIXES`.
+        File with a suffix in `SUFFIXES`.
     grid : Grid
-        If its coordinate system is not known, coordinates are taken as they are. GeoJSON that names none is in
-        longitude and latitude (RFC 7946) where its numbers can be that, else in the grid's.
+        Without a coordinate system of the grid, coordinates are unchanged. GeoJSON without a declared system is in
+        longitude and latitude (RFC 7946) if its numbers are in that range, else in the system of the grid.
     kinds : sequence of str
-        Types that are wanted: Point, LineString, Polygon; those of several parts (MultiPolygon ..) too.
+        Accepted types: Point, LineString, Polygon, including types of several parts (MultiPolygon ..).
     layer : str, optional
-        Of a file that holds several.
+        Layer of a file with several layers.
 
     Raises
     ------
     InputError
-        If a feature is of another type, there is none, a system cannot be understood, or a library is missing.
+        If a feature has another type, the file has no features, a coordinate system is not supported, or a library is
+        missing.
     """
     held = layer_of(path, kinds, layer)
     points = np.concatenate([points_of(one.geometry["coordinates"]) for one in held.features])
@@ -173,12 +197,12 @@ def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | Non
 
 
 def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], str | None]:
-    """Features of a file by pyogrio, and its coordinate system."""
+    """Read the features of a file by pyogrio, and its coordinate system."""
     missing = [name for name in ("pyogrio", "shapely") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
-            f"{path}, without the library {missing[0]}", allowed="an installed one, or a .geojson file",
-            fix="pip install 'eagre[vector]'",
+            f"{path}, without the library {missing[0]}", allowed="an installed library, or a .geojson file",
+            fix="pip install 'eagre[vector]'", problem=f"The library {missing[0]} is not installed.",
         )  # fmt: skip
     shapely, pyogrio = importlib.import_module("shapely"), importlib.import_module("pyogrio")
 
@@ -187,7 +211,12 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
         if layer is not None:
             choose(layer, layers, "layer", 'layer = "{}"')
         elif len(layers) > 1:
-            raise InputError(f"{path} with the layers {listing(layers)}", allowed="one", fix=f'layer = "{layers[0]}"')
+            raise InputError(
+                f"{path} with the layers {listing(layers)}",
+                allowed="one",
+                fix=f'layer = "{layers[0]}"',
+                problem=f"The file {path} has several layers, and no layer is selected.",
+            )
         about, ids, shapes, columns = pyogrio.raw.read(path, layer=layer, force_2d=True, return_fids=True)
         parsed = shapely.from_wkb(shapes)
     names = [str(name) for name in about["fields"]]
@@ -200,25 +229,25 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
 
 
 def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_guess: bool, grid: Grid) -> Any:
-    """The coordinate system from which points of a file have to be warped to a grid's; None if they are as they are.
+    """Return the coordinate system from which points are transformed to the grid's; None if they are unchanged.
 
     Parameters
     ----------
     path : Path, optional
         The file, for errors.
     points : (n, 2) array
-        Its points.
+        Points of the file.
     crs : str, optional
-        What it says of their system; if nothing, they are taken to be in the grid's.
+        Coordinate system of the file. Default: the system of the grid.
     may_guess : bool
-        If it says nothing: points that can be longitudes and latitudes are such (RFC 7946).
+        Without `crs`: points in the range of longitude and latitude are degrees (RFC 7946).
     grid : Grid
-        If its system is not known, points are taken as they are, but for degrees.
+        Without a coordinate system of the grid, points are unchanged, and degrees are an error.
 
     Raises
     ------
     InputError
-        For a system that cannot be understood, degrees and a grid of no known system, or degrees that are none.
+        For an unsupported coordinate system, degrees and a grid without a coordinate system, or values out of range.
     """
     ours = parse_crs(grid.crs)
     if crs is None and may_guess and ours is not None and may_be_degrees(points):
@@ -227,9 +256,18 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
         return None
     theirs = parse_crs(crs)
     if theirs is None:
-        raise InputError(f"{path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
+        raise InputError(
+            f"{path} in {crs[:60]}",
+            allowed="a coordinate system that GDAL supports",
+            problem=f"The coordinate system of {path} is not supported.",
+        )
     if ours is None and theirs.is_geographic:
-        raise InputError(f"{path} in degrees", allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}')
+        raise InputError(
+            f"{path} in degrees",
+            allowed="a grid with crs",
+            fix=f'crs = "EPSG:32633" {WHERE}',
+            problem=f"The coordinates of {path} are in degrees, and the coordinate system of the grid is unknown.",
+        )
     if ours is None or theirs == ours:
         return None
     check_degrees(theirs, points, str(path))
@@ -237,27 +275,31 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
 
 
 def may_be_degrees(points: np.ndarray) -> bool:
-    """Whether all points, (n, 2), can be longitudes and latitudes."""
+    """Return whether all points, (n, 2), can be longitudes and latitudes."""
     return bool((np.abs(points) <= (360.0, 90.0)).all())
 
 
 def check_degrees(crs: Any, points: np.ndarray, name: str) -> None:
-    """Refuse points, (n, 2), of a system in degrees that no longitude and latitude can be: mostly, swapped ones."""
+    """Raise `InputError` for points, (n, 2), out of the range of degrees, which are often swapped coordinates."""
     if crs.is_geographic and not may_be_degrees(points):
         x, y = points[int(np.argmax(~(np.abs(points) <= (360.0, 90.0)).all(1)))]
         got = f"{name}: longitude {x:.10g}, latitude {y:.10g}"
-        raise InputError(got, allowed="longitude, then latitude, in degrees; latitudes from -90 to 90")
+        raise InputError(
+            got,
+            allowed="longitude, then latitude, in degrees; latitudes from -90 to 90",
+            problem=f"The coordinates of {name} are not longitude and latitude.",
+        )
 
 
 def points_of(coordinates: Any) -> np.ndarray:
-    """All points of nested coordinates, (n, 2)."""
+    """Return all points of nested coordinates, (n, 2)."""
     if isinstance(coordinates[0], (int, float)):
         return np.array([coordinates[:2]], np.float64)
     return np.concatenate([points_of(one) for one in coordinates])
 
 
 def zone_numbers(features: Sequence[Feature], grid: Grid) -> np.ndarray:
-    """Which polygon the centre of each cell lies in, (ny, nx) int, row 0 = south; -1 is none, later ones win."""
+    """Return the polygon number at each cell centre, (ny, nx) int, row 0 = south; -1: none. Later polygons override."""
     from rasterio.features import rasterize
     from rasterio.transform import Affine
 

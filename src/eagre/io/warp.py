@@ -1,8 +1,8 @@
-"""Rasters of any coordinate system, and several at once, on the cells of a grid: through GDAL's warper.
+"""Reprojection of one or several rasters to the cells of a grid, by GDAL.
 
-A grid's cells are cut into smaller ones, as small as the finest raster's. Each raster is warped onto them, bilinear,
-or as means where it is finer still; where the first has no data the next one's are taken. From there on the result is
-a raster like any other (`eagre.io.resample`).
+The cells of the grid are divided into cells as small as those of the finest raster. Each raster is warped to these
+cells, by bilinear interpolation, or as means if the raster is finer. Where the first raster has no data, the next one
+is used. The result is treated like any other raster (`eagre.io.resample`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from eagre.grid import Grid
 from eagre.io.raster import WHERE, Around, Dem, parse_crs
 
 MARGIN = 4
-"""Cells around the grid, so that corners on its edge have neighbours."""
+"""Width, in cells, of the margin around the grid, which gives corners on its edge neighbours."""
 MOST_CELLS = 2**26
-"""Cells that a grid is cut into, at most: 0.5 GiB."""
+"""Maximum number of cells of a divided grid: 0.5 GiB."""
 
 
 def around(grid: Grid) -> Around | None:
-    """Where rasters for a grid are wanted; None where the grid's coordinate system is not known."""
+    """Return the target of rasters for a grid; None if the coordinate system of the grid is unknown."""
     return None if grid.crs is None else Around(grid.crs, grid.extent)
 
 
 def cells_within(dem: Dem, crs: str | None, dx: float | None = None, dy: float | None = None) -> str:
-    """Lines for [grid]: cells in a coordinate system, about as large as a raster's if not given, that it fills."""
+    """Return lines for [grid]: cells that a raster fills in a coordinate system, by default of about its cell size."""
     west, east, south, north = dem.extent if crs == dem.crs or crs is None else _inner_extent(dem, crs)
     if not (np.isfinite((west, east, south, north)).all() and west < east and south < north):
         return "dx = 10.0\nextent = [500000.0, 502000.0, 5200000.0, 5201000.0]"  # a raster of half the Earth
@@ -41,7 +41,7 @@ def cells_within(dem: Dem, crs: str | None, dx: float | None = None, dy: float |
 
 
 def _inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
-    """(west, east, south, north) in another coordinate system, of a rectangle within the raster, whole metres."""
+    """Return (west, east, south, north), whole metres, of a rectangle inside the raster in another system."""
     from rasterio.warp import transform
 
     west, east, south, north = dem.extent
@@ -58,20 +58,20 @@ def _inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
 
 
 def onto(grid: Grid, dems: Sequence[Dem], *, nearest: bool = False) -> Dem:
-    """One raster on a grid: a single one in its coordinate system as it is, others warped and joined.
+    """Combine rasters to one raster on a grid; a single raster in the grid's coordinate system is unchanged.
 
     Parameters
     ----------
     grid : Grid
     dems : sequence of Dem
-        In the order in which they count: the first one with data wins.
+        In order of priority: the first raster with data is used.
     nearest : bool
         Take the value of the nearest cell, for class numbers.
 
     Raises
     ------
     InputError
-        If the grid's coordinate system is needed and is not known or not in metres, or a raster's is not known.
+        If the coordinate system of the grid is required and unknown or not in metres, or a raster has none.
     """
     where = around(grid)
     if len(dems) == 1 and (where is None or not where.differs(parse_crs(dems[0].crs))):
@@ -94,26 +94,31 @@ def onto(grid: Grid, dems: Sequence[Dem], *, nearest: bool = False) -> Dem:
 
 
 def _target(grid: Grid):
-    """The grid's coordinate system, in metres."""
+    """Return the coordinate system of the grid, in metres."""
     crs = parse_crs(grid.crs)
     if crs is not None and (not crs.is_projected or abs(crs.linear_units_factor[1] - 1.0) > 1e-9):
         raise InputError(
-            f'crs = "{grid.crs}"', allowed="projected coordinates in metres, to warp rasters onto",
-            fix='crs = "EPSG:32633"',
+            f'crs = "{grid.crs}"', allowed="projected coordinates in metres, for reprojection of rasters",
+            fix='crs = "EPSG:32633"', problem="The coordinate system of the grid is not projected in metres.",
         )  # fmt: skip
     return crs
 
 
 def _system(dem: Dem, target):
-    """The coordinate system of a raster: one that is not known is the grid's."""
+    """Return the coordinate system of a raster; by default the system of the grid."""
     crs = parse_crs(dem.crs)
     if crs is not None and target is None:
-        raise InputError(f"rasters in {dem.crs}", allowed="a grid with a crs", fix=f'crs = "{dem.crs}" {WHERE}')
+        raise InputError(
+            f"rasters in {dem.crs}",
+            allowed="a grid with a crs",
+            fix=f'crs = "{dem.crs}" {WHERE}',
+            problem="The coordinate system of the grid is unknown, so rasters cannot be reprojected onto it.",
+        )
     return crs if crs is not None else target
 
 
 def _size_on(dem: Dem, crs, grid: Grid, target) -> float:
-    """The shorter side of a raster's cell in the middle of the grid, m."""
+    """Return the shorter side of a cell of a raster in the middle of the grid, m."""
     if crs is None or crs == target:
         return min(dem.dx, dem.dy)
     from rasterio.warp import transform
@@ -125,13 +130,13 @@ def _size_on(dem: Dem, crs, grid: Grid, target) -> float:
 
 
 def _cuts(grid: Grid, size: float) -> int:
-    """Into how many cells each way a grid's cell is cut."""
+    """Return the number of subdivisions of a grid cell along each axis."""
     wanted = math.ceil(min(grid.dx, grid.dy) / size * (1 - 1e-3))
     return max(1, min(wanted, int(math.sqrt(MOST_CELLS / grid.cells))))
 
 
 def _warped(dem: Dem, crs, target, lattice: tuple[float, ...], shape: tuple[int, int], way: str) -> np.ndarray:
-    """A raster on cells from (x0, y0) of dx, dy, row 0 = south; NaN where it has no data."""
+    """Return a raster on cells from (x0, y0) of dx, dy, row 0 = south; NaN where it has no data."""
     from rasterio.transform import Affine
     from rasterio.warp import Resampling, reproject
 
@@ -154,6 +159,6 @@ def _warped(dem: Dem, crs, target, lattice: tuple[float, ...], shape: tuple[int,
 
 
 def _fill_margin(values: np.ndarray) -> None:
-    """Give cells around the grid that have no data those of its edge."""
+    """Fill cells without data around the grid with the values at its edge."""
     inner = np.pad(values[MARGIN:-MARGIN, MARGIN:-MARGIN], MARGIN, mode="edge")
     values[...] = np.where(np.isnan(values), inner, values)

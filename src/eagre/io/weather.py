@@ -1,4 +1,4 @@
-"""Rain, wind, pressure and stress of the wind over time from CF NetCDF files and those of ERA5, on their own grid."""
+"""Rain, wind, pressure and wind stress over time from CF NetCDF files and ERA5 files, on their own grids."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from eagre.io.valid_range import without_invalid
 from eagre.moving import TimeVaryingField
 
 VERSIONS = "expver"
-"""Dimension of ERA5 files that have final and provisional (ERA5T) data: missing where the other has numbers."""
+"""Dimension of ERA5 files with final and provisional (ERA5T) data: one version has values, the other is missing."""
 MEANS = ("mtpr", "avg_tprate", "metss", "mntss", "avg_iews", "avg_inss")
-"""Variables of ERA5 that are means over the time before a record."""
+"""ERA5 variables that are means over the period before a record."""
 
 
 KINDS = {
@@ -66,7 +66,7 @@ VECTORS = {"wind": ("u10", "v10"), "stress": ("ewss", "nsss")}
 
 @dataclass(frozen=True, eq=False)
 class Weather:
-    """Fields of a file; None for what it does not have or was not asked for."""
+    """Fields of weather files; None for quantities that the files do not have or that were left out."""
 
     rain: TimeVaryingField | None = None
     wind_x: TimeVaryingField | None = None
@@ -86,45 +86,47 @@ def read_weather(
     start: str | date | None = None,
     nodata: float | None = None,
 ) -> Weather:
-    """Fields of rain, wind and pressure in NetCDF files; records are read when a run comes to them.
+    """Open fields of rain, wind and pressure in NetCDF files; the run reads each record when it needs it.
 
     Parameters
     ----------
     path : path-like, or a sequence of them
-        A time (of any name), and x and y or longitude (-180 to 180 or 0 to 360) and latitude in either order.
-        Values may be packed (scale_factor, add_offset). Each of several files has quantities of its own, such as one
-        of amounts and one of instants, or other times of the same, such as a month each, in any order.
+        Files with a time (of any name), and x and y or longitude (-180 to 180 or 0 to 360) and latitude in either
+        order. Values may be packed (scale_factor, add_offset). Several files hold different quantities, such as
+        amounts and instantaneous values, or consecutive times of one quantity, such as months, in any order.
     grid : Grid
-        Of the model. Its `crs` is needed where the file is in longitude and latitude or another system.
+        Grid of the model. Its `crs` is required if the file is in longitude and latitude or another coordinate system.
     variables : dict, optional
-        Names of variables by "rain", "wind_x", "wind_y", "pressure", "stress_x" and "stress_y"; those of ERA5 (tp,
-        mtpr, u10, v10, msl, iews, inss, metss, mntss, ewss, nsss) and CF standard names are found without. Rain is a
-        rate, or what fell since the record before; stress is that of the wind on the water, or its sum over that time.
+        Names of variables by "rain", "wind_x", "wind_y", "pressure", "stress_x" and "stress_y". The names of ERA5 (tp,
+        mtpr, u10, v10, msl, iews, inss, metss, mntss, ewss, nsss) and CF standard names are known. Rain is a rate, or
+        the amount since the previous record. Stress is the wind stress on the water, or its sum over that period.
     leave_out : tuple of str
-        What not to read though the file has it.
+        Quantities that are not read even if the file has them.
     crs : str, optional
-        Coordinate system of files that do not say theirs.
+        Coordinate system of files that do not declare one.
     start : date, optional
-        Of model time 0; needed where the file's times are dates.
+        Date of model time 0; required if the times of the file are dates.
     nodata : float, optional
-        What stands for missing values of all but pressure, in SI units: 0 for a stress that is not there over land.
+        Substitute for missing values of all quantities except pressure, in SI units: 0 for a stress without values over
+        land.
 
     Returns
     -------
     Weather
-        m s-1, m s-1, Pa and N m-2; winds and stresses turned to the grid's axes.
+        m s-1, m s-1, Pa and N m-2; winds and stresses along the axes of the grid.
 
     Raises
     ------
     InputError
-        If nothing is found in a file, files of the same quantity overlap in time or leave a gap, the grid is not
-        covered, a unit is not known, `crs` is not what the file says, or dates have no `start`; when it is read, for
-        values that are missing or cannot be.
+        If a file has no known variable, files of one quantity overlap in time or have a gap, a field does not cover the
+        grid, a unit is unknown, `crs` differs from the file, or dates have no `start`. When a record is read: if values
+        are missing or implausible.
 
     Notes
     -----
-    A mean or an amount over a time, that between the bounds of a record or that since the record before, counts at the
-    middle of it, and the first and the last one are held to the ends: over many records the sum is the file's.
+    A mean or an amount over a period (between the bounds of a record, or since the previous record) is assigned to the
+    middle of the period. The first and the last value are held constant to the ends, so that over many records
+    the total equals the total of the file.
     """
     files = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     wanted, made = dict(variables or {}), dict[str, list[Part]]()
@@ -137,7 +139,7 @@ def read_weather(
 
 
 def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_out: tuple[str, ...]) -> dict[str, Part]:
-    """Quantities of a file by kind; it need not have a name that is `wanted`, but for those `owed`."""
+    """Return the quantities of a file by kind; names in `wanted` may be missing from it, names in `owed` may not."""
     full = source.path
     with open_netcdf(full, decode_timedelta=False) as dataset:
         asked = {kind: name for kind, name in wanted.items() if kind in owed or name in dataset.data_vars}
@@ -147,11 +149,20 @@ def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_ou
         for vector, names in VECTORS.items():
             if (f"{vector}_x" in found) != (f"{vector}_y" in found):
                 got = f"{full}: one component of the {vector}"
-                raise InputError(got, allowed="both, or none", fix=f'{vector} = ["{names[0]}", "{names[1]}"]')
+                raise InputError(
+                    got,
+                    allowed="both components, or none",
+                    fix=f'{vector} = ["{names[0]}", "{names[1]}"]',
+                    problem=f"The file {full} has only one component of the {vector}.",
+                )
         if not found:
             names = listing([str(name) for name in dataset.data_vars], 12)
             sought = listing([KINDS[kind].what for kind in KINDS if kind not in leave_out])
-            raise InputError(f"{full}: no {sought} among {names}", allowed="names of ERA5 or of CF")
+            raise InputError(
+                f"{full}: no {sought} among {names}",
+                allowed="variable names of ERA5 or standard names of CF",
+                problem=f"The file {full} has no variable for {sought}.",
+            )
         kept = kept_open(full)
         made = {kind: _part(source, dataset, kept, kind, name) for kind, name in found.items()}
     for x, y in ((f"{vector}_x", f"{vector}_y") for vector in VECTORS):
@@ -180,7 +191,7 @@ def turned(east: Made, north: Made) -> tuple[Made, Made]:
 
 
 def _variable(dataset: Any, kind: str, asked: str | None, path: Path) -> str | None:
-    """Name of a variable in a file: the one that was asked for, or one of a known name or standard name."""
+    """Return the name of a variable in a file: the requested name, or a known name or standard name."""
     held = {str(name): array for name, array in dataset.data_vars.items()}
     if asked is not None:
         choose(asked, list(held), f"{path}: {kind}", f'{kind} = "{{}}"')
@@ -191,12 +202,17 @@ def _variable(dataset: Any, kind: str, asked: str | None, path: Path) -> str | N
             return name
     fitting = [name for name, one in held.items() if str(one.attrs.get("standard_name", "")) in known.standard_names]
     if len(fitting) > 1:
-        raise InputError(f"{path}: {listing(fitting)} for {known.what}", allowed="one", fix=f'{kind} = "{fitting[0]}"')
+        raise InputError(
+            f"{path}: {listing(fitting)} for {known.what}",
+            allowed="one variable",
+            fix=f'{kind} = "{fitting[0]}"',
+            problem=f"The file {path} has several variables for {known.what}.",
+        )
     return fitting[0] if fitting else None
 
 
 class _Source(NamedTuple):
-    """A file, and how it is read."""
+    """A file and the options with which it is read."""
 
     path: Path
     grid: Grid
@@ -206,7 +222,7 @@ class _Source(NamedTuple):
 
 
 def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Made:
-    """A variable record by record, and how it lies on the grid; kept : the file, open for its records."""
+    """Return a variable, read record by record, and its position on the grid; kept : the file, open for its records."""
     path = source.path
     known, lone = KINDS[kind], _lone(dataset[name])
     array = dataset[name].squeeze(lone, drop=True)
@@ -214,12 +230,18 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     other = [str(one) for one in array.dims if one not in (*axes.values(), VERSIONS)]
     if len(other) != 1:
         raise InputError(
-            f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="one time, one y and one x",
+            f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="the dimensions time, y and x",
             fix=_one_of_each(array, other, path),
+            problem=f"The variable {name} in {path} does not have the dimensions time, y and x.",
         )  # fmt: skip
     if other[0] not in dataset.coords:
-        got = f"{path}: {name} over {other[0]}, of which the file has no values"
-        raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
+        got = f"{path}: {name} over {other[0]} without coordinate values"
+        raise InputError(
+            got,
+            allowed="a coordinate of times",
+            fix=f'{other[0]}:units = "hours since 2026-01-31"',
+            problem=f"The dimension {other[0]} of {path} has no coordinate values.",
+        )
     lattice = _lattice(source, dataset, array, axes)
     unit = " ".join(str(array.attrs.get("units", "")).split())
     read = units.read_unit(unit, known.units, f"{path}: {name}")
@@ -249,8 +271,8 @@ def _trusted(record: Any, variable: Any, what: str) -> np.ndarray:
     if fill is not None:
         count = int(is_fill(values, fill).sum())
         raise InputError(
-            f"{what}: the value {fill:g} at {count} of {values.size} places, as if it meant no data",
-            allowed="values of one size, and a declared fill value",
+            f"{what}: the value {fill:g} at {count} of {values.size} points",
+            allowed="values in a plausible range, and a declared fill value",
             fix=f"ncatted -a _FillValue,{variable.name},o,f,{fill:g} old.nc new.nc",
             problem=f"The file holds {fill:g}, a usual fill value of missing data, which it does not declare.",
         )
@@ -258,21 +280,22 @@ def _trusted(record: Any, variable: Any, what: str) -> np.ndarray:
 
 
 def _version(record: Any, what: str, path: Path) -> Any:
-    """A record on y and x; of final and provisional data (`VERSIONS`) that which has numbers."""
+    """Return a record on y and x; of final and provisional data (`VERSIONS`) the version with values."""
     if VERSIONS not in record.dims:
         return record
     there = [k for k in range(record.sizes[VERSIONS]) if np.isfinite(record[{VERSIONS: k}].values).any()]
     if len(there) > 1:
         raise InputError(
-            f"{path}: {what} with numbers for {len(there)} values of {VERSIONS}",
-            allowed=f"one {VERSIONS} with numbers at each time: final data of ERA5 or provisional ones",
+            f"{path}: {what} with data for {len(there)} values of {VERSIONS}",
+            allowed=f"data for one {VERSIONS} at each time: final or provisional data of ERA5",
             fix=f'xarray.open_dataset("{path.name}").isel({VERSIONS}=0).to_netcdf("new.nc")',
+            problem=f"A record of {path} has values for several versions of the data.",
         )
     return record[{VERSIONS: there[0] if there else 0}]
 
 
 def _one_of_each(array: Any, other: Sequence[str], path: Path) -> str:
-    """What to write for a variable on more dimensions than a time, y and x: the first value of each that is no time."""
+    """Return a correction for a variable with additional dimensions: select the first value of each except time."""
     more = [name for name in other if name not in array.coords or array.coords[name].dtype.kind != "M"]
     if len(other) - len(more) != 1:
         return ""
@@ -281,7 +304,7 @@ def _one_of_each(array: Any, other: Sequence[str], path: Path) -> str:
 
 
 def _lone(array: Any) -> list[str]:
-    """Dimensions of one value that tell nothing; a lone time is one record."""
+    """Return dimensions of length 1 without meaning; a single time remains as a record."""
     lone = [str(name) for name in array.dims if array.sizes[name] == 1]
     times = [name for name in lone if name in array.coords and array.coords[name].dtype.kind == "M"]
     record = times[:1] if array.ndim - len(lone) < 3 else []
@@ -289,7 +312,7 @@ def _lone(array: Any) -> list[str]:
 
 
 def _lattice(source: _Source, dataset: Any, array: Any, axes: dict[str, str]) -> Lattice:
-    """How a variable lies on the grid, and where its components point: to the true north, or along the file's axes."""
+    """Return the position of a variable on the grid, with its vector direction: true north or the axes of the file."""
     path, degrees = source.path, is_degrees(array[axes["x"]])
     said = crs_of(dataset, array, path)
     x, y = (_places(array[axes[axis]], axis, degrees, path) for axis in "xy")
@@ -304,29 +327,30 @@ def _lattice(source: _Source, dataset: Any, array: Any, axes: dict[str, str]) ->
 
 
 def _check_system(given: str, said: Any, x: np.ndarray, y: np.ndarray, what: str) -> None:
-    """Refuse a system other than the file's own: one that moves a corner by a hundredth of the spacing."""
+    """Raise `InputError` if `given` moves a corner of the file's system by more than 1 % of the spacing."""
     corners = np.array([x[0], x[-1], x[0], x[-1]]), np.array([y[0], y[0], y[-1], y[-1]])
     for there, here, places in zip(moved(said, parse_crs(given), *corners), corners, (x, y), strict=True):
         turns = 360.0 if said.is_geographic else np.inf
         apart = np.abs(there - here)
         if not np.minimum(apart, np.abs(apart - turns)).max() <= 0.01 * np.abs(np.diff(places)).min(initial=np.inf):
             raise InputError(
-                f"crs = {given!r} for {what} in {said.to_string()[:100]}, as the file says",
-                allowed="the system of the file, or no crs",
+                f"crs = {given!r} for {what} in {said.to_string()[:100]}",
+                allowed="the coordinate system of the file, or no crs",
+                problem="The key crs differs from the coordinate system of the file.",
             )
 
 
 def _counts_over_time(array: Any, name: str, kind: str, has_bounds: bool) -> bool:
-    """Whether values are means over a time: by name, or by a cell method, where the file or the kind says which time.
+    """Return whether values are means over a period: by name, or by a cell method with a known period.
 
-    Without bounds that is the time before each record for what falls or flows in, and not known of wind and pressure.
+    Without bounds the period is the time since the previous record for rain, and unknown for other quantities.
     """
     methods = str(array.attrs.get("cell_methods", "")).replace(" ", "")
     return name in MEANS or ("time:mean" in methods and (has_bounds or kind == "rain"))
 
 
 def _places(coordinate: Any, axis: str, degrees: bool, path: Path) -> np.ndarray:
-    """Coordinates in m, or in degrees: longitudes that go on past 180."""
+    """Return coordinates in m or degrees; longitudes continue past 180."""
     if not degrees:
         return metres_of(coordinate, path)
     values = np.asarray(coordinate.values, np.float64)
@@ -334,11 +358,12 @@ def _places(coordinate: Any, axis: str, degrees: bool, path: Path) -> np.ndarray
 
 
 def _axis(array: Any, axis: str, path: Path) -> str:
-    """Name of the x or the y dimension."""
+    """Return the name of the x or the y dimension."""
     fitting = [str(name) for name in array.dims if name in array.coords and is_axis(array.coords[name], axis)]
     if len(fitting) != 1:
         raise InputError(
-            f"{path}: {array.name} without one {axis} among {', '.join(map(str, array.dims))}",
+            f"{path}: {array.name} without one {axis} coordinate on {', '.join(map(str, array.dims))}",
             allowed="one-dimensional x and y, or longitude and latitude",
+            problem=f"The variable {array.name} in {path} does not have one {axis} coordinate.",
         )
     return fitting[0]

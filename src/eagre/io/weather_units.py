@@ -39,16 +39,16 @@ _PER = re.compile(r"\s+per\s+|\s*/\s*", re.IGNORECASE)
 
 
 class Units(NamedTuple):
-    """Units in which a quantity may be given.
+    """Valid units of a quantity.
 
     Attributes
     ----------
     what : str
         Name of the quantity, for messages.
     examples : str
-        For messages.
+        Examples, for messages.
     rates, amounts : dict of tuple to float
-        Factors to SI by dimension: of the quantity itself, and of its sum over the time before a record.
+        Factors to SI by dimension: of the quantity itself, and of its sum over the period before a record.
     """
 
     what: str
@@ -58,16 +58,16 @@ class Units(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A unit that was read.
+    """Result of parsing a unit.
 
     Attributes
     ----------
     factor : float
         Factor to SI.
     is_amount : bool
-        Whether values are sums over the time before a record.
+        Whether values are sums over the period before a record.
     is_mean : bool
-        Whether values are means over the time before a record, such as "mm/3h": the amount of 3 hours as a rate.
+        Whether values are means over the period before a record, such as "mm/3h": the amount of 3 hours as a rate.
     """
 
     factor: float
@@ -76,13 +76,13 @@ class Read(NamedTuple):
 
 
 RAIN = Units(
-    "rain", "m s-1, mm h-1, mm/3h, mm day-1, kg m-2 s-1 (rates); m, mm, kg m-2 (amounts since the record before)",
+    "rain", "m s-1, mm h-1, mm/3h, mm day-1, kg m-2 s-1 (rates); m, mm, kg m-2 (amounts since the previous record)",
     {_SPEED: 1.0, (-2, 1, -1): 1e-3}, {_METRE: 1.0, (-2, 1, 0): 1e-3},
 )  # fmt: skip
 SPEED = Units("wind", "m s-1, km h-1, knots", {_SPEED: 1.0}, {})
 PRESSURE = Units("pressure", "Pa, hPa, mbar", {_PASCAL: 1.0}, {})
 STRESS = Units(
-    "stress", "N m-2, Pa; N m-2 s (sums since the record before)", {_PASCAL: 1.0}, {(-1, 1, -1): 1.0},
+    "stress", "N m-2, Pa; N m-2 s (sums since the previous record)", {_PASCAL: 1.0}, {(-1, 1, -1): 1.0},
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def read_unit(text: str, units: Units, what: str) -> Read:
     Parameters
     ----------
     text : str
-        As in the file: "kg m**-2 s**-1".
+        Unit in the file: "kg m**-2 s**-1".
     units : Units
     what : str
         File and variable, for messages.
@@ -100,8 +100,8 @@ def read_unit(text: str, units: Units, what: str) -> Read:
     Raises
     ------
     InputError
-        If the text is empty, has an unknown name or is no unit of the quantity. No other unit is suggested: the file
-        alone decides in which unit its values are.
+        If the text is empty, has an unknown name or is not a unit of the quantity. No other unit is suggested, because
+        the unit of the values is known to the author of the file only.
     """
     parsed = _parse(text)
     if parsed is not None:

@@ -1,4 +1,4 @@
-"""The base of the writers of a run's results: context managers that close their file."""
+"""Base class of the writers of results, which are context managers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Writer:
-    """A writer of results, closed at the end of a ``with`` block.
+    """Writer of results, closed at the end of a ``with`` block.
 
     If the block fails, an error of closing the file becomes a note of the first error.
     """

@@ -1,12 +1,12 @@
-"""Means, variances, covariances and extremes over time that a run gathers step by step.
+"""Kernel formulas of time statistics: means, variances, covariances and extrema, updated at every step.
 
-To take a state up is to add it to the sums. It counts for the time since the one that was taken up before it. So it may
-be taken up any number of times: the second time it weighs nothing, nor changes an extreme, and a step that is refused
-and made again needs no care. Sums are kept in double precision in either precision of a run: of millions of steps each
-changes a mean by a millionth of its deviation.
+Accumulating a state adds it to the sums with a weight equal to the time since the previous accumulated state. A state
+can be accumulated repeatedly: the second time its weight is 0 and no extremum changes, so rejected and repeated steps
+need no special treatment. Sums use double precision in all runs: each of millions of steps changes a mean by a
+millionth of its deviation.
 
 D. H. D. West, Updating mean and variance estimates: an improved method, Commun. ACM 22, 532-535 (1979),
-doi:10.1145/359146.359153; products of two variables likewise.
+doi:10.1145/359146.359153; extended to products of two variables.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from eagre.backend.cells import Cell, cell, written
 from eagre.kernels.roots import root
 
 SINCE, LAST, TOTAL, WEIGHT, SHARE, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in the array `numbers`, whose times are in s: averages begin at SINCE; LAST is the time of the last state that
-counted; TOTAL is the sum of all weights, s; WEIGHT is that of the present state, s, and SHARE its part of TOTAL; every
-EVERY-th state counts, and COUNT have come since the last that did; SEEN is the time of the last one, counted or not."""
+"""Indices of the array `numbers`; times in s. SINCE: start. LAST: time of the last counted state. TOTAL: sum
+of all weights, s. WEIGHT: weight of the current state, s, and SHARE its fraction of TOTAL. EVERY: number of states per
+counted state, and COUNT those since the last counted one. SEEN: time of the last state, counted or not.
+"""
 
-UNSET = 1e300  # stands for a smallest value or a time that is not there yet, -UNSET for a largest value
+UNSET = 1e300  # initial value of minima and times; -UNSET for maxima
 
 
 class Quantities(NamedTuple):
-    """What a model can average: cells ``quantity(j, i, fields..)`` by the names of its variables."""
+    """Quantities that a model can average: kernel functions ``quantity(j, i, fields..)`` by variable name."""
 
-    fields: str  # the arguments' names: "psi, q"
+    fields: str  # names of the arguments: "psi, q"
     cells: Mapping[str, Cell]
     place: str = "j, i"  # or "k, j, i"
 
 
 class Water(NamedTuple):
-    """The water of a place: m; unit discharge, m2 s-1; m s-1."""
+    """State of the water at a point: depth, m; unit discharge, m2 s-1; velocity, m s-1."""
 
     surface_elevation: Any
     depth: Any
@@ -48,30 +49,30 @@ class Water(NamedTuple):
 
 @cell
 def size(u, v):
-    """Length of a vector."""
+    """Return the length of a vector."""
     return root(u * u + v * v)
 
 
 def quantity(fields: str, formula: str, place: str = "j, i", **parts: Any) -> Cell:
-    """The cell ``quantity(j, i, fields..)`` of a formula; in it ``NAME()`` is the quantity of a cell of `parts`."""
+    """Return the kernel function ``quantity(j, i, fields..)`` of a formula; ``NAME()`` is a quantity of `parts`."""
     text = formula.replace("()", f"({place}, {fields})")
     return written(f"def quantity({place}, {fields}):\n    return {text}\n", parts)
 
 
 def speed_of(fields: str, velocity_x: Cell, velocity_y: Cell, place: str = "j, i") -> Cell:
-    """The speed of two velocities."""
+    """Return the kernel function of the speed for two velocity components."""
     return quantity(fields, "size(x(), y())", place, size=size, x=velocity_x, y=velocity_y)
 
 
 def quantities_of_water(fields: str, water: Cell) -> Quantities:
-    """All of `Water` and the speed, where `water` finds the former: ``water(j, i, fields..)``."""
+    """Return the quantities of `Water` and the speed; ``water(j, i, fields..)`` computes the state of the water."""
     cells = {name: quantity(fields, f"water().{name}", water=water) for name in Water._fields}
     return Quantities(fields, cells | {"speed": speed_of(fields, cells["velocity_x"], cells["velocity_y"])})
 
 
 @cell
 def weigh_after(numbers, now, steps):
-    """Weigh the state of the time `now`, s, which is `steps` steps after the one before; see `weigh`."""
+    """Set the weight of the state at time `now`, s, `steps` steps after the previous one; see `weigh`."""
     weight = 0.0
     if now > numbers[SEEN]:
         numbers[SEEN] = now
@@ -89,21 +90,21 @@ def weigh_after(numbers, now, steps):
 
 @cell
 def weigh(numbers, now):
-    """Weigh the state of the time `now`, s; that of a time before SINCE, or not the EVERY-th, weighs nothing."""
+    """Set the weight of the state at time `now`, s; it is 0 before SINCE and for states that are not counted."""
     weigh_after(numbers, now, 1.0)
 
 
 @cell
 def weigh_moment(i, numbers, moment):
-    """Weigh the state of the time moment[0], s, to which moment[1] steps led."""
+    """Set the weight of the state at time moment[0], s, moment[1] steps after the previous one."""
     weigh_after(numbers, moment[0], moment[1])
 
 
 class Planes(NamedTuple):
-    """What is kept of each place, in this order; all are names of quantities.
+    """Accumulated arrays, in this order; all are names of quantities.
 
     names : means. pairs : weighted sums of products of deviations, the same name twice for a variance. largest,
-    smallest : values. timed : times of the largest value, s, of some of `largest`.
+    smallest : extrema. timed : times of the maximum, s, for some of `largest`.
     """
 
     names: tuple[str, ...]
@@ -114,36 +115,36 @@ class Planes(NamedTuple):
 
     @property
     def count(self) -> int:
-        """Number of planes."""
+        """Number of arrays."""
         return sum(map(len, self))
 
     @property
     def sums(self) -> int:
-        """Number of planes that are means or products."""
+        """Number of arrays of means and products."""
         return len(self.names) + len(self.pairs)
 
     @property
     def extremes(self) -> tuple[str, ...]:
-        """Quantities of which extremes are kept."""
+        """Quantities with extrema."""
         return tuple(dict.fromkeys((*self.largest, *self.smallest)))
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Quantities that have to be computed at each place."""
+        """Quantities that must be computed at each point."""
         return tuple(dict.fromkeys((*self.names, *self.extremes)))
 
     def start(self) -> list[float]:
-        """What each plane begins with."""
+        """Return the initial value of each array."""
         later = [-UNSET] * len(self.largest) + [UNSET] * (len(self.smallest) + len(self.timed))
         return [0.0] * self.sums + later
 
 
 def averaged(quantities: Quantities, planes: Planes) -> Cell:
-    """The cell that takes a state up: ``averaged(j, i, fields.., sums, numbers)``.
+    """Return the kernel function that accumulates a state: ``averaged(j, i, fields.., sums, numbers)``.
 
     Notes
     -----
-    sums : (planes, ny, nx), float64. Extremes are of all states from SINCE on, whatever their weight.
+    sums : (planes, ny, nx), float64. Extrema include all states from SINCE on, independent of their weight.
     """
     place, names, extremes = quantities.place, planes.names, planes.extremes
     call = f"({place}, {quantities.fields})"
@@ -161,7 +162,7 @@ def averaged(quantities: Quantities, planes: Planes) -> Cell:
 
 
 def _means(place: str, planes: Planes, indent: str, values: Sequence[str] = ()) -> list[str]:
-    """Lines that take values up in means and products."""
+    """Return source lines that accumulate means and products."""
     lines = [f"{indent}if weight > 0.0:", *values, f"{indent}    share = numbers[SHARE]"]
     for n in range(len(planes.names)):
         lines += [
@@ -176,7 +177,7 @@ def _means(place: str, planes: Planes, indent: str, values: Sequence[str] = ()) 
 
 
 def _extremes(place: str, planes: Planes, wanted: Sequence[str]) -> list[str]:
-    """Lines that take values up in extremes and their times."""
+    """Return source lines that update extrema and their times."""
     lines, first = [], planes.sums
     times = first + len(planes.largest) + len(planes.smallest)
     for k, name in enumerate((*planes.largest, *planes.smallest), first):

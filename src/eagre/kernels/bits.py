@@ -1,7 +1,7 @@
-"""Order of non-negative reals as integers: a maximum that fast-math cannot spoil.
+"""Comparison of non-negative reals by their bit patterns: a maximum that is safe with fast-math.
 
-The bit patterns of non-negative IEEE numbers sort like the numbers, with NaN above infinity. An
-integer maximum therefore vectorises, works with integer atomics, and keeps a NaN.
+Bit patterns of non-negative IEEE numbers have the order of the numbers, with NaN above infinity. An integer maximum
+therefore vectorises, works with integer atomics, and preserves NaN.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from eagre.backend.cells import cell, real
 
 @cell
 def to_bits(x):
-    """Bit pattern of x >= 0 in double precision."""
+    """Return the bit pattern of x >= 0 in double precision."""
     return np.float64(x).view(np.int64)
 
 
@@ -24,7 +24,7 @@ def _single(x):
 
 @cell
 def from_bits(n):
-    """The non-negative number whose bit pattern is n."""
+    """Return the non-negative number with the bit pattern n."""
     return np.int64(n).view(np.float64)
 
 
@@ -37,7 +37,7 @@ def _from_single(n):
 
 @cell
 def magnitude_bits(x):
-    """Bit pattern of |x|, whatever x is: above that of any finite number for infinity and NaN."""
+    """Return the bit pattern of |x|; for infinity and NaN it exceeds that of any finite number."""
     return np.float64(x).view(np.int64) & np.int64(0x7FFFFFFFFFFFFFFF)
 
 
@@ -50,7 +50,7 @@ def _single_magnitude(x):
 
 @cell
 def binade(x):
-    """The largest power of two that is not above |x|; 0 of 0."""
+    """Return the largest power of two that does not exceed |x|; 0 for 0."""
     return np.int64(np.float64(x).view(np.int64) & np.int64(0x7FF0000000000000)).view(np.float64)
 
 
@@ -63,5 +63,5 @@ def _single_binade(x):
 
 @cell
 def is_bad(x):
-    """True for NaN, infinity and anything above 1e30: an integer test that fast-math keeps."""
+    """Return True for NaN, infinity and values above 1e30, by an integer test that fast-math preserves."""
     return magnitude_bits(x) > to_bits(real(1e30))

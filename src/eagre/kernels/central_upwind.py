@@ -13,7 +13,7 @@ from eagre.kernels.roots import inverse_root, larger, reciprocal, root, select, 
 
 @cell
 def desingularised_inverse(h, kappa4):
-    """1/h for h >= kappa, going to 0 with h below: sqrt(2) h / sqrt(h^4 + max(h^4, kappa^4)).
+    """Return 1/h for h >= kappa, decreasing to 0 with h below: sqrt(2) h / sqrt(h^4 + max(h^4, kappa^4)).
 
     h : depth, m, >= 0; kappa4 : fourth power of the desingularisation depth, m4.
     Kurganov and Petrova (2007), equation (2.17).
@@ -25,12 +25,12 @@ def desingularised_inverse(h, kappa4):
 
 @cell
 def covered_flux(h_l, u_l, v_l, h_r, u_r, v_r, g):
-    """Flux through a face under water: both sides stand on the same bed.
+    """Return the flux through a submerged face: both sides have the same bed.
 
     Parameters
     ----------
     h : depth at the face, m, on its low side l and its high side r.
-    u, v : velocity across and along the face, m s-1.
+    u, v : velocity normal to and along the face, m s-1.
     g : m s-2.
 
     Returns
@@ -38,19 +38,18 @@ def covered_flux(h_l, u_l, v_l, h_r, u_r, v_r, g):
     mass : m2 s-1
         Water flux, positive from l to r.
     momentum_l, momentum_r : m3 s-2
-        Flux of the momentum across the face minus the hydrostatic pressure g h^2/2 of the side
-        l or r. The pressure of a cell's own side and its bed slope together are g h dw/dx, which
-        the cell adds itself (`eagre.models.shallow_water.kernels`): where the surface is level
-        each term is zero exactly, in any precision.
+        Flux of normal momentum minus the hydrostatic pressure g h^2/2 of side l or r. The pressure of the own side and
+        the bed slope of a cell together are g h dw/dx, which the cell adds itself
+        (`eagre.models.shallow_water.kernels`): for a level surface each term is exactly zero, in any precision.
     tangential : m3 s-2
         Flux of the momentum along the face.
     speed : m s-1
-        Largest wave speed, max(a+, -a-).
+        Maximum wave speed, max(a+, -a-).
 
     Notes
     -----
     a+ = max(0, u_l + c_l, u_r + c_r), a- = min(0, u_l - c_l, u_r - c_r), c = sqrt(g h);
-    F = (a+ f_l - a- f_r + a+ a- (q_r - q_l)) / (a+ - a-). No water on either side gives no flux.
+    F = (a+ f_l - a- f_r + a+ a- (q_r - q_l)) / (a+ - a-). The flux is zero if both sides are dry.
     """
     zero = real(0.0)
     c_l = root(g * h_l)
@@ -74,18 +73,18 @@ def covered_flux(h_l, u_l, v_l, h_r, u_r, v_r, g):
 
 @cell
 def central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, g):
-    """Flux through any face, wet or dry; as `covered_flux`.
+    """Return the flux through any face, wet or dry; see `covered_flux`.
 
-    y : surface of each side over one level, m, which is that of the bed where both sides stand on it (y = h).
+    y : surface of each side relative to a common level, m: the bed if both sides have the same bed (y = h).
 
-    The bed at the face is the higher of both sides' own, y - h. Water that falls from a bed above the other side's
-    surface takes the weight of the fall with it, g h (y_l - h_l - y_r): without it thin films on rough slopes stick.
-    Depths are compared by the difference of y: no depth is more than that of its side, and both are equal where the
-    surface is level, whatever the rounding of y.
+    The bed at the face is the higher of the beds of both sides, y - h. Water that falls from a bed above the surface of
+    the other side carries the weight of the fall, g h (y_l - h_l - y_r); without it thin films stick on rough slopes.
+    Depths are compared by the difference of y: no depth exceeds that of its side, and both are equal for a level
+    surface, independent of the rounding of y.
     """
     zero = real(0.0)
     d = y_l - y_r
-    step = (h_l - h_r) - d  # how much higher the bed is on the side r
+    step = (h_l - h_r) - d  # bed of side r minus bed of side l
     fall_l = g * h_l * larger(d - h_l, zero)
     fall_r = g * h_r * larger(-d - h_r, zero)
     covering_l = larger(select(step > zero, h_r + d, h_l), zero)

@@ -1,9 +1,10 @@
-"""What the explicit shallow-water model stores of the surface, and how it rounds that.
+"""Stored surface variable of the explicit shallow-water model, and its rounding.
 
-In double precision that is eta = w, the elevation of the surface. In single precision all elevations are over the
-datum of the run (`eagre.models.shallow_water.datum`), and eta is the surface over the *base* of the cell: its bed, or
-the datum where that is higher. So eta is the depth on land and the elevation of the surface in a sea, and keeps the
-digits of either; added to at random rounding it keeps water too (decision 0040).
+In double precision the variable is eta = w, the surface elevation. In single precision all elevations are relative to
+the datum of the run (`eagre.models.shallow_water.datum`), and eta is the surface relative to the *base* of the cell:
+its bed, or the datum if that is higher. So eta is the depth on land and the surface elevation at sea, with full
+relative accuracy of both. Stochastic rounding of increments also conserves water
+(decision 0040).
 
 References
 ----------
@@ -19,7 +20,7 @@ from eagre.kernels.roots import larger, select, smaller
 
 @cell
 def base(b):
-    """What eta of a cell with bed b is counted from, m."""
+    """Return the reference level of eta for a cell with bed b, m."""
     return real(0.0)
 
 
@@ -30,7 +31,7 @@ def _base(b):
 
 @cell
 def surface(eta, b):
-    """Surface of a cell, m, over the level that its bed b has."""
+    """Return the surface of a cell, m, relative to the datum of its bed b."""
     return eta
 
 
@@ -41,7 +42,7 @@ def _surface(eta, b):
 
 @cell
 def signed_depth(eta, b):
-    """Depth of a cell, m, below 0 where rounding left less than nothing."""
+    """Return the depth of a cell, m; it can be negative due to rounding."""
     return eta - b
 
 
@@ -52,13 +53,13 @@ def _signed_depth(eta, b):
 
 @cell
 def depth(eta, b):
-    """Depth of a cell with bed b, m."""
+    """Return the depth of a cell with bed b, m."""
     return larger(real(0.0), signed_depth(eta, b))
 
 
 @cell
 def of_twice(y, h):
-    """Depth y at a face of a cell of depth h, m, from surface and bed: their rounding makes it no more than 2 h."""
+    """Return the depth y at a face of a cell of depth h, m, limited to 2 h because of rounding errors."""
     return y
 
 
@@ -72,9 +73,9 @@ def _of_twice(y, h):
 
 @cell
 def seed_of(stage, first_row):
-    """A random number of a stage for `noise_of`, from the number of the stage since the start: multiplied and folded.
+    """Return a pseudo-random number for `noise_of` from the stage number since the start (multiplicative hash).
 
-    first_row : of the domain that is row 0 here, so that bands of rows have the numbers of the whole.
+    first_row : global index of row 0, so that row slabs use the numbers of the whole domain.
     """
     return 0
 
@@ -89,10 +90,10 @@ def _seed_of(stage, first_row):
 
 @cell
 def noise_of(seed, j, i):
-    """For interior cell (j, i) and this stage, between -1/2 and 1/2 of a unit in the last place of 1.
+    """Return noise for interior cell (j, i) and this stage, between -1/2 and 1/2 of a unit in the last place of 1.
 
-    From cell to cell it goes on by an irrational part of the interval, which it so fills evenly; where it begins is
-    random from stage to stage.
+    The noise advances by an irrational fraction of the interval from cell to cell, so it is evenly distributed; its
+    start is random for each stage.
     """
     return real(0.0)
 
@@ -108,10 +109,10 @@ def _noise_of(seed, j, i):
 
 @cell
 def added(eta, x, noise):
-    """eta + x, rounded up as often as the part of a unit in the last place says that x has in excess.
+    """Return eta + x with stochastic rounding: up with a probability equal to the fraction of a unit in the last place.
 
-    To the nearest, a film's outflow and a weak rain are rounded away in each of a million steps; so they are right on
-    the average, and still water, x = 0, keeps its bits.
+    With rounding to nearest, the outflow of a film and weak rain would be lost in each of a million steps. Stochastic
+    rounding is unbiased, and still water, x = 0, is unchanged.
     """
     return eta + x
 
@@ -123,7 +124,7 @@ def _added(eta, x, noise):
 
 @cell
 def mean_added(eta_n, eta, x, noise):
-    """The mean of eta_n and eta + x, rounded as `added` is: the second stage of SSP-RK2."""
+    """Return the mean of eta_n and eta + x, rounded as in `added`: the second stage of SSP-RK2."""
     return real(0.5) * (eta_n + eta + x)
 
 

@@ -1,22 +1,22 @@
-"""Formulas of a line of the implicit shallow-water model that its kernels and the boundary conditions share."""
+"""Formulas of an implicit line of the ADI shallow-water model, shared by its kernels and boundary conditions."""
 
 from eagre.backend.cells import cell, real, switch
 from eagre.kernels.roots import larger, power_four_thirds, power_seven_sixths, reciprocal, root
 
-LAND = 1e29  # beds from here on are never wet
-TINY = 1e-6  # depth below which no quotient is formed, m
-MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
+LAND = 1e29  # beds at or above this level are never wet
+TINY = 1e-6  # minimum depth of divisors, m
+MOST = 0.5  # limit of |u| dt / (2 dx) next to dry cells: advection by half a cell per step
 DRYING_DRAG = 4.0
 
 DRYING = switch("DRYING", True)
-MAY_DRY = switch("MAY_DRY", True)  # whether cells may be dry: drying, land, open sides, upwinding, eddies
+MAY_DRY = switch("MAY_DRY", True)  # whether cells can be dry: drying, land, open boundaries, upwinding, eddy viscosity
 CONVECTION = switch("CONVECTION", True)
-FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
+FRICTION = switch("FRICTION", 0)  # 0: none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
 
 
 @cell
 def depth(z, d):
-    """Depth of a cell, m: h = max(0, z - d)."""
+    """Return the depth of a cell, m: h = max(0, z - d)."""
     if MAY_DRY:
         return larger(z - d, real(0.0))
     return z - d
@@ -24,7 +24,7 @@ def depth(z, d):
 
 @cell
 def minimum_depth(p):
-    """Depth that a divisor has at least, m."""
+    """Return the minimum depth of a divisor, m."""
     if DRYING:
         return p.dry
     return real(TINY)
@@ -32,15 +32,15 @@ def minimum_depth(p):
 
 @cell
 def critical_depth(flux, p):
-    """Depth at which a unit discharge flows as fast as its waves, (P^2 / g)^(1/3), m."""
+    """Return the critical depth of a unit discharge, (P^2 / g)^(1/3), m."""
     return root(power_four_thirds(root(flux * flux * p.over_g)))
 
 
 @cell
 def drying_drag(leaves, h, p):
-    """What keeps a face from emptying the cell behind it: a drag once half of its water leaves in a step.
+    """Return a drag that prevents a face from emptying its upstream cell, active if half of its water leaves in a step.
 
-    leaves : unit discharge out of that cell, m2 s-1; h : its depth, m (equation 12 of the implicit model).
+    leaves : unit discharge out of the cell, m2 s-1; h : its depth, m (equation 12 of the implicit model).
     """
     part = real(4.0) * p.w * leaves * reciprocal(larger(h, p.dry))
     return real(DRYING_DRAG) * larger(part - real(0.5), real(0.0))
@@ -48,7 +48,7 @@ def drying_drag(leaves, h, p):
 
 @cell
 def held_out(p_here, inward, h, p):
-    """`drying_drag` of a face on the boundary: 0 where water enters, and without drying."""
+    """Return `drying_drag` of a boundary face: 0 for inflow, and without drying."""
     if DRYING:
         return drying_drag(larger(-inward * p_here, real(0.0)), h, p)
     return real(0.0)
@@ -56,9 +56,9 @@ def held_out(p_here, inward, h, p):
 
 @cell
 def fastest_out(h, inward, carried, p):
-    """Speed of water that leaves a cell freely, m s-1: that of its waves, or its own where this is faster.
+    """Return the speed of free outflow, m s-1: wave speed, or the velocity if it is larger.
 
-    carried : factors of momentum as `eagre.boundaries.base.Condition` has them; their sum is 4 w times the velocity.
+    carried : factors of momentum as in `eagre.boundaries.base.Condition`; their sum is 4 w times the velocity.
     """
     here, inner = carried
     return larger(root(p.g * h), -inward * (here + inner) * reciprocal(real(4.0) * p.w))
@@ -66,7 +66,7 @@ def fastest_out(h, inward, carried, p):
 
 @cell
 def resistance(speed, s, factor):
-    """dt g |p| / (C^2 h^2) with s = 1/h^2; `factor` is dt g n^2 (Manning) or dt g / C^2 (Chezy) (equation 6)."""
+    """Return dt g |p| / (C^2 h^2) with s = 1/h^2; `factor` is dt g n^2 (Manning) or dt g / C^2 (Chezy) (equation 6)."""
     if FRICTION == 0:
         return real(0.0)
     if FRICTION >= 3:

@@ -16,9 +16,9 @@ from eagre.kernels.roots import larger, smaller
 
 @cell
 def limited(d_low, central, d_high):
-    """Smallest modulus of three numbers of one sign, else 0; `central` lies between 0 and the sum.
+    """Return the minmod of three numbers, where `central` lies between 0 and the sum of the others.
 
-    Clipping `central` between min(0, max(d)) and max(0, min(d)) does it without branches.
+    Clipping `central` between min(0, max(d)) and max(0, min(d)) avoids branches.
     """
     zero = real(0.0)
     lowest = smaller(zero, larger(d_low, d_high))
@@ -28,7 +28,7 @@ def limited(d_low, central, d_high):
 
 @limited.variant("cuda", "double")
 def _limited_by_sign(d_low, central, d_high):
-    # In double precision selections are cheaper than comparisons: two of those instead of six.
+    # In double precision selections are cheaper than comparisons: two comparisons instead of six.
     least = cuda.selp(abs(d_low) < abs(d_high), d_low, d_high)
     least = cuda.selp(abs(least) < abs(central), least, central)
     one_sign = (np.float64(d_low).view(np.int64) ^ np.float64(d_high).view(np.int64)) >= 0
@@ -42,22 +42,22 @@ def _simulated_limited(d_low, central, d_high):
 
 @cell
 def within(x, bound):
-    """x, or -bound or bound where it lies beyond; bound >= 0."""
+    """Return x clipped to [-bound, bound]; bound >= 0."""
     return min(max(x, -bound), bound)
 
 
 @cell
 def scaled_difference(low, high, p):
-    """theta/2 times a difference of neighbours; a cell shares each with its neighbour."""
+    """Return theta/2 times the difference of two neighbours; both cells use it."""
     return p.theta * (high - low)
 
 
 @cell
 def half_slope(d_low, d_high, p):
-    """Half the generalized minmod slope times the cell size: face value minus cell value.
+    """Return half the generalized minmod slope times the cell size: face value minus cell value.
 
-    s = minmod(theta (q_i - q_{i-1}), (q_{i+1} - q_{i-1}) / 2, theta (q_{i+1} - q_i)) / 2 from the
-    scaled differences on both sides; theta = 1 is minmod, theta = 2 monotonized central.
+    s = minmod(theta (q_i - q_{i-1}), (q_{i+1} - q_{i-1}) / 2, theta (q_{i+1} - q_i)) / 2 from the scaled differences on
+    both sides; theta = 1 is minmod, theta = 2 monotonized central.
     """
     return limited(d_low, p.central * (d_low + d_high), d_high)
 

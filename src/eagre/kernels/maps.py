@@ -1,7 +1,7 @@
-"""Maps that a run gathers step by step: what was largest in a cell, when, how soon and how long it was deep.
+"""Kernel formulas of maps: maxima, their times, arrival times and durations per cell, updated at every step.
 
-A state may be taken up any number of times: nothing changes after the first. So a step that is refused and made again
-needs no care, and a run takes up the state that each of its steps begins from, and the last one when it is asked.
+A state can be accumulated repeatedly: nothing changes after the first time. Rejected and repeated steps therefore need
+no special treatment. A run accumulates the initial state of each step, and the last state on request.
 """
 
 from typing import NamedTuple
@@ -11,33 +11,33 @@ import numpy as np
 from eagre.backend.cells import cell, load_ahead, real, switch
 from eagre.kernels.roots import root
 
-TAKEN = switch("TAKEN", False)  # whether there is anything to gather
-AT_HIGHEST = switch("AT_HIGHEST", -1)  # planes of what is gathered, -1: not asked for
+TAKEN = switch("TAKEN", False)  # whether maps are accumulated
+AT_HIGHEST = switch("AT_HIGHEST", -1)  # array indices of the quantities, -1: not requested
 AT_TIME = switch("AT_TIME", -1)
 AT_FIRST = switch("AT_FIRST", -1)
 AT_FASTEST = switch("AT_FASTEST", -1)
 AT_STRONGEST = switch("AT_STRONGEST", -1)
 AT_RATING = switch("AT_RATING", -1)
-AT_ARRIVALS = switch("AT_ARRIVALS", 0)  # the first of a row of planes, one a threshold
+AT_ARRIVALS = switch("AT_ARRIVALS", 0)  # first of several arrays, one per threshold
 AT_RISES = switch("AT_RISES", 0)
 AT_DURATIONS = switch("AT_DURATIONS", 0)
-ARRIVALS = switch("ARRIVALS", 0)  # how many thresholds
+ARRIVALS = switch("ARRIVALS", 0)  # number of thresholds
 RISES = switch("RISES", 0)
 DURATIONS = switch("DURATIONS", 0)
 
-SINCE, WET, THRESHOLDS = 0, 1, 2  # of `Kept.numbers`: when they began, s; depth that counts as wet; thresholds, m
-UNSET = -1.0  # of a time that has not come
-ROUNDING = 1e-5  # more than that of a depth
-NOTHING = -1e30  # of a highest surface where there was no water
+SINCE, WET, THRESHOLDS = 0, 1, 2  # indices of `Kept.numbers`: start, s; wet depth; thresholds, m
+UNSET = -1.0  # initial value of times
+ROUNDING = 1e-5  # relative tolerance, above the rounding of a depth
+NOTHING = -1e30  # initial value of the highest surface, for cells never wet
 
 
 class Kept(NamedTuple):
-    """What is gathered, of interior cells.
+    """Accumulated maps of interior cells.
 
-    planes : (count, ny, nx): highest surface as the model stores it, m; times, s since the start; the surface at the
-    start; squares of the largest speed, m2 s-2, and unit discharge, m4 s-2; h (v + 0.5), m2 s-1. Of a duration the time
-    for which the depth was above a threshold, less the time since which it is if it is now. above : (ny, nx), uint8:
-    bit n tells whether the depth is above threshold n of the durations.
+    planes : (count, ny, nx): highest stored surface, m; times, s since the start; surface at the start; squares of the
+    maximum speed, m2 s-2, and unit discharge, m4 s-2; h (v + 0.5), m2 s-1. Durations are stored as the time above a
+    threshold minus, if the depth is above it now, the time of the last crossing. above : (ny, nx), uint8: bit n is set
+    if the depth exceeds threshold n of the durations.
     """
 
     planes: np.ndarray
@@ -46,7 +46,7 @@ class Kept(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a cell has so far; when : of the highest surface, if it has risen since it was read."""
+    """Maxima of a cell so far; when : time of the highest surface, if it has changed since it was read."""
 
     highest: float
     when: float
@@ -56,7 +56,7 @@ class Held(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """When a state is taken up, s since the start of the maps, and the depth that counts as wet, m."""
+    """Time of accumulation, s since the start of the maps, and the wet depth, m."""
 
     now: float
     wet: float
@@ -64,7 +64,7 @@ class Moment(NamedTuple):
 
 @cell
 def held(kept, j, i):
-    """What interior cell (j, i) has so far."""
+    """Return the maxima of interior cell (j, i) so far."""
     zero = real(0.0)
     return Held(
         kept.planes[AT_HIGHEST, j, i] if AT_HIGHEST >= 0 else zero,
@@ -77,7 +77,7 @@ def held(kept, j, i):
 
 @cell
 def held_ahead(kept, j, i):
-    """`held` on a GPU, asked for now and needed later."""
+    """Return `held` on a GPU, with loads issued early."""
     zero = real(0.0)
     return Held(
         load_ahead(kept.planes, AT_HIGHEST, j, i) if AT_HIGHEST >= 0 else zero,
@@ -90,20 +90,20 @@ def held_ahead(kept, j, i):
 
 @cell
 def moment_of(kept, time):
-    """The moment of a state at `time`, s."""
+    """Return the accumulation time of a state at `time`, s."""
     return Moment(real(time - kept.numbers[SINCE]), real(kept.numbers[WET]))
 
 
 @cell
 def arrive(kept, at, j, i, now):
-    """Note that something has come, unless it came before."""
+    """Store the arrival time at the first arrival."""
     if kept.planes[at, j, i] < real(0.0):
         kept.planes[at, j, i] = now
 
 
 @cell
 def rise_to(kept, j, i, eta, h, highest, now):
-    """A cell has a higher surface than ever: note arrivals; what surely came with the highest one needs no look."""
+    """Update arrivals for a cell with a new maximum of the surface; implied arrivals are not checked."""
     apart = eta - highest
     near = real(ROUNDING) * (abs(eta) + h)
     for n in range(ARRIVALS):
@@ -120,7 +120,7 @@ def rise_to(kept, j, i, eta, h, highest, now):
 
 @cell
 def count_wet(kept, j, i, h, now):
-    """Begin or end the stretches for which a cell is deeper than each threshold."""
+    """Start or end the intervals in which a cell is deeper than each threshold."""
     before, bits = np.int64(kept.above[j, i]), np.int64(0)
     for n in range(DURATIONS):
         bit = 1 << n
@@ -138,9 +138,9 @@ def count_wet(kept, j, i, h, now):
 
 @cell
 def with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment):
-    """What a cell has, `own` so far, with one more state; arrivals and durations are stored, the rest is not yet.
+    """Return the maxima of a cell after one more state; arrivals and durations are stored here, maxima by `keep`.
 
-    eta, h : surface as the model stores it, and depth, m; u, v : m s-1; hu, hv : m2 s-1.
+    eta, h : stored surface, and depth, m; u, v : m s-1; hu, hv : m2 s-1; own : maxima so far.
     """
     highest, when, fastest, strongest, rating = own
     if DURATIONS > 0:
@@ -162,7 +162,7 @@ def with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment):
 
 @cell
 def keep(kept, j, i, before, after):
-    """Store what has become larger."""
+    """Store the maxima that have increased."""
     if AT_HIGHEST >= 0:
         if after.highest > before.highest:
             kept.planes[AT_HIGHEST, j, i] = after.highest
@@ -181,5 +181,5 @@ def keep(kept, j, i, before, after):
 
 @cell
 def take_up(kept, j, i, eta, h, u, v, hu, hv, own, moment):
-    """Take up the state of interior cell (j, i), see `with_state`; own : `held`."""
+    """Accumulate the state of interior cell (j, i), see `with_state`; own : result of `held`."""
     keep(kept, j, i, own, with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment))

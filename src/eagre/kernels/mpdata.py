@@ -1,6 +1,6 @@
-"""MPDATA: the formulas of one face or one point, from the numbers around it.
+"""MPDATA: formulas of a face or a point.
 
-U is the flux of the advector through a face, dt/dx times density and Jacobian; h the density and Jacobian of a point,
+U is the flux of the advector through a face, dt/dx times density and Jacobian; h the density times Jacobian of a point,
 and over_r = 2 / (h_left + h_right) at a face.
 
 Sources: P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998), doi:10.1006/jcph.1998.5901;
@@ -11,32 +11,32 @@ from eagre.backend.cells import cell, real, switch
 from eagre.kernels.roots import by_sign, larger, quotient, smaller
 
 GAUGE = switch("GAUGE", True)
-"""The gauge of infinity: pseudo velocities are fluxes and serve fields of both signs. Else sign-preserving."""
+"""Infinite-gauge variant: pseudo velocities are fluxes, for fields of both signs. Otherwise sign-preserving."""
 TINY = switch("TINY", 1e-37)
-"""Below any number that matters in the build's precision: keeps 0 / 0 away."""
+"""Smallest divisor in the precision of the build; prevents 0 / 0."""
 
 
 @cell
 def donor_flux(left, right, u):
-    """max(0, u) left + min(0, u) right: what flows through a face comes from upwind."""
+    """Return the upwind flux through a face: max(0, u) left + min(0, u) right."""
     return u * by_sign(u, left, right)
 
 
 @cell
 def magnitude(x):
-    """What the differences of pseudo velocities are taken of."""
+    """Return the quantity whose differences define pseudo velocities."""
     return x if GAUGE else abs(x)
 
 
 @cell
 def corrective_flux(left, right, v):
-    """The flux that the pseudo velocity v makes."""
+    """Return the flux of the pseudo velocity v."""
     return v if GAUGE else donor_flux(left, right, v)
 
 
 @cell
 def ratio_of_two(plus, minus):
-    """(plus - minus) / (plus + minus), each one value; half of the difference in the gauge of infinity."""
+    """Return (plus - minus) / (plus + minus), each one value; half of the difference in the infinite-gauge variant."""
     if GAUGE:
         return real(0.5) * (plus - minus)
     return quotient(plus - minus, larger(plus + minus, real(TINY)))
@@ -44,13 +44,13 @@ def ratio_of_two(plus, minus):
 
 @cell
 def ratio_of_four(plus, minus):
-    """The same, each the sum of two values; a quarter."""
+    """Return the same ratio, each the sum of two values; a quarter of the difference in the infinite-gauge variant."""
     return cross_ratio(plus - minus, plus + minus)
 
 
 @cell
 def cross_ratio(difference, total):
-    """The same from the difference and the sum of two pairs of values; the gauge does not look at the sum."""
+    """Return the ratio for the difference and the sum of two pairs of values; the gauge variant ignores the sum."""
     if GAUGE:
         return real(0.25) * difference
     return quotient(difference, larger(total, real(TINY)))
@@ -58,7 +58,7 @@ def cross_ratio(difference, total):
 
 @cell
 def ratio_of_eight(plus, minus):
-    """The same, each the sum of four values; an eighth."""
+    """Return the same ratio, each the sum of four values; an eighth of the difference in the infinite-gauge variant."""
     if GAUGE:
         return real(0.125) * (plus - minus)
     return quotient(plus - minus, larger(plus + minus, real(TINY)))
@@ -66,10 +66,10 @@ def ratio_of_eight(plus, minus):
 
 @cell
 def pseudo_velocity(u, over_r, left, right, s_m, m, s_n, n):
-    """(|U| - U^2/r) D - U/(8 r) (S_m D_m + S_n D_n).
+    """Return the pseudo velocity (|U| - U^2/r) D - U/(8 r) (S_m D_m + S_n D_n).
 
-    D is the ratio of the two points, D_m and D_n those of four (m, n), one step further along each other axis and one
-    step back; S_m and S_n are the sums of the four faces of these axes around the face.
+    D is the ratio of the two points, D_m and D_n the ratios of four points (m, n), one step forward along each other
+    axis and one step back; S_m and S_n are the sums of the four faces of these axes around the face.
     """
     share = u * over_r
     along = (abs(u) - u * share) * ratio_of_two(right, left)
@@ -78,7 +78,7 @@ def pseudo_velocity(u, over_r, left, right, s_m, m, s_n, n):
 
 @cell
 def face_velocity(u, over, left, right, s_m, difference_m, total_m, s_n, difference_n, total_n):
-    """The same from over = 1 / (h_left + h_right) and the differences and sums of pairs (see `cross_ratio`)."""
+    """Return the same from over = 1 / (h_left + h_right) and the differences and sums of pairs (see `cross_ratio`)."""
     share = u * over
     if GAUGE:
         along = (real(0.5) * abs(u) - u * share) * (right - left)
@@ -90,7 +90,7 @@ def face_velocity(u, over, left, right, s_m, difference_m, total_m, s_n, differe
 
 @cell
 def third_along(u, over_r, further, right, left, back):
-    """-(U - 3 |U| U/r + 2 U^3/r^2)/3 D of the four points of a line about the face."""
+    """Return -(U - 3 |U| U/r + 2 U^3/r^2)/3 D of the four points of a line about the face."""
     share = u * over_r
     weight = u - real(3.0) * abs(u) * share + real(2.0) * u * share * share
     return real(-1.0 / 3.0) * weight * ratio_of_four(further + back, right + left)
@@ -98,26 +98,26 @@ def third_along(u, over_r, further, right, left, back):
 
 @cell
 def third_across(u, over_r, s, right_up, left_up, right_down, left_down):
-    """(|U| - 2 U^2/r) S/(4 r) D of the gradient along the axis, one step further and one back along another."""
+    """Return (|U| - 2 U^2/r) S/(4 r) D of the gradient along the axis, one step forward and back along another axis."""
     weight = abs(u) - real(2.0) * u * u * over_r
     return real(0.25) * weight * s * over_r * ratio_of_four(right_up + left_down, left_up + right_down)
 
 
 @cell
 def third_corners(u, over_r, s_m, s_n, same, opposite):
-    """-U S_m S_n/(24 r^2) D of the corners; same, opposite : pairs whose steps along m and n have one sign, or two."""
+    """Return -U S_m S_n/(24 r^2) D of the corners; same, opposite : pairs of equal, opposite steps."""
     return real(-1.0 / 24.0) * u * s_m * s_n * over_r * over_r * ratio_of_eight(same, opposite)
 
 
 @cell
 def inflow(low, high):
-    """What two opposite fluxes bring to a point."""
+    """Return the inflow of a point from two opposite faces."""
     return larger(low, real(0.0)) - smaller(high, real(0.0))
 
 
 @cell
 def flows(west, east, south, north, below, above):
-    """What six fluxes towards higher indices bring to a point and what they take, to the rounding of their sum."""
+    """Return the inflow and outflow of a point from six fluxes towards higher indices, to rounding."""
     net = ((west - east) + (south - north)) + (below - above)
     total = ((abs(west) + abs(east)) + (abs(south) + abs(north))) + (abs(below) + abs(above))
     return real(0.5) * (total + net), real(0.5) * (total - net)
@@ -125,12 +125,12 @@ def flows(west, east, south, north, below, above):
 
 @cell
 def share_of(room, flow):
-    """The part of `flow` for which there is room (never below 0), 0 to 1."""
+    """Return the allowed fraction of `flow` for a capacity `room` (at least 0), 0 to 1."""
     return quotient(room, larger(room + real(TINY), flow))
 
 
 @cell
 def limiter(f, up_left, down_left, up, down):
-    """The part of flux f that both of its points stand: what one takes (up) the other one gives (down)."""
-    along, against = smaller(up, down_left), smaller(up_left, down)  # both, so that no load depends on the sign
+    """Return the fraction of flux f that both points allow: `up` of the receiving and `down` of the giving point."""
+    along, against = smaller(up, down_left), smaller(up_left, down)  # both computed: no load depends on the sign
     return along if f > real(0.0) else against

@@ -1,4 +1,4 @@
-"""Points beyond the ends of a line of points: where walls stand on the outermost points, or the line is a ring."""
+"""Indices beyond the ends of a line of points, for walls at the outermost points (mirror image) or periodic lines."""
 
 from typing import Any, NamedTuple
 
@@ -9,9 +9,9 @@ from eagre.backend.cells import cell
 
 @cell
 def place(i, steps, n, periodic):
-    """The point, 0 to n - 1, that stands `steps` after point i of n: beyond a wall its mirror image, or round the ring.
+    """Return the index, 0 to n - 1, of the point `steps` after point i of n: mirrored at a wall, or wrapped.
 
-    Beyond an end by n - 1 at most. A line of one point has that one everywhere.
+    The position is at most n - 1 beyond an end. A line of one point has the same point everywhere.
     """
     m = np.int64(i) + steps
     if n == 1:
@@ -24,7 +24,7 @@ def place(i, steps, n, periodic):
 
 
 class Ends(NamedTuple):
-    """What stands beyond the ends of a line of n points: point low + sign m for m < 0, high + sign m for m >= n."""
+    """Index map beyond the ends of a line of n points: low + sign m for m < 0, high + sign m for m >= n."""
 
     n: Any
     low: Any
@@ -34,7 +34,7 @@ class Ends(NamedTuple):
 
 @cell
 def ends_of(n, periodic):
-    """Numbers from which `folded` makes what `place` finds with branches, of 32 bits: n is below 2^30."""
+    """Return the 32-bit constants for `folded`, the branch-free form of `place`; n is below 2^30."""
     n, round_ = np.int32(n), np.int32(periodic)
     sign = np.int32(0 if n == 1 else (1 if round_ else -1))
     low, high = np.int32(n if round_ and n > 1 else 0), np.int32(-n if round_ and n > 1 else 2 * n - 2)
@@ -43,12 +43,12 @@ def ends_of(n, periodic):
 
 @cell
 def folded(m, ends):
-    """The point that stands at m: beyond a wall the mirror image, or round the ring."""
+    """Return the index of the point at m: mirrored at a wall, or wrapped."""
     below, above = ends.low + ends.sign * m, ends.high + ends.sign * m
     return np.int64(below if m < 0 else (above if m >= ends.n else m))
 
 
 @cell
 def folded_twice(m, ends):
-    """As `folded`, beyond an end by 2 n - 2 at most."""
+    """Return `folded` for positions of up to 2 n - 2 beyond an end."""
     return folded(folded(m, ends), ends)

@@ -1,8 +1,8 @@
-"""Roots, quotients and selections in the form that each target computes fastest.
+"""Roots, quotients and selections in the form that each target evaluates fastest.
 
-On the CPU a library call in a loop stops LLVM's vectoriser; on CUDA the compiler's own double
-root and quotient are several times dearer than a hardware seed with Newton steps, and a chain of
-conditional expressions becomes a branch.
+On the CPU a library call in a loop prevents vectorisation by LLVM. On CUDA the compiler's double-precision root and
+quotient are several times as expensive as a hardware approximation with Newton steps, and nested conditional
+expressions become branches.
 """
 
 import math
@@ -26,7 +26,7 @@ from eagre.backend.cells import (
 
 @cell
 def reciprocal(x):
-    """1/x for normal x != 0."""
+    """Return 1/x for normal x != 0."""
     return real(1.0) / x
 
 
@@ -44,7 +44,7 @@ def _simulated_reciprocal(x):
 
 @cell
 def quotient(a, b):
-    """a / b for normal b != 0."""
+    """Return a / b for normal b != 0."""
     return a / b
 
 
@@ -63,7 +63,7 @@ def _simulated_quotient(a, b):
 
 @cell
 def inverse_root(x):
-    """1/sqrt(x) for normal x > 0."""
+    """Return 1/sqrt(x) for normal x > 0."""
     return real(1.0) / math.sqrt(x)
 
 
@@ -86,7 +86,7 @@ def _simulated_inverse_root(x):
 
 @cell
 def root(x):
-    """sqrt(x) for x >= 0."""
+    """Return sqrt(x) for x >= 0."""
     return math.sqrt(x)
 
 
@@ -102,7 +102,7 @@ def _simulated_root(x):
 
 @cell
 def hypotenuse(x, y):
-    """sqrt(x^2 + y^2)."""
+    """Return sqrt(x^2 + y^2)."""
     return math.sqrt(x * x + y * y)
 
 
@@ -122,20 +122,20 @@ def _simulated_hypotenuse(x, y):
 
 @cell
 def inverse_cube_root(x):
-    """x^(-1/3) for x > 0; all below 1e-12 counts as that."""
+    """Return x^(-1/3) for x > 0; x is limited to at least 1e-12."""
     return larger(x, real(1e-12)) ** real(-1.0 / 3.0)
 
 
 @cell
 def root_guess(x):
-    """x^(-1/3) to 4 %, from the exponent bits of x in single precision; x > 0."""
+    """Return x^(-1/3) with an error of 4 %, from the exponent bits of x in single precision; x > 0."""
     third = np.float32(0.33333333) * np.float32(np.float32(x).view(np.int32))
     return real(np.int32(np.int32(0x54A21D2A) - np.int32(third)).view(np.float32))  # type: ignore[arg-type]
 
 
 @cell
 def newton_step(x, y):
-    """One Newton step towards y = x^(-1/3): y (4 - x y^3) / 3."""
+    """Return the result of a Newton step towards y = x^(-1/3): y (4 - x y^3) / 3."""
     return y * (real(4.0 / 3.0) - real(1.0 / 3.0) * x * (y * y * y))
 
 
@@ -153,7 +153,7 @@ def _double_on_cpu(x):
 
 @cell
 def single_guess(x):
-    """x^(-1/3) to single precision, with the hardware's logarithm and power."""
+    """Return x^(-1/3) in single precision, with the hardware's logarithm and power."""
     return real(np.float32(x) ** np.float32(-1.0 / 3.0))  # type: ignore[arg-type]
 
 
@@ -170,7 +170,7 @@ def _simulated_cube_root(x):
 
 @cell
 def power_minus_seven_thirds(x):
-    """x^(-7/3) for x > 0 (the power of h in Manning's law for a unit discharge)."""
+    """Return x^(-7/3) for x > 0 (the power of h in Manning's law for a unit discharge)."""
     y = inverse_cube_root(x)
     cube = y * y * y
     return cube * cube * y
@@ -183,7 +183,7 @@ def _seven_thirds_of_the_hardware(x):
 
 @cell
 def power_four_thirds(x):
-    """x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
+    """Return x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
     y = inverse_cube_root(x)
     return x * x * y * y
 
@@ -198,20 +198,20 @@ def _power_of_the_hardware(x):
 
 @cell
 def power_seven_sixths(x):
-    """x^(7/6) for 1e-30 < x < 1e30 (the power of 1/h^2 in Manning's law)."""
+    """Return x^(7/6) for 1e-30 < x < 1e30 (the power of 1/h^2 in Manning's law)."""
     return x ** real(7.0 / 6.0)
 
 
 @cell
 def sixth_guess(x):
-    """x^(-1/6) to 4 %, from the exponent bits of x in single precision; x > 0."""
+    """Return x^(-1/6) with an error of 4 %, from the exponent bits of x in single precision; x > 0."""
     sixth = np.float32(0.16666667) * np.float32(np.float32(x).view(np.int32))
     return real(np.int32(np.int32(0x4A0E2965) - np.int32(sixth)).view(np.float32))  # type: ignore[arg-type]
 
 
 @cell
 def cubic_step(x, y):
-    """One step of third order towards y = x^(-1/6), from e = 1 - x y^6."""
+    """Return the result of a third-order step towards y = x^(-1/6), from e = 1 - x y^6."""
     cube = y * y * y
     e = real(1.0) - x * (cube * cube)
     return y + y * (e * (real(1.0 / 6.0) + real(7.0 / 72.0) * e))
@@ -233,7 +233,7 @@ def _sevenths_double_on_cpu(x):
 
 @cell
 def single_sixth(x):
-    """x^(-1/6) to single precision, with the hardware's logarithm and power."""
+    """Return x^(-1/6) in single precision, with the hardware's logarithm and power."""
     return real(np.float32(x) ** np.float32(-1.0 / 6.0))  # type: ignore[arg-type]
 
 
@@ -254,13 +254,13 @@ def _simulated_sevenths(x):
 
 @cell
 def smaller(a, b):
-    """min(a, b)."""
+    """Return min(a, b)."""
     return min(a, b)
 
 
 @cell
 def larger(a, b):
-    """max(a, b)."""
+    """Return max(a, b)."""
     return max(a, b)
 
 
@@ -280,7 +280,7 @@ def _larger_by_selection(a, b):
 
 @cell
 def extremes(a, b):
-    """max(a, b), min(a, b)."""
+    """Return max(a, b), min(a, b)."""
     return larger(a, b), smaller(a, b)
 
 
@@ -296,7 +296,7 @@ def _simulated_extremes(a, b):
 
 @cell
 def by_sign(x, positive, negative):
-    """The one for the sign of x; either one where x is 0."""
+    """Return the value for the sign of x; either one if x is 0."""
     return positive if x > real(0.0) else negative
 
 
@@ -322,7 +322,7 @@ def _simulated_larger(a, b):
 
 @cell
 def select(condition, a, b):
-    """a where the condition holds, else b; both are computed."""
+    """Return a if the condition holds, otherwise b; both are computed."""
     return a if condition else b
 
 

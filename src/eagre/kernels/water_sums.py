@@ -1,4 +1,4 @@
-"""Sums and extremes over a domain of water, row by row: their places in a table, and their names."""
+"""Row sums and extrema of a shallow-water domain: table layout and names."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from eagre.grid import Grid
 
 VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
 WATER_SUMS = 7
-MUCH = 1e-3  # of the water, won or lost by rounding
-SHORT = 0.01  # of what was to be taken out, which was not there
-BLOCK = 128  # threads that sum a row on a GPU
+MUCH = 1e-3  # relative volume change by rounding that is reported
+SHORT = 0.01  # relative deficit of prescribed outflow that is reported
+BLOCK = 128  # threads per row sum on a GPU
 
 
 def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
-    """Sums and extremes of all rows.
+    """Return the sums and extrema over all rows, by name.
 
     Parameters
     ----------
     rows : (ny, WATER_SUMS or more) array
-        Sums of depth, m, kinetic and potential energy per area and density, m3 s-2, and wet cells of each
-        row; largest and smallest depth, m; largest speed, m s-1.
+        Sums per row of depth, m, kinetic and potential energy per area and density, m3 s-2, and wet cells; maximum and
+        minimum depth, m; maximum speed, m s-1.
     grid : Grid
 
     Returns
     -------
     dict
-        Volume, m3, energies over density, m5 s-2, and the rest as above.
+        Volume, m3, energies divided by density, m5 s-2, and the other values as above.
     """
     total = rows.sum(axis=0)
     found = {
@@ -45,10 +45,10 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
 
 
 def water_balance(volume: float, first: float, inflow: float, rain: float) -> dict[str, float]:
-    """Change of the volume since the start, inflow and rain, m3, and what they leave over.
+    """Return the volume change since the start, inflow and rain, m3, and the relative residual of the balance.
 
-    That is relative to the largest of the volumes at the start, now, and as it should be: water that came and is lost
-    counts where none is left.
+    The residual is relative to the largest of the initial, current and expected volumes, so that losses also count in a
+    domain that is empty at the end.
     """
     change, larger = float(volume - first), float(max(volume, first, first + inflow + rain))
     error = (change - inflow - rain) / larger if larger > 0.0 else math.nan
@@ -56,30 +56,31 @@ def water_balance(volume: float, first: float, inflow: float, rain: float) -> di
 
 
 def rounding_rows(found: Mapping[str, float]) -> list[tuple[str, str]]:
-    """What a run's summary says of water that single precision won or lost, if that is much."""
+    """Return summary rows about water gained or lost by rounding in single precision, if significant."""
     error = found["volume_error"]
     if not abs(error) > MUCH:
         return []
     amount = abs(found["volume_change"] - found["volume_inflow"] - found["volume_rain"])
-    way = "won by" if error > 0.0 else "lost to"
-    return [("rounding", f'{amount:.4g} m3 ({abs(error):.2g} of the water) were {way} rounding: precision = "double"')]
+    way = "gained" if error > 0.0 else "lost"
+    text = f'{amount:.4g} m3 ({abs(error):.2g} of the volume) {way} by rounding; use precision = "double"'
+    return [("rounding", text)]
 
 
 def water_rows(
     found: Mapping[str, float], inflow: Mapping[str, float], asked: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """Rows of a run's summary: the volume's change, and where water came from or went to, if it could.
+    """Return summary rows: volume change, and sources and sinks of water, if any.
 
-    `found` are a water model's diagnostics, `inflow` the volume that came in, m3, by open side, `asked` what of it was
-    prescribed.
+    `found` are the diagnostics of a water model, `inflow` the inflow volume, m3, by open side, `asked` the prescribed
+    part.
     """
     change, rain = found["volume_change"], found["volume_rain"]
     if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
         return []
-    wanted = {name: f" of {volume:+.4g} m3 asked" for name, volume in asked.items()}
+    wanted = {name: f" of {volume:+.4g} m3 prescribed" for name, volume in asked.items()}
     for name, volume in asked.items():
         if volume < 0.0 and inflow[name] > (1.0 - SHORT) * volume:
-            wanted[name] += ", as no more was there,"
+            wanted[name] += " (limited by the available water)"
     parts = [f"{value:+.4g} m3{wanted.get(name, '')} through {name}" for name, value in inflow.items()]
     parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
     gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"

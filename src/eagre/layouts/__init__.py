@@ -1,1 +1,1 @@
-"""Layouts of GPU kernels: what each parameter means (`solvers`, `models`), and measured tables, one a device (JSON)."""
+"""Launch parameters of GPU kernels: declarations (`solvers`, `models`), and measured tables, one per device (JSON)."""

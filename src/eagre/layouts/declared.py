@@ -1,4 +1,4 @@
-"""All parameters that a table of layouts may have."""
+"""All declared launch parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of values in a table of layouts: what is allowed, in words and as a test."""
+"""Types of values in a table of launch parameters: description and check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PRECISIONS = ("single", "double")
 
 
 class Problem(NamedTuple):
-    """A value that is not allowed; `key` : where below the parameter it stands."""
+    """Value that is not allowed; `key` : path below the parameter."""
 
     key: str
     value: Any
@@ -18,14 +18,14 @@ class Problem(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What is allowed, in words, and the first problem of a value."""
+    """Type of a value: description of the allowed values, and a function that returns the first problem."""
 
     allowed: str
     problem: Callable[[Any, str], Problem | None]
 
 
 def whole(low: int, high: int, multiple: int = 1) -> Kind:
-    """A whole number."""
+    """Return the type of integers."""
     words = f"a whole number from {low} to {high}" + (f", a multiple of {multiple}" if multiple > 1 else "")
 
     def problem(value: Any, key: str) -> Problem | None:
@@ -37,7 +37,7 @@ def whole(low: int, high: int, multiple: int = 1) -> Kind:
 
 
 def number(low: float, high: float) -> Kind:
-    """A number."""
+    """Return the type of numbers."""
     words = f"a number from {low:g} to {high:g}"
 
     def problem(value: Any, key: str) -> Problem | None:
@@ -48,13 +48,13 @@ def number(low: float, high: float) -> Kind:
 
 
 def flag() -> Kind:
-    """True or false."""
+    """Return the type of booleans."""
     words = "true or false"
     return Kind(words, lambda value, key: None if isinstance(value, bool) else Problem(key, value, words))
 
 
 def listed(*kinds: Kind) -> Kind:
-    """A list with one value of each kind."""
+    """Return the type of lists with one value of each type."""
     words = f"[{', '.join(kind.allowed for kind in kinds)}]"
 
     def problem(value: Any, key: str) -> Problem | None:
@@ -67,7 +67,7 @@ def listed(*kinds: Kind) -> Kind:
 
 
 def some(kind: Kind, least: int = 1) -> Kind:
-    """A list of `least` or more values of a kind."""
+    """Return the type of lists of `least` or more values."""
     words = f"a list{' of one or more' if least else ''}, each {kind.allowed}"
 
     def problem(value: Any, key: str) -> Problem | None:
@@ -79,8 +79,8 @@ def some(kind: Kind, least: int = 1) -> Kind:
 
 
 def descending(kind: Kind, last: int) -> Kind:
-    """A list of falling numbers that ends with `last`."""
-    words, inner = f"a list of falling numbers that ends with {last}, each {kind.allowed}", some(kind)
+    """Return the type of decreasing lists that end with `last`."""
+    words, inner = f"a list of decreasing numbers that ends with {last}, each {kind.allowed}", some(kind)
 
     def problem(value: Any, key: str) -> Problem | None:
         if (found := inner.problem(value, key)) is not None:
@@ -92,7 +92,7 @@ def descending(kind: Kind, last: int) -> Kind:
 
 
 def named(**kinds: Kind) -> Kind:
-    """An object with one value of each name."""
+    """Return the type of objects with one value per name."""
     words = f"{{{', '.join(f'{name}: {kind.allowed}' for name, kind in kinds.items())}}}"
 
     def problem(value: Any, key: str) -> Problem | None:
@@ -104,8 +104,8 @@ def named(**kinds: Kind) -> Kind:
 
 
 def by_precision(kind: Kind) -> Kind:
-    """One value for single and one for double precision."""
-    words, inner = f"for single and double each {kind.allowed}", named(**dict.fromkeys(PRECISIONS, kind))
+    """Return the type of one value for single and one for double precision."""
+    words, inner = f"for single and double precision, each {kind.allowed}", named(**dict.fromkeys(PRECISIONS, kind))
 
     def problem(value: Any, key: str) -> Problem | None:
         found = inner.problem(value, key)
@@ -115,9 +115,9 @@ def by_precision(kind: Kind) -> Kind:
 
 
 def rising(**kinds: Kind) -> Kind:
-    """A list of rows whose first value, an upper bound, rises from row to row: the first row that holds counts."""
+    """Return the type of lists of rows with increasing upper bounds; the first sufficient row applies."""
     first, inner = next(iter(kinds)), some(named(**kinds))
-    words = f"rows with rising {first}, each {named(**kinds).allowed}"
+    words = f"rows with increasing {first}, each {named(**kinds).allowed}"
 
     def problem(value: Any, key: str) -> Problem | None:
         if (found := inner.problem(value, key)) is not None:
@@ -129,5 +129,5 @@ def rising(**kinds: Kind) -> Kind:
 
 
 def row_for(rows: list[dict[str, Any]], size: int) -> dict[str, Any] | None:
-    """The first row of a `rising` list whose bound `up_to` is `size` or more; None if there is none."""
+    """Return the first row of a `rising` list whose bound `up_to` is `size` or more; None if there is none."""
     return next((row for row in rows if size <= row["up_to"]), None)

@@ -1,4 +1,4 @@
-"""A parameter of a layout: declared once, with its meaning, its unit and the value for a card that nobody measured."""
+"""Declaration of a launch parameter: meaning, unit, and value for a device without measurements."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ Rule = Callable[[Facts, Any, Facts], Any]
 
 
 def as_measured(card: Facts, value: Any, on: Facts) -> Any:
-    """As measured: it follows from the number of registers, which is the same on all cards."""
+    """Return the measured value: it depends on the number of registers, which is the same on all devices."""
     return value
 
 
 def by_multiprocessors(card: Facts, value: int, on: Facts) -> int:
-    """As many as measured for each multiprocessor."""
+    """Return the measured value per multiprocessor times the number of multiprocessors."""
     return max(1, round(value * card.multiprocessors / on.multiprocessors))
 
 
 class Parameter(NamedTuple):
-    """One parameter.
+    """Launch parameter.
 
     Attributes
     ----------
     key : str
-        Where it stands in a table: model or solver, kernel, name, with dots between them.
+        Path in a table: model or solver, kernel, name, separated by dots.
     kind : Kind
         Allowed values.
     unit : str
-        What is counted.
+        Unit.
     neutral : bool
-        Whether another value leaves every bit of a result as it is.
+        Whether results are bitwise independent of the value.
     meaning : str
     rule : callable (card, value, on)
-        The value for a card that nobody measured, from the one that was measured on another.
+        Value for a device without measurements, from the value measured on another device.
     fits : callable (value, card), optional
-        Why a card cannot have that value, or "".
+        Reason why a device cannot have the value, or "".
     """
 
     key: str

@@ -1,8 +1,8 @@
-"""What tuning found on this machine: a file of JSON for each device, which people read and edit.
+"""Store of tuned values: one editable JSON file per device.
 
-An entry holds values of layouts (`eagre.layouts.declared`) with the key under which they were measured. Values count
-for runs with the same key only: another device, driver, version, source, precision, size or scheme has none. The file's
-schema is `store.schema.json` beside this module.
+An entry holds launch parameters (`eagre.layouts.declared`) with the key under which they were measured. Values apply to
+runs with the same key only: device, driver, version, source, precision, size class and scheme. The schema of the file
+is `store.schema.json` in this package.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from eagre.layouts.kinds import PRECISIONS
 from eagre.temporary import beside
 
 FORMAT = 1
-SMALL_CELLS_A_SIDE = 512  # up to here, squared, launches and waiting cost more than memory
-WORDS = 10  # a cell, about, that a step touches, whatever the model
-CACHES = 16  # what a step touches, in last caches, from which a grid is large: marches no longer end unevenly
+SMALL_CELLS_A_SIDE = 512  # up to this size squared, launches and synchronisation cost more than memory traffic
+WORDS = 10  # approximate number of values per cell used by a step of any model
+CACHES = 16  # working set in units of the last-level cache from which a grid is large (no tail effects)
 SIZES = ("small", "cache", "memory", "large")
-PARTICULAR = ("small", "cache")  # where the very size counts: how the last wave of blocks ends, whether threads pay
-NEAR = 0.01  # part of its cells by which such a grid may differ from that of a search whose values it takes
+PARTICULAR = ("small", "cache")  # size classes where the exact size matters: last wave of blocks, number of threads
+NEAR = 0.01  # allowed relative difference of the numbers of cells in these classes
 
 
 class Origin(NamedTuple):
-    """Where and with what a measurement was made."""
+    """Origin of a measurement: device and software."""
 
-    device: str  # name of the chip and what there is of it
+    device: str  # name and properties of the chip
     driver: str
-    versions: str  # of the package and of what compiles its kernels
-    source: str  # hashes of the text that kernels are made of, and of the user's own table of layouts if there is one
+    versions: str  # versions of the package and of the compilers
+    source: str  # hashes of the kernel source, and of the user's table of launch parameters, if any
 
 
 class Use(NamedTuple):
-    """What a measurement is for: a kind of model, one of its schemes (or "", for all), a precision and a size."""
+    """Use class of a measurement: model, scheme ("" for all), precision and size class."""
 
     model: str
     scheme: str
@@ -51,7 +51,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found for one space; tables of cards have such, which are shipped.
+    """Result for one search space, also in shipped tables.
 
     Attributes
     ----------
@@ -59,13 +59,13 @@ class Measured:
         Name of the space, "shallow-water.march".
     use : Use
     values : dict
-        Values of layouts by key; none where nothing was faster than what is shipped.
+        Launch parameters by key; empty if nothing was faster than the shipped values.
     same_bits : bool
-        Whether results have the bits of the shipped values.
+        Whether results are bitwise identical to those of the shipped values.
     seconds : dict
-        Of a step, "before" and "after".
+        Seconds per step, "before" and "after".
     found : dict
-        What else is told: the grid's shape, the date, numbers of variants.
+        Further information: shape of the grid, date, numbers of variants.
     """
 
     space: str
@@ -77,29 +77,29 @@ class Measured:
 
     @property
     def cells(self) -> int:
-        """Of the grid on which it was found; 0 where nothing is told of that."""
+        """Number of cells of the tuned grid; 0 if unknown."""
         return prod(self.found.get("shape") or [0])
 
     def serves(self, use: Use) -> bool:
-        """Whether a run takes it: one of the same model, precision and class of size, and scheme if it has one."""
+        """Return whether the result applies to a run: same model, precision, size class, and scheme if given."""
         return self.use in (use, use._replace(scheme=""))
 
 
 @dataclass(frozen=True)
 class Entry(Measured):
-    """What was found on this machine; `origin` : with what, the rest of its key."""
+    """Result found on this machine; `origin` : rest of its key."""
 
     origin: Origin = field(kw_only=True)
 
     @property
     def key(self) -> tuple[str, Use, Origin, int]:
-        """What one entry replaces another by."""
+        """Key by which entries replace one another."""
         return self.space, self.use, self.origin, self.cells if self.use.size in PARTICULAR else 0
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """Which scheme was fastest in a whole run; `seconds` : of a run by scheme."""
+    """Fastest scheme of whole runs; `seconds` : duration of a run by scheme."""
 
     use: Use
     origin: Origin
@@ -108,25 +108,25 @@ class Scheme:
 
     @property
     def key(self) -> tuple[Use, Origin]:
-        """What one replaces another by."""
+        """Key by which entries replace one another."""
         return self.use, self.origin
 
 
 class Store(NamedTuple):
-    """All that a file holds."""
+    """Content of a file."""
 
     entries: tuple[Entry, ...] = ()
     schemes: tuple[Scheme, ...] = ()
 
     def adding(self, *new: Entry | Scheme) -> Store:
-        """With others, which replace those of the same key."""
+        """Return the store with additional entries, which replace entries with the same key."""
         entries = {one.key: one for one in (*self.entries, *(one for one in new if isinstance(one, Entry)))}
         schemes = {one.key: one for one in (*self.schemes, *(one for one in new if isinstance(one, Scheme)))}
         return Store(tuple(entries.values()), tuple(schemes.values()))
 
 
 def size_class(cells: int, precision: str, cache: float) -> str:
-    """The class of a grid: "small", "cache" (what a step touches fits the last cache, bytes), "memory" or "large"."""
+    """Return the size class: "small", "cache" (working set fits the last-level cache, bytes), "memory" or "large"."""
     if cells <= SMALL_CELLS_A_SIDE**2:
         return "small"
     touched = WORDS * (4 if precision == "single" else 8) * cells
@@ -134,7 +134,7 @@ def size_class(cells: int, precision: str, cache: float) -> str:
 
 
 def nearest(entries: Iterable[Entry], cells: int) -> list[Entry]:
-    """Of each space the entry found on the grid that is most like one of so many cells, if it is like enough.
+    """Return, for each space, the entry tuned on the grid closest in size, if it is close enough.
 
     In the classes `PARTICULAR` grids may differ by `NEAR` (decision 0080).
     """
@@ -148,7 +148,7 @@ def nearest(entries: Iterable[Entry], cells: int) -> list[Entry]:
 
 
 def folder() -> Path:
-    """Where files lie: ``EAGRE_TUNING``, or ``eagre/tuning`` in the user's data folder."""
+    """Return the folder of the files: ``EAGRE_TUNING``, or ``eagre/tuning`` in the user's data folder."""
     chosen = os.environ.get("EAGRE_TUNING")
     if chosen:
         return Path(chosen).expanduser()
@@ -156,7 +156,7 @@ def folder() -> Path:
 
 
 def read(path: Path) -> Store:
-    """What a file holds; nothing where there is no file.
+    """Return the content of a file; empty if there is no file.
 
     Raises
     ------
@@ -168,7 +168,9 @@ def read(path: Path) -> Store:
     except FileNotFoundError:
         return Store()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}", allowed="a file of eagre tune (docs/how-to/tuning.md)") from None
+        allowed = "a file of eagre tune (docs/how-to/tuning.md)"
+        problem = "The file of tuned values cannot be read."
+        raise InputError(f"{path}: {error}", allowed=allowed, problem=problem) from None
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
@@ -183,7 +185,7 @@ def read(path: Path) -> Store:
 
 
 def write(path: Path, store: Store) -> None:
-    """Replace a file, at once."""
+    """Replace a file atomically."""
     content = {
         "format": FORMAT,
         "entries": [_plain(one) for one in store.entries],
@@ -196,14 +198,14 @@ def write(path: Path, store: Store) -> None:
 
 
 def add(path: Path, *new: Entry | Scheme) -> None:
-    """Put something into a file, in place of what has its key; several processes may do so at a time."""
+    """Add entries to a file, replacing entries with the same key; safe for concurrent processes."""
     with _alone(path):
         write(path, read(path).adding(*new))
 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """One process at a time; what one that was killed left behind counts for five seconds."""
+    """Lock a file; a lock left by a killed process expires after five seconds."""
     lock = path.with_suffix(".lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(100):
@@ -228,7 +230,7 @@ def _entry(content: Any, name: str) -> Entry:
 
 
 def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
-    """An entry of a file, checked, without what has the keys `more`; `name` : of the place, for errors."""
+    """Return a checked entry of a file, without the keys `more`; `name` : location, for error messages."""
     known = ("space", "use", *more, "values", "same_bits", "seconds")
     _check_keys(content, name, known, ("found",))
     _check(isinstance(content["space"], str), f"{name}.space", content["space"], "a name in quotes")
@@ -239,7 +241,10 @@ def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
         _check(key in PARAMETERS, f"{name}.values", key, "parameters of docs/development/layouts.md")
         problem = PARAMETERS[key].kind.problem(value, key)
         if problem is not None:
-            raise InputError(f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed)
+            raise InputError(
+                f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed,
+                problem=f"The value of {problem.key} is not allowed.",
+            )  # fmt: skip
     seconds = _times(content["seconds"], f"{name}.seconds")
     found = content.get("found", {})
     _check(isinstance(found, dict), f"{name}.found", found, "an object")
@@ -284,8 +289,11 @@ def _check_keys(content: Any, name: str, known: tuple[str, ...], more: tuple[str
 def _check(good: bool, name: str, value: Any, allowed: str) -> None:
     if not good:
         text = json.dumps(value)
-        raise InputError(f"{name} = {text if len(text) <= 80 else text[:77] + '...'}", allowed=allowed)
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        raise InputError(f"{name} = {shown}", allowed=allowed, problem="The file of tuned values has an invalid entry.")
 
 
 def _wrong(path: Path, what: str) -> InputError:
-    return InputError(f"{path}: {what}", allowed="a file of eagre tune; without it nothing is tuned", fix=f"rm {path}")
+    allowed = "a file of eagre tune; without it no tuned values are used"
+    problem = "The file of tuned values is not valid."
+    return InputError(f"{path}: {what}", allowed=allowed, fix=f"rm {path}", problem=problem)

@@ -1,9 +1,9 @@
-"""Tables of layouts as files: read, checked, flattened to values by key.
+"""Files of launch parameters: reading, checks, and conversion to values by key.
 
-A file holds objects within objects, {"model": {"kernel": {"parameter": value}}}, and in "device" what the card has on
-which its numbers were measured. The reference has every parameter; another card's table what differs from the rules,
-a user's own what it likes. Stored tables may have values for some runs only, "by_use": a list of entries as files of
-`eagre tune` have them, but for their origin.
+A file holds nested objects, {"model": {"kernel": {"parameter": value}}}, and in "device" the properties of the device
+of the measurements. The reference has all parameters, the table of another device only the values that differ from the
+rules, and a user's table any values. Stored tables may have values for some runs only, "by_use": a list of entries as
+in files of `eagre tune`, without their origin.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from eagre.layouts.kinds import Kind, Problem, listed, number, whole
 from eagre.layouts.store import Measured, measured
 from eagre.names import nearest
 
-SCHEMA = "store.schema.json"  # of the files of `eagre.layouts.store`
-CPU = "cpu.json"  # of kernels on a CPU, whichever it is
-REFERENCE = "nvidia-h200.json"  # whose values the rules take over, scaled, for cards that nobody measured
+SCHEMA = "store.schema.json"  # schema of the files of `eagre.layouts.store`
+CPU = "cpu.json"  # kernels on any CPU
+REFERENCE = "nvidia-h200.json"  # table that the rules scale for devices without measurements
 _SIZES: dict[str, Kind] = {
     "compute_capability": listed(whole(5, 99), whole(0, 99)),
     "multiprocessors": whole(1, 4096),
@@ -38,7 +38,7 @@ ALLOWED = "a JSON table of launch parameters (docs/development/layouts.md)"
 
 
 class Table(NamedTuple):
-    """What a file holds: the card, values by key, and those that some runs take instead."""
+    """Content of a file: device, values by key, and values for some runs."""
 
     device: dict[str, Any]
     values: dict[str, Any]
@@ -46,18 +46,18 @@ class Table(NamedTuple):
 
 
 def stored(name: str) -> str:
-    """Text of a stored table."""
+    """Return the text of a stored table."""
     return (files("eagre.layouts") / name).read_text(encoding="utf-8")
 
 
 def stored_names() -> list[str]:
-    """File names of the stored tables of all cards."""
+    """Return the file names of the stored tables of all devices."""
     names = (entry.name for entry in files("eagre.layouts").iterdir())
     return sorted(name for name in names if name.endswith(".json") and name not in (CPU, SCHEMA))
 
 
 def read_table(path: Path) -> Table:
-    """A user's file, checked.
+    """Return a user's file after checks.
 
     Raises
     ------
@@ -67,28 +67,33 @@ def read_table(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}", allowed=ALLOWED) from None
+        raise InputError(f"{path}: {error}", allowed=ALLOWED, problem="The table cannot be read.") from None
     found = checked_table(text, str(path))
     if found.by_use:
         raise InputError(
-            f"{path}: {BY_USE}", allowed="values for all runs; those for some runs: eagre tune", fix="eagre tune"
+            f"{path}: {BY_USE}",
+            allowed="values for all runs; for values of some runs use eagre tune",
+            fix="eagre tune",
+            problem=f"A table of launch parameters must not contain {BY_USE}.",
         )
     return found
 
 
 def checked_table(text: str, name: str) -> Table:
-    """As `read_table`, of the text of a file."""
+    """Return the table of a text; see `read_table`."""
     try:
         content = json.loads(text, object_pairs_hook=lambda pairs: _without_doubles(pairs, name))
     except json.JSONDecodeError as error:
         raise InputError(
             f"{name}, line {error.lineno}, column {error.colno}: {error.msg}",
             allowed=ALLOWED,
+            problem="The table is not valid JSON.",
         ) from None
     except (RecursionError, ValueError) as error:  # deep nesting, or an integer of thousands of digits
-        raise InputError(f"{name}: {error}", allowed=ALLOWED) from None
+        raise InputError(f"{name}: {error}", allowed=ALLOWED, problem="The table is not valid JSON.") from None
     if not isinstance(content, dict):
-        raise InputError(f"{name}: {_short(content)}", allowed='{"programs": {...}, "shallow-water": {...}, ...}')
+        allowed = '{"programs": {...}, "shallow-water": {...}, ...}'
+        raise InputError(f"{name}: {_short(content)}", allowed=allowed, problem="The table is not a JSON object.")
     device = _checked_device(content.pop("device", {}), name)
     by_use = content.pop(BY_USE, [])
     if not isinstance(by_use, list):
@@ -104,7 +109,7 @@ def checked_table(text: str, name: str) -> Table:
 
 
 def facts_of(device: dict[str, Any]) -> Facts:
-    """The card on which a stored table was measured."""
+    """Return the device of a stored table."""
     return Facts(**{**device, "compute_capability": tuple(device["compute_capability"])})
 
 
@@ -121,14 +126,14 @@ def _checked_device(device: Any, name: str) -> dict[str, Any]:
 
 
 def _flatten(content: dict[str, Any], above: str, name: str, values: dict[str, Any]) -> None:
-    """Values by key; keys that are not declared are an error."""
+    """Store values by key; undeclared keys are an error."""
     for part, value in content.items():
         key = f"{above}{part}"
         if key in PARAMETERS:
             values[key] = value
         elif any(known.startswith(f"{key}.") for known in PARAMETERS):
             if not isinstance(value, dict):
-                raise _error(name, Problem(key, value, "an object with parameters in it"))
+                raise _error(name, Problem(key, value, "an object of parameters"))
             _flatten(value, f"{key}.", name, values)
         else:
             depth = above.count(".") + 1
@@ -143,7 +148,11 @@ def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise InputError(f'{name}: "{key}" twice in one object', allowed="each key once")
+            raise InputError(
+                f'{name}: "{key}" twice in one object',
+                allowed="each key once",
+                problem=f'The key "{key}" occurs twice.',
+            )
         found[key] = value
     return found
 
@@ -151,11 +160,15 @@ def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
 def _unknown(name: str, key: str, allowed: list[str]) -> InputError:
     near = nearest(key, allowed)
     fix = f'"{near.rpartition(".")[2]}": ...' if near else ""
-    return InputError(f"{name}: unknown key {key}", allowed=", ".join(allowed), fix=fix)
+    problem = "The table contains an unknown key."
+    return InputError(f"{name}: unknown key {key}", allowed=", ".join(allowed), fix=fix, problem=problem)
 
 
 def _error(name: str, problem: Problem) -> InputError:
-    return InputError(f"{name}: {problem.key} = {_short(problem.value)}", allowed=problem.allowed)
+    return InputError(
+        f"{name}: {problem.key} = {_short(problem.value)}", allowed=problem.allowed,
+        problem=f"The value of {problem.key} is not allowed.",
+    )  # fmt: skip
 
 
 def _short(value: Any) -> str:

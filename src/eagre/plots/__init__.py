@@ -6,6 +6,7 @@ from eagre.plots.animation import animate
 from eagre.plots.gauges import plot_gauges, plot_numbers
 from eagre.plots.heights import plot_profiles
 from eagre.plots.maps import plot_map
+from eagre.plots.rasters import open_raster
 from eagre.plots.reading import open_results
 from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 from eagre.plots.spectra import plot_spectra
@@ -19,6 +20,7 @@ __all__ = [
     "SpectrumFile",
     "TrackFile",
     "animate",
+    "open_raster",
     "open_results",
     "plot_gauges",
     "plot_map",

@@ -1,4 +1,4 @@
-"""Series at gauges, with observations where there are any, and numbers over time."""
+"""Series and spectra at gauges, with observations, and scalar time series."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_gauges(
     observed: str | Path | None = None,
     dpi: int = 150,
 ) -> Path:
-    """Draw one panel per gauge.
+    """Draw series, or spectra on logarithmic axes, one panel per gauge.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def plot_gauges(
     output : str or Path
         Picture to write.
     variable : str, optional
-        Without it the surface elevation.
+        Name of the variable; without it the surface elevation, or else the first variable.
     observed : str or Path, optional
         Table with a time column and one column per gauge; units in the header are converted.
     dpi : int
@@ -52,16 +52,16 @@ def plot_gauges(
     Raises
     ------
     InputError
-        If the variable is not in the file, or the observations name none of the gauges.
+        If the file does not have the variable, or no column of the observations has the name of a gauge.
     """
     from matplotlib import rc_context
 
     name = gauges.check_variable(variable)
     measured = _observed(gauges, observed) if observed is not None else {}
     count = min(len(gauges.names), _MAX_PANELS)
-    unit, factor = time_unit(float(gauges.times[-1] - gauges.times[0]) if gauges.times.size else 0.0)
+    axis, factor = (gauges.axis, 1.0) if gauges.axis else _time_axis(gauges.times)
     with rc_context(RC):
-        figure, panels = stacked(count, gauges.title, unit)
+        figure, panels = stacked(count, gauges.title, axis)
         for index, axes in enumerate(panels):
             _panel(axes, gauges, name, index, measured, factor)
         label = gauges.labels[name]
@@ -73,7 +73,7 @@ def plot_gauges(
 
 
 def plot_numbers(numbers: NumberFile, output: str | Path, *, variable: str | None = None, dpi: int = 150) -> Path:
-    """Draw numbers over time, one panel each.
+    """Draw scalar time series, one panel per variable.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def plot_numbers(numbers: NumberFile, output: str | Path, *, variable: str | Non
     output : str or Path
         Picture to write.
     variable : str, optional
-        Without it all, 24 at most.
+        Name of the variable; without it up to 24 variables.
     dpi : int
         Dots per inch.
 
@@ -93,31 +93,37 @@ def plot_numbers(numbers: NumberFile, output: str | Path, *, variable: str | Non
     Raises
     ------
     InputError
-        If the variable is not in the file.
+        If the file does not have the variable.
     """
     from matplotlib import rc_context
 
     names = [*numbers.values][:_MAX_PANELS] if variable is None else [numbers.check_variable(variable)]
-    unit, factor = time_unit(float(numbers.times[-1] - numbers.times[0]) if numbers.times.size else 0.0)
+    axis, factor = _time_axis(numbers.times)
     with rc_context(RC):
-        figure, panels = stacked(len(names), numbers.title, unit)
+        figure, panels = stacked(len(names), numbers.title, axis)
         for name, axes in zip(names, panels, strict=True):
             series(axes, numbers.times * factor, numbers.values[name], numbers.labels[name])
         save(figure, output, dpi)
     return Path(output)
 
 
-def stacked(count: int, title: str, unit: str) -> tuple[Figure, list[Axes]]:
-    """A figure with panels over each other that share their time, in `unit`."""
+def _time_axis(times: np.ndarray) -> tuple[str, float]:
+    """Return the label of the time axis and the factor from seconds to its unit."""
+    unit, factor = time_unit(float(times[-1] - times[0]) if times.size else 0.0)
+    return f"time ({unit})", factor
+
+
+def stacked(count: int, title: str, axis: str) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels above each other that share an abscissa with the label `axis`."""
     figure = new_figure(9.0, 1.2 + 1.9 * count)
     panels = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
-    panels[-1].set_xlabel(f"time ({unit})")
+    panels[-1].set_xlabel(axis)
     figure.suptitle(title, x=0.01, ha="left", fontsize=RC["axes.titlesize"], fontweight="bold")
     return figure, panels
 
 
 def series(axes: Axes, times: np.ndarray, values: np.ndarray, note: str) -> None:
-    """A line over time, with a note above it."""
+    """Draw a line over time, with a note above it."""
     axes.plot(times, values, color=_MODEL, linewidth=1.4, label="computed")
     axes.set_title(note, fontsize=RC["font.size"])
     axes.grid(color=INK, alpha=0.15, linewidth=0.6)
@@ -127,7 +133,7 @@ def series(axes: Axes, times: np.ndarray, values: np.ndarray, note: str) -> None
 
 
 def misfit(times: np.ndarray, values: np.ndarray, when: np.ndarray, measured: np.ndarray) -> float:
-    """Root mean square difference to observations inside the computed time span; NaN without any."""
+    """Return the root-mean-square difference to the observations in the computed period; NaN without any."""
     inside = (when >= times[0]) & (when <= times[-1]) & np.isfinite(measured)
     if not inside.any():
         return float("nan")
@@ -142,27 +148,31 @@ def _panel(
     measured: dict[str, tuple[np.ndarray, np.ndarray]],
     factor: float,
 ) -> None:
-    """One gauge."""
+    """Draw a gauge."""
     gauge, values = gauges.names[index], gauges.values[name][:, index]
-    note = gauge
+    note, times = gauge, gauges.times * factor
+    if gauges.axis:  # zero has no logarithm
+        axes.set(xscale="log", yscale="log")
+        times, values = times[times > 0.0], np.where(values > 0.0, values, np.nan)[times > 0.0]
     if gauge in measured:
         when, data = measured[gauge]
         axes.plot(when * factor, data, color=_OBSERVED, linewidth=1.1, label="observed")
         note += f"   rms difference {misfit(gauges.times, values, when, data):.3g}"
-    series(axes, gauges.times * factor, values, note)
+    series(axes, times, values, note)
 
 
 def _observed(gauges: GaugeFile, path: str | Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Observations by the name of the gauge."""
+    """Return times and observations by the name of the gauge."""
     from eagre.plots.tables import read_observed
 
     when, columns = read_observed(path)
-    found = {name: (when, columns[name]) for name in gauges.names if name in columns}
-    if not found:
+    observed = {name: (when, columns[name]) for name in gauges.names if name in columns}
+    if not observed:
         near = nearest(next(iter(columns), ""), gauges.names) or gauges.names[0]
         raise InputError(
             f"{path} with the columns {', '.join(columns)}",
-            allowed=f"columns named as the gauges: {', '.join(gauges.names)}",
+            allowed=f"columns with the names of gauges: {', '.join(gauges.names)}",
             fix=f"time(s),{near}(m)",
+            problem="No column of the observations has the name of a gauge.",
         )
-    return found
+    return observed

@@ -1,4 +1,4 @@
-"""Profiles over height, a line a record."""
+"""Profiles over height, one line per record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eagre.plots.results import ProfileFile
 from eagre.plots.saving import save
 from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
 
-_MOST_LINES = 8
+_MAX_LINES = 8
 
 
 def plot_profiles(
@@ -22,17 +22,17 @@ def plot_profiles(
     time: str | None = None,
     dpi: int = 150,
 ) -> Path:
-    """Draw averages over height: of one record, or of up to eight from the first to the last.
+    """Draw horizontal means over height at one record, or at up to eight records from the first to the last.
 
     Parameters
     ----------
     profiles : ProfileFile
     output : str or Path
-        Picture to write; its ending says the format (png, pdf, svg).
+        Picture to write; the file extension selects the format (png, pdf, svg).
     variable : str, optional
-        Without it the first in the file.
+        Name of the variable; without it theta, or else the first variable of the file.
     time : str, optional
-        Such as ``"2 h"``: the record nearest to it; ``"first"`` or ``"last"``.
+        Time such as ``"2 h"``, whose nearest record is drawn, ``"first"`` or ``"last"``.
     dpi : int
         Dots per inch.
 
@@ -44,22 +44,22 @@ def plot_profiles(
     Raises
     ------
     InputError
-        If the variable is not in the file, or the time far from its records.
+        If the file does not have the variable, or the time is outside its period.
     """
     from matplotlib import colormaps, rc_context
 
     name = profiles.check_variable(variable)
     count = profiles.times.size
-    shown = np.unique(np.linspace(0, count - 1, min(count, _MOST_LINES)).round().astype(int)).tolist()
+    shown = np.unique(np.linspace(0, count - 1, min(count, _MAX_LINES)).round().astype(int)).tolist()
     records = shown if time is None else [profiles.record_at(time)]
     scale, unit = length_unit(float(np.ptp(profiles.heights)))
     with rc_context(RC):
         figure = new_figure(6.0, 5.4)
         axes = figure.add_subplot()
-        for place, record in zip(np.linspace(0.9, 0.0, len(records)), records, strict=True):
+        for colour, record in zip(np.linspace(0.9, 0.0, len(records)), records, strict=True):
             values = profiles.values[name][record]
-            told = f"t = {nice_time(float(profiles.times[record]))}"
-            axes.plot(values, profiles.heights * scale, color=colormaps["viridis"](place), linewidth=1.4, label=told)
+            note = f"t = {nice_time(float(profiles.times[record]))}"
+            axes.plot(values, profiles.heights * scale, color=colormaps["viridis"](colour), linewidth=1.4, label=note)
         axes.set(xlabel=profiles.labels[name], ylabel=f"z ({unit})")
         axes.grid(color=INK, alpha=0.15, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""Words for variables, units and dates."""
+"""Labels of variables, units, dates and periods."""
 
 from __future__ import annotations
 
@@ -9,28 +9,86 @@ from typing import Any
 
 from eagre.io.time_units import read_reference
 
+_THRESHOLD = re.compile(r"(arrival_time|duration)(_rise)?_([\dp]+(?:e[-+]?\d+)?)mm")
+_STATISTIC = re.compile(r"time: (maximum|minimum|mean|variance)")
+_EXTREME = re.compile(r"^(largest|highest|maximum|smallest|lowest|minimum|mean|variance of) (the )?")
+
 
 def label_of(attributes: Mapping[Any, Any], name: str) -> str:
-    """``"water depth (m)"`` from CF attributes."""
+    """Return a label such as ``"water depth (m)"`` from CF attributes."""
     long_name = str(attributes.get("long_name") or name.replace("_", " ")).partition(";")[0]
-    units = str(attributes.get("units") or "")
-    return f"{long_name} ({pretty_units(units)})" if units and units != "1" else long_name
+    return with_units(long_name, str(attributes.get("units") or ""))
+
+
+def with_units(text: str, units: str) -> str:
+    """Append units in parentheses, except for dimensionless quantities."""
+    return f"{text} ({pretty_units(units)})" if units and units != "1" else text
+
+
+def short_label(name: str, attributes: Mapping[Any, Any], units: str) -> str:
+    """Return the label of a field for a colour bar.
+
+    Maps with a threshold, such as ``arrival_time_300mm``, are labelled ``"arrival time, depth > 0.3 m (min)"``. Words
+    for a maximum or minimum are left out, because `period_of` has them.
+    """
+    if threshold := _THRESHOLD.fullmatch(name):
+        stem, rise, millimetres = threshold.groups()
+        metres = 1e-3 * float(millimetres.replace("p", "."))
+        return with_units(f"{stem.replace('_', ' ')}, {'rise' if rise else 'depth'} > {metres:.10g} m", units)
+    long_name = str(attributes.get("long_name") or name.replace("_", " ")).partition(";")[0]
+    if is_statistic(attributes):
+        long_name = _EXTREME.sub("", long_name)
+    return with_units(long_name, units)
+
+
+def arrival_threshold(name: str) -> float | None:
+    """Return the depth, m, of a map such as ``arrival_time_300mm``; None for other fields."""
+    threshold = _THRESHOLD.fullmatch(name)
+    if threshold is None or threshold.group(1) != "arrival_time" or threshold.group(2):
+        return None
+    return 1e-3 * float(threshold.group(3).replace("p", "."))
+
+
+def is_statistic(attributes: Mapping[Any, Any]) -> bool:
+    """Return whether the cell methods of a variable are a statistic over a period that labels state."""
+    return _STATISTIC.search(str(attributes.get("cell_methods", ""))) is not None
+
+
+def start_of(attributes: Mapping[Any, Any]) -> float:
+    """Return the start of the period of a statistic, s, from the comment in its cell methods; 0 if it has none."""
+    start = re.search(r"from ([-+.\de]+) s", str(attributes.get("cell_methods", "")))
+    return float(start.group(1)) if start else 0.0
+
+
+def period_of(attributes: Mapping[Any, Any], bounds: tuple[float, float] | None) -> str:
+    """Return the method and period of a statistic, such as ``"maximum over 0 to 1 h"``; empty without `bounds`, s."""
+    method = _STATISTIC.search(str(attributes.get("cell_methods", "")))
+    return "" if method is None or bounds is None else f"{method.group(1)} over {time_span(*bounds)}"
+
+
+def time_span(first: float, last: float) -> str:
+    """Return a period such as ``"0 to 1 h"``, in the largest unit that needs at most two decimals; times in s."""
+    for name, seconds in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        numbers = [first / seconds, last / seconds]
+        if last >= seconds and all(abs(number - round(number, 2)) < 1e-9 for number in numbers):
+            return f"{numbers[0]:g} to {numbers[1]:g} {name}"
+    return f"{first:g} to {last:g} s"
 
 
 def pretty_units(units: str) -> str:
-    """``"m2 s-1"`` as mathematical text with raised powers."""
+    """Return units such as ``"m2 s-1"`` with superscripts in mathtext."""
     return re.sub(r"([A-Za-z])(-?\d+)", r"\1$^{\2}$", units)
 
 
 def plain(label: str) -> str:
-    """A label as text, ``"m2 s-1"`` in place of raised powers."""
+    """Return a label without mathtext: ``"m2 s-1"`` instead of superscripts."""
     return re.sub(r"\$\^\{(-?\d+)\}\$", r"\1", label)
 
 
 def date_of(units: str, seconds: float) -> str:
-    """Date and time of `seconds` after the reference in ``"seconds since ..."``; else an empty text.
+    """Return date and time of `seconds` after the reference in ``"seconds since ..."``, or an empty string.
 
-    With as many digits of a second as there are, to the microsecond.
+    Fractions of a second are written to the microsecond, without trailing zeros.
     """
     start = date_of_zero(units)
     try:
@@ -41,14 +99,14 @@ def date_of(units: str, seconds: float) -> str:
 
 
 def date_of_zero(units: str) -> datetime.datetime | None:
-    """The reference in ``"seconds since ..."`` as UTC, or None."""
+    """Return the reference date in ``"seconds since ..."``, UTC, or None."""
     reference = read_reference(units.partition("since")[2])
     return None if reference is None else reference.date
 
 
 def time_unit(span: float) -> tuple[str, float]:
-    """Unit in which times up to `span`, s, are read best, and its factor."""
-    for name, seconds, least in (("d", 86400.0, 3.0), ("h", 3600.0, 3.0), ("min", 60.0, 5.0)):
-        if span >= least * seconds:
+    """Return the unit for times up to `span`, s, and the factor from seconds to it."""
+    for name, seconds, minimum in (("d", 86400.0, 3.0), ("h", 3600.0, 3.0), ("min", 60.0, 5.0)):
+        if span >= minimum * seconds:
             return name, 1.0 / seconds
     return "s", 1.0

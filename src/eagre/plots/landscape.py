@@ -1,4 +1,4 @@
-"""The landscape of a search: time of a step over each axis of a space, all trials as points."""
+"""Tuning landscape: time per step over each axis of a search space, all trials as points."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ SHIPPED = "as shipped"
 
 
 def draw_landscape(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw all trials of `eagre.bench.tuner.dump`, a row of panels for each search.
+    """Draw all trials of `eagre.bench.tuner.dump`, one row of panels per search.
 
-    Times are those over the shipped values' beside them, times what these took in the quietest trial: without what
-    disturbed both.
+    The time of a trial is its ratio to that of the shipped values, which run alternately with it, times the shortest
+    mean time of the shipped values. Disturbances that affect both cancel.
 
     Parameters
     ----------
     rows : sequence of dict
-        Trials with "space", "shape", "precision", "choice", "seconds", "beside" and "failed".
+        Trials with the keys "space", "scheme", "shape", "precision", "choice", "seconds", "beside" (times of the
+        shipped values) and "failed".
     path : Path
-        A picture: .png, .pdf or .svg.
+        Picture file: .png, .pdf or .svg.
     """
     searches: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -40,7 +41,7 @@ def draw_landscape(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         for panel, axis in zip(line, [*axes_of[key], *[""] * wide], strict=False):
             _panel(panel, axis, found)
         line[0].set_title(", ".join(key), loc="left", fontsize=8)
-        line[0].set_ylabel("us a step")
+        line[0].set_ylabel("us per step")
     figure.savefig(path)
 
 

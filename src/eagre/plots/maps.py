@@ -1,37 +1,46 @@
-"""Maps of a field over shaded ground."""
+"""Maps of a field over shaded terrain."""
 
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eagre.plots.frames import colour_range, few, heading, titles
+from eagre.errors import InputError
+from eagre.plots.fields import WET_DEPTH
+from eagre.plots.frames import colour_range, few, heading, titles, value_range
+from eagre.plots.labels import period_of
 from eagre.plots.perspective import PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
 from eagre.plots.saving import save
 from eagre.plots.style import (
     RC,
     SHORE,
+    colormap,
     colormap_for,
     hillshade,
+    is_ground,
     is_one_sided,
     length_unit,
     new_figure,
     shaded_land,
 )
+from eagre.plots.vectors import Arrows
+from eagre.plots.water import DEPTH, SURFACE, water_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
-_LETTERS_AN_INCH = 11  # of the label of a colour bar
-_NOTHING = 0.86  # brightness of a cell without a number
-_WITH_RELIEF = ("depth", "max_depth", "bed", "bed_elevation")  # lit as the ground is
+_LETTERS_PER_INCH = 11  # of the label of a colour bar
+_MISSING = 0.86  # brightness of a wet cell without a value
+_WITH_RELIEF = ("depth", "max_depth", "bed", "bed_elevation")  # shaded like the terrain
 
 THIN = 4
 """Files with at most this many rows or columns are drawn as a profile."""
@@ -45,6 +54,8 @@ def plot_map(
     time: str | None = None,
     dpi: int = 150,
     perspective: bool = False,
+    vectors: bool = False,
+    wet_depth: float = WET_DEPTH,
 ) -> Path:
     """Draw one field at one time.
 
@@ -52,15 +63,22 @@ def plot_map(
     ----------
     fields : FieldFile
     output : str or Path
-        Picture to write; its ending says the format (png, pdf, svg).
+        Picture to write; the file extension selects the format (png, pdf, svg).
     variable : str, optional
-        Name of the field; without it the depth.
+        Name of a stored or derived field (speed, discharge, froude). Without it files of surface elevation and depth
+        show the surface elevation of cells that are wet in the first record, and the flood depth of the others. Files
+        of maxima with an arrival time of a depth show the maxima likewise. Other files show the depth, the maximum
+        depth or their first field.
     time : str, optional
-        Such as ``"2 h"``; the nearest record is drawn; without it the last.
+        Time such as ``"2 h"``, or a date; the nearest record is drawn; without it the last.
     dpi : int
         Dots per inch.
     perspective : bool
-        Whether the surface is lit and in perspective; its field is then the surface elevation.
+        Draw a shaded 3-D view of the surface elevation.
+    vectors : bool
+        Draw arrows of velocity on the map.
+    wet_depth : float, m
+        Depth above which a cell is drawn as wet.
 
     Returns
     -------
@@ -70,70 +88,94 @@ def plot_map(
     Raises
     ------
     InputError
-        If the file has no such variable or time.
+        If the file has no such variable or time, or no velocity components for `vectors`.
     """
     from matplotlib import rc_context
 
+    fields = replace(fields, wet_depth=wet_depth)
     name = chosen(fields, variable, perspective)
     record = fields.record_at(time)
     with rc_context(RC):
-        picture = make_picture(fields, name, [record], perspective)
+        picture = make_picture(fields, name, [record], perspective, vectors)
         picture.draw(record)
         save(picture.figure, output, dpi)
     return Path(output)
 
 
-def chosen(fields: FieldFile, variable: str | None, perspective: bool) -> str:
-    """The field to draw: `variable`, or the one that suits."""
+def chosen(fields: FieldFile, variable: str | None, perspective: bool) -> str | None:
+    """Return the field to draw, or None for surface elevation and flood depth together."""
     if variable is None and perspective:
         variable = "surface_elevation"
-    return fields.check_variable(variable) if variable else fields.default_variable()
+    if variable is not None:
+        return fields.check_variable(variable)
+    section = min(fields.x.size, fields.y.size) <= THIN and fields.surface(0) is None
+    return fields.default_variable() if section or water_of(fields) is None else None
 
 
 def make_picture(
-    fields: FieldFile, name: str, records: list[int], perspective: bool = False
+    fields: FieldFile, name: str | None, records: list[int], perspective: bool = False, vectors: bool = False
 ) -> MapPicture | ProfilePicture | PerspectivePicture:
-    """A picture whose colours or axes suit all `records`; draw it with ``.draw(record)``."""
-    if perspective:
-        return PerspectivePicture(fields, name, records)
+    """Return a picture whose colours or axes suit all `records`; draw it with ``.draw(record)``."""
     thin = min(fields.x.size, fields.y.size) <= THIN
-    return (ProfilePicture if thin else MapPicture)(fields, name, records)
+    if vectors and (perspective or thin):
+        got = (
+            "--vectors with --perspective" if perspective else f"--vectors for {fields.x.size} x {fields.y.size} cells"
+        )
+        raise InputError(
+            got, allowed=f"a map of more than {THIN} rows and columns, without --perspective",
+            problem="Arrows of velocity are drawn on maps only.",
+        )  # fmt: skip
+    if perspective:
+        return PerspectivePicture(fields, name or "surface_elevation", records)
+    if thin:
+        return ProfilePicture(fields, name or (SURFACE if fields.has(SURFACE) else DEPTH), records)
+    return FloodPicture(fields, records, vectors) if name is None else MapPicture(fields, name, records, vectors)
 
 
 class MapPicture:
-    """A map: shaded land, coloured water, shoreline, colour bar.
+    """Map with shaded land, coloured water, shoreline and colour bar.
 
     Parameters
     ----------
     fields : FieldFile
     name : str
-        The field.
+        Name of the field.
     records : list of int
-        Records that the colour range is taken from.
+        Records that determine the colour range.
+    vectors : bool
+        Draw arrows of velocity.
     """
 
-    def __init__(self, fields: FieldFile, name: str, records: list[int]) -> None:
+    def __init__(self, fields: FieldFile, name: str, records: list[int], vectors: bool = False) -> None:
         self.fields, self.name = fields, name
         self.dx, self.dy = _spacing(fields.x), _spacing(fields.y)
         self.bed = fields.bed()
-        self.norm = colour_range(fields, name, records)
-        self.colours = colormap_for(name)
         self._shore: Any = None
-        self._ground = self._relief = None
+        self._ground = self._relief = self._faint = None
         if self.bed is not None:
-            wet = [fields.flooded(name, record) for record in few(records)]
+            wet = [self._wet(record) for record in few(records)]
             land = np.logical_or.reduce([np.zeros(self.bed.shape, bool), *(~one for one in wet if one is not None)])
             self._ground = shaded_land(self.bed, self.dx, self.dy, land)
-            if name in _WITH_RELIEF:
-                self._relief = hillshade(self.bed, self.dx, self.dy, 0.25)
+            self._faint = hillshade(self.bed, self.dx, self.dy, 0.25)
+        if name in _WITH_RELIEF and self.bed is not None:
+            self._relief = self._faint
+        elif is_ground(name):
+            self._relief = hillshade(fields.values(name, records[-1]), self.dx, self.dy, 0.25)
+        self._bars: list[tuple[Any, str, float]] = []
+        self._choose_colours(records)
         self.figure, self.axes, self._image = self._frame()
         self._time = titles(self.axes, fields.title)
+        self._arrows = Arrows(self.axes, fields, records, self.scale, self._wet) if vectors else None
 
     def draw(self, record: int) -> None:
-        """Show a record."""
-        wet = self.fields.flooded(self.name, record)
+        """Draw a record."""
+        wet = self._wet(record)
         self._image.set_data(self._colours(record, wet))
-        self._time.set_text(heading(self.fields, record))
+        self._time.set_text(heading(self.fields, record, self.name))
+        for bar, name, inches in self._bars:
+            bar.set_label(textwrap.fill(self._label(name, record), int(_LETTERS_PER_INCH * inches)))
+        if self._arrows is not None:
+            self._arrows.draw(record)
         if self._shore is not None:
             self._shore.remove()
             self._shore = None
@@ -141,17 +183,37 @@ class MapPicture:
             x, y = self.fields.x * self.scale, np.sort(self.fields.y) * self.scale
             self._shore = self.axes.contour(x, y, wet.astype(float), [0.5], colors=SHORE, linewidths=0.7)
 
+    def _wet(self, record: int) -> np.ndarray | None:
+        """Return the cells in which the field is drawn, (ny, nx), or None for all."""
+        return self.fields.flooded(self.name, record)
+
+    def _label(self, name: str, record: int) -> str:
+        """Return the label of a colour bar."""
+        return self.fields.label(name, record)
+
+    def _choose_colours(self, records: list[int]) -> None:
+        """Set the colour range and the colour map."""
+        self.norm, self.colours = colour_range(self.fields, self.name, records), colormap_for(self.name)
+
     def _colours(self, record: int, wet: np.ndarray | None) -> np.ndarray:
-        """Colours of all cells, (ny, nx, 3): ground where it is dry, grey where there is no number."""
+        """Return the colours of all cells, (ny, nx, 3): terrain where it is dry, shaded grey where a value is NaN."""
         values = self.fields.shown(self.name, record)
+        return self._over_ground(self._paint(values, self.norm, self.colours, self._relief), wet)
+
+    def _paint(self, values: np.ndarray, norm: Normalize, colours: Colormap, relief: np.ndarray | None) -> np.ndarray:
+        """Return the colours of values, (ny, nx, 3)."""
         known = np.isfinite(values)
-        image = self.colours(self.norm(np.where(known, values, 0.0)))[..., :3]
-        if self._relief is not None:
-            image = np.clip(image * (0.22 + self._relief)[..., None], 0.0, 1.0)
-        image = np.where(known[..., None], image, _NOTHING)
+        image = colours(norm(np.where(known, values, 0.0)))[..., :3]
+        if relief is not None:
+            image = np.clip(image * (0.22 + relief)[..., None], 0.0, 1.0)
+        missing = _MISSING if self._faint is None else np.clip(_MISSING * (0.22 + self._faint), 0.0, 1.0)[..., None]
+        return np.where(known[..., None], image, missing)
+
+    def _over_ground(self, image: np.ndarray, wet: np.ndarray | None) -> np.ndarray:
+        """Return an image with the terrain in dry cells."""
         if wet is None:
             return image
-        return np.where(wet[..., None], image, _NOTHING if self._ground is None else self._ground)
+        return np.where(wet[..., None], image, _MISSING if self._ground is None else self._ground)
 
     def _frame(self) -> tuple[Figure, Axes, Any]:
         fields = self.fields
@@ -159,11 +221,11 @@ class MapPicture:
         south, north = min(fields.y) - self.dy / 2, max(fields.y) + self.dy / 2
         ratio = (north - south) / (east - west)
         equal = 1 / 12 < ratio < 12
-        beside = ratio > 0.45
-        width, height = _figure_size(ratio if equal else 0.4, beside)
+        at_right = ratio > 0.45
+        width, height = self._figure_size(ratio if equal else 0.4, at_right)
         figure = new_figure(width, height)
         axes = figure.add_subplot()
-        self.scale, unit = length_unit(max(east - west, north - south))
+        self.scale, unit = length_unit(max(east - west, north - south)) if fields.units == "m" else (1.0, fields.units)
         extent = tuple(edge * self.scale for edge in (west, east, south, north))
         image = axes.imshow(
             np.zeros((fields.y.size, fields.x.size, 3)),
@@ -173,39 +235,122 @@ class MapPicture:
             interpolation="nearest" if max(fields.x.size, fields.y.size) < 400 else None,
         )
         axes.set(xlabel=f"{fields.axes[0]} ({unit})", ylabel=f"{fields.axes[1]} ({unit})")
-        axes.ticklabel_format(style="plain", useOffset=False)  # a power of ten would stand in the title
+        axes.ticklabel_format(style="plain", useOffset=False)  # a power of ten would overlap the title
         axes.tick_params(direction="out", length=3)
-        axes.ticklabel_format(style="plain", useOffset=False)
-        self._bar(figure, axes, beside)
+        self._add_bars(figure, axes, at_right)
         return figure, axes, image
 
-    def _bar(self, figure: Figure, axes: Axes, beside: bool) -> None:
-        """Add the colour bar: of classes one colour each, with their names."""
+    def _add_bars(self, figure: Figure, axes: Axes, at_right: bool) -> None:
+        """Add the colour bars."""
+        self._add_bar(figure, axes, at_right, self.name, self.norm, self.colours)
+
+    def _add_bar(
+        self, figure: Figure, axes: Axes, at_right: bool, name: str, norm: Normalize, colours: Colormap
+    ) -> None:
+        """Add a colour bar; classes have one colour each, with their names."""
         from matplotlib.cm import ScalarMappable
 
-        classes = self.fields.classes(self.name)
+        classes = self.fields.classes(name) if name == self.name else {}
         bar = figure.colorbar(
-            ScalarMappable(self.norm, self.colours),
+            ScalarMappable(norm, colours),
             ax=axes,
-            location="right" if beside else "bottom",
-            shrink=0.85 if beside else 0.6,
+            location="right" if at_right else "bottom",
+            shrink=0.85 if at_right else 0.6,
             pad=0.02,
             aspect=28,
-            extend="neither" if classes else "max" if is_one_sided(self.name) else "both",
+            extend="neither" if classes else "max" if is_one_sided(name) else "both",
         )
         if classes:
             bar.set_ticks(list(classes), labels=list(classes.values()))
-        inches = figure.get_figheight() if beside else figure.get_figwidth()
-        bar.set_label(textwrap.fill(self.fields.label(self.name), int(_LETTERS_AN_INCH * inches)))
+        self._bars.append((bar, name, figure.get_figheight() if at_right else figure.get_figwidth()))
         bar.outline.set_linewidth(0.6)  # type: ignore[operator]
+
+    def _figure_size(self, ratio: float, at_right: bool) -> tuple[float, float]:
+        """Return width and height in inches for a map of height / width `ratio`."""
+        return _figure_size(ratio, at_right)
+
+
+class FloodPicture(MapPicture):
+    """Map of the surface elevation of cells that are wet at the start, and of the flood depth of the others.
+
+    Parameters
+    ----------
+    fields : FieldFile
+        Fields or maxima with the water of `eagre.plots.water.water_of`.
+    records : list of int
+        Records that determine the colour ranges.
+    vectors : bool
+        Draw arrows of velocity.
+    """
+
+    def __init__(self, fields: FieldFile, records: list[int], vectors: bool = False) -> None:
+        water = water_of(fields)
+        assert water is not None
+        self._water = water
+        super().__init__(fields, water.name, records, vectors)
+
+    def _wet(self, record: int) -> np.ndarray | None:
+        return self._water.depth(record) > self.fields.wet_depth
+
+    def _label(self, name: str, record: int) -> str:
+        label = self._water.labels[name == DEPTH]
+        period = period_of(self.fields.attributes(self.name), self.fields.bounds(self.name, record))
+        return f"{label}, {period}" if period else label
+
+    def _choose_colours(self, records: list[int]) -> None:
+        surfaces, depths = [np.empty(0)], [np.empty(0)]
+        for record in few(records):
+            surface, depth, wet = self._state(record)
+            surfaces.append(surface[self._water.initial & wet & np.isfinite(surface)])
+            depths.append(depth[~self._water.initial & wet])
+        self._layers = {DEPTH: (value_range(np.concatenate(depths), DEPTH), colormap_for(DEPTH))}
+        if self._water.initial.any():
+            surface_layer = self._surface_colours(np.concatenate(surfaces))
+            flooded = sum(sample.size for sample in depths) > 0
+            self._layers = {SURFACE: surface_layer} | (self._layers if flooded else {})
+        self._relief = self._faint
+
+    def _surface_colours(self, values: np.ndarray) -> tuple[Normalize, Colormap]:
+        """Return colours of the surface elevation: symmetric about the initial level, or sequential for maxima."""
+        from matplotlib.colors import Normalize
+
+        if self._water.maxima:
+            low, high = (float(one) for one in np.quantile(values, (0.0, 0.998)))
+            return Normalize(low, high if high > low else low + 1.0), colormap("speed")
+        start, _, wet = self._state(0)
+        level = start[wet & np.isfinite(start)]
+        return value_range(values, SURFACE, float(np.median(level)) if level.size else 0.0), colormap_for(SURFACE)
+
+    def _state(self, record: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return surface elevation, depth and wet cells of a record."""
+        surface, depth = self._water.surface(record), self._water.depth(record)
+        return surface, depth, depth > self.fields.wet_depth
+
+    def _colours(self, record: int, wet: np.ndarray | None) -> np.ndarray:
+        surface, depth, wet = self._state(record)
+        image = np.full((*depth.shape, 3), _MISSING)
+        for name, values, cells in ((SURFACE, surface, self._water.initial), (DEPTH, depth, ~self._water.initial)):
+            if name in self._layers:
+                painted = self._paint(values, *self._layers[name], None if name == SURFACE else self._relief)
+                image = np.where(cells[..., None], painted, image)
+        return self._over_ground(image, wet)
+
+    def _add_bars(self, figure: Figure, axes: Axes, at_right: bool) -> None:
+        for name, (norm, colours) in reversed(self._layers.items()):  # the last bar is next to the map
+            self._add_bar(figure, axes, at_right, name, norm, colours)
+
+    def _figure_size(self, ratio: float, at_right: bool) -> tuple[float, float]:
+        width, height = super()._figure_size(ratio, at_right)
+        more = 1.0 if len(self._layers) > 1 else 0.0
+        return (width + more, height) if at_right else (width, height + more)
 
 
 def _spacing(points: np.ndarray) -> float:
     return abs(float(points[1] - points[0])) if points.size > 1 else 1.0
 
 
-def _figure_size(ratio: float, beside: bool) -> tuple[float, float]:
-    """Width and height in inches for a map of height / width `ratio`."""
+def _figure_size(ratio: float, at_right: bool) -> tuple[float, float]:
+    """Return width and height in inches for a map of height / width `ratio`."""
     width = 9.0 if ratio < 1.1 else max(4.2, 8.4 / ratio + 1.6)
-    plot_width = width - (1.9 if beside else 0.8)
-    return width, min(10.0, plot_width * ratio + (1.1 if beside else 1.9))
+    plot_width = width - (1.9 if at_right else 0.8)
+    return width, min(10.0, plot_width * ratio + (1.1 if at_right else 1.9))

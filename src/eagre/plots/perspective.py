@@ -1,7 +1,7 @@
-"""The water's surface lit and in perspective, land beside it where there is some.
+"""Shaded 3-D view of the water surface and the land.
 
-The picture is made column by column: along each line of sight the heights are projected, and the first point that
-stands higher on the screen than all before it is seen.
+The picture is computed column by column: heights along each line of sight are projected, and a point is visible if its
+projection is higher on the screen than the projection of every nearer point.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from eagre.plots.frames import colour_range, few, heading, titles
 from eagre.plots.style import PAPER, colormap, length_unit, new_figure
 
 if TYPE_CHECKING:
-    from eagre.plots.results import FieldFile
+    from eagre.plots.fields import FieldFile
 
-AZIMUTH, HEIGHT = math.radians(28.0), 0.42  # of the eye: from the south towards the west; over its distance
-DISTANCE = 2.8  # of the eye, half diagonals of the domain
-WIDTH, STEPS = 1100, 900  # pixels across, points of a line of sight
-RELIEF = 0.03  # of the half diagonal: how high the largest waves are drawn, at most
-MOST_EXAGGERATION = 50.0
-LOWEST, TALLEST = 1.6, 6.0  # of what is drawn, beside the largest waves: ground is cut there
+AZIMUTH, HEIGHT = math.radians(28.0), 0.42  # of the viewpoint: from south towards west; height / distance
+DISTANCE = 2.8  # of the viewpoint, in half diagonals of the domain
+WIDTH, STEPS = 1100, 900  # pixels across, points per line of sight
+RELIEF = 0.03  # maximum height of the largest waves in the picture, in half diagonals
+MAX_EXAGGERATION = 50.0
+LOWEST, TALLEST = 1.6, 6.0  # limits of the drawn heights, in amplitudes of the largest waves; terrain is clipped there
 DEEP, BRIGHT, SKY, CUT = (
     np.array(c) for c in ((0.02, 0.13, 0.25), (0.10, 0.47, 0.58), (0.80, 0.90, 0.97), (0.05, 0.2, 0.3))
 )
@@ -31,7 +31,7 @@ LIGHT = np.array([-0.55, 0.45, 0.70]) / np.linalg.norm([-0.55, 0.45, 0.70])
 
 
 class PerspectivePicture:
-    """A picture of the surface; draw it with ``.draw(record)``.
+    """Shaded 3-D view of the surface; draw it with ``.draw(record)``.
 
     Parameters
     ----------
@@ -39,18 +39,21 @@ class PerspectivePicture:
     name : str
         ``"surface_elevation"``.
     records : list of int
-        Records that colours and heights are taken from.
+        Records that determine colours and heights.
 
     Raises
     ------
     InputError
-        For another field, or one row of points.
+        If the field is another one, or the grid has fewer than 3 rows or columns.
     """
 
     def __init__(self, fields: FieldFile, name: str, records: list[int]) -> None:
         if name != "surface_elevation" or min(fields.x.size, fields.y.size) < 3:
             got = f"a perspective of {name} on {fields.x.size} x {fields.y.size} points"
-            raise InputError(got, allowed="surface_elevation on 3 rows and columns or more", fix="-v surface_elevation")
+            raise InputError(
+                got, allowed="surface_elevation on 3 rows and columns or more", fix="-v surface_elevation",
+                problem="The 3-D view shows the surface elevation of a map only.",
+            )  # fmt: skip
         self.fields, self.name = fields, name
         norm = colour_range(fields, name, few(records))
         self.level, self.reach = 0.5 * (norm.vmin + norm.vmax), 0.5 * (norm.vmax - norm.vmin)  # type: ignore[operator]
@@ -62,15 +65,15 @@ class PerspectivePicture:
         self._time = titles(self.axes, fields.title)
         scale, unit = length_unit(float(max(np.ptp(fields.x), np.ptp(fields.y))))
         sides = " x ".join(f"{np.ptp(side) * scale:.4g}" for side in (fields.x, fields.y))
-        told = f"{sides} {unit}, from the south-west; heights times {self.exaggeration:.3g}"
+        note = f"{sides} {unit}, seen from the south-west; vertical exaggeration {self.exaggeration:.3g}"
         self.axes.annotate(
-            told, (0, 0), xytext=(0, -12), xycoords="axes fraction", textcoords="offset points", fontsize=8
+            note, (0, 0), xytext=(0, -12), xycoords="axes fraction", textcoords="offset points", fontsize=8
         )
 
     def _look(self, across: float, along: float) -> None:
-        """Places that lines of sight pass, in cells, and how heights come to the screen."""
+        """Set the points of the lines of sight, in cells, and the projection of heights."""
         half = 0.5 * math.hypot(across, along)
-        self.exaggeration = min(MOST_EXAGGERATION, max(1.0, RELIEF * half / max(self.reach, 1e-30)))
+        self.exaggeration = min(MAX_EXAGGERATION, max(1.0, RELIEF * half / max(self.reach, 1e-30)))
         eye = DISTANCE * half * np.array([-math.sin(AZIMUTH), -math.cos(AZIMUTH)])
         ahead, right = -eye / np.linalg.norm(eye), np.array([math.cos(AZIMUTH), -math.sin(AZIMUTH)])
         corners = np.array([[x, y] for x in (-0.5 * across, 0.5 * across) for y in (-0.5 * along, 0.5 * along)]) - eye
@@ -93,7 +96,7 @@ class PerspectivePicture:
         self.rows = np.arange(math.floor(low), math.ceil(top) + 4)
 
     def draw(self, record: int) -> None:
-        """Show a record."""
+        """Draw a record."""
         height, colours = self._surface(record)
         level, seen = bilinear(height, self.j, self.i), np.full(self.inside.shape, -np.inf)
         seen[self.inside] = (self.focus * (level - self.high) / self.away[:, None])[self.inside]
@@ -108,14 +111,14 @@ class PerspectivePicture:
         image = image * (1.0 - front) + CUT * front
         image = image * there + paper * (1.0 - there)
         self._image.set_data(np.clip(image, 0.0, 1.0))
-        self._time.set_text(heading(self.fields, record))
+        self._time.set_text(heading(self.fields, record, self.name))
 
     def _below(self, edge: np.ndarray) -> np.ndarray:
-        """How much of each point of the screen lies below an edge, (rows, columns, 1), 0 to 1: edges without steps."""
+        """Return the fraction of each pixel below an edge, (rows, columns, 1): anti-aliased edges."""
         return np.clip(edge - self.rows[:, None] + 0.5, 0.0, 1.0)[..., None]
 
     def _surface(self, record: int) -> tuple[np.ndarray, np.ndarray]:
-        """Heights as drawn, m, and colours of all points, from the south-west on."""
+        """Return the exaggerated heights, m, and the colours of all points, from the south-west."""
         values, wet = self.fields.values(self.name, record), self.fields.wet(record)
         shown = np.isfinite(values) if wet is None else wet & np.isfinite(values)
         ground = self.fields.bed()
@@ -137,7 +140,7 @@ class PerspectivePicture:
 
 
 def bilinear(values: np.ndarray, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-    """Values, (ny, nx) or (ny, nx, 3), at places in rows and columns; those outside are at the edge."""
+    """Interpolate values, (ny, nx) or (ny, nx, 3), at fractional rows and columns, clamped to the edges."""
     (ny, nx), more = values.shape[:2], (1,) * (values.ndim - 2)
     j, i = np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)
     south, west = np.minimum(j.astype(int), ny - 2), np.minimum(i.astype(int), nx - 2)

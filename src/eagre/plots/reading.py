@@ -1,4 +1,4 @@
-"""Opening result files for plotting: fields over time, series at gauges, profiles, or tracks of particles."""
+"""Open result files for plotting: fields, series at gauges, profiles, scalars, spectra and particle tracks."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Results = FieldFile | GaugeFile | NumberFile | ProfileFile | SpectrumFile | TrackFile
-"""What a file of results can hold."""
+"""Contents of a result file."""
 
 
 def open_results(path: str | Path, plane: str | None = None) -> Results:
-    """Open an output file of ``eagre run``; `plane`, such as ``"y = 0"``, cuts fields on levels.
+    """Open an output file of ``eagre run``; `plane`, such as ``"y = 0"``, selects a slice of fields on levels.
 
     Raises
     ------
     InputError
-        If it is missing, no NetCDF, Zarr or CSV file, or holds nothing of what ``eagre run`` writes but restarts.
+        If the file is missing, is not NetCDF, Zarr or CSV, or is not an output of ``eagre run``; restart files are
+        not supported.
     """
     path = Path(path) if is_store(Path(path)) else existing_file(Path(path), "result file")
     with reading(path, "result file"):
@@ -50,7 +51,7 @@ def _open_results(path: Path, plane: str | None) -> Results:
     _refuse_plane(plane, path)
     if {"time", "y", "x"} <= set(dataset.dims):
         return FieldFile(path, dataset)
-    if {"y", "x"} <= set(dataset.dims) and "time" not in dataset.dims:  # fields that do not change
+    if {"y", "x"} <= set(dataset.dims) and "time" not in dataset.dims:  # constant fields
         return FieldFile(path, dataset.assign_coords(time=("time", [0.0])))
     if dataset.attrs.get("featureType") == "trajectory" and {"x", "y"} <= set(dataset.data_vars):
         return _tracks(path, dataset)
@@ -69,14 +70,18 @@ def _open_results(path: Path, plane: str | None) -> Results:
         raise InputError(
             f"{path} with the dimensions {', '.join(map(str, dataset.dims)) or 'none'}",
             allowed="fields over (time, y, x) or series over (time, point), as eagre run writes them",
-            fix=f"eagre info {quote(str(path))}, which tells what it is",
+            fix=f"eagre info {quote(str(path))}",
+            problem="The file is not an output of eagre run.",
         )
     return _gauges(path, dataset, series)
 
 
 def _refuse_plane(plane: str | None, path: Path) -> None:
     if plane is not None:
-        raise InputError(f"--slice {plane} for {path.name}", allowed="--slice with a file of fields on levels")
+        raise InputError(
+            f"--slice {plane} for {path.name}", allowed="--slice with a file of fields on levels",
+            problem="The file has no fields on levels.",
+        )  # fmt: skip
 
 
 def open_dataset(path: Path) -> xr.Dataset:
@@ -94,7 +99,7 @@ def open_dataset(path: Path) -> xr.Dataset:
 
 
 def _numbers_of(array: xr.DataArray, path: Path) -> np.ndarray:
-    """Values of a variable of numbers, float64."""
+    """Return the values of a numeric variable, float64."""
     return read_values(array, path, "result file").astype(np.float64)
 
 
@@ -116,13 +121,15 @@ def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) ->
 
 
 def _over_height(dataset: xr.Dataset) -> list[str]:
-    """Names of the variables over (time, z)."""
+    """Return the names of the variables over (time, z)."""
     return [str(name) for name, item in dataset.data_vars.items() if item.dims == ("time", "z")]
 
 
 def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
     if dataset.sizes["time"] == 0:
-        raise InputError(f"{path} without a record", allowed="a file with at least one time")
+        raise InputError(
+            f"{path} without a record", allowed="a file with at least one time", problem="The file has no record."
+        )
     names = _over_height(dataset)
     return ProfileFile(
         path,
@@ -136,8 +143,8 @@ def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
 
 
 def _spectra(path: Path, dataset: xr.Dataset) -> SpectrumFile | None:
-    """Densities over (time, z, wavenumber_x) or (time, z, wavenumber_y); None where there are none."""
-    axes = {f"wavenumber_{axis}": f"angular wave number along {axis} (rad/m)" for axis in "xy"}
+    """Return densities over (time, z, wavenumber_x) or (time, z, wavenumber_y), or None if the file has none."""
+    axes = {f"wavenumber_{axis}": f"angular wavenumber along {axis} (rad/m)" for axis in "xy"}
     found = {
         str(name): item
         for name, item in dataset.data_vars.items()
@@ -162,7 +169,7 @@ def _spectra(path: Path, dataset: xr.Dataset) -> SpectrumFile | None:
 
 
 def _numbers(path: Path, dataset: xr.Dataset) -> NumberFile | None:
-    """Numbers over time alone; None where there is anything else."""
+    """Return scalar time series, or None if the file has other variables."""
     if any(item.dims != ("time",) or item.dtype.kind != "f" for item in dataset.data_vars.values()):
         return None
     return NumberFile(
@@ -177,12 +184,15 @@ def _numbers(path: Path, dataset: xr.Dataset) -> NumberFile | None:
 def _tracks(path: Path, dataset: xr.Dataset) -> TrackFile:
     times, x, y = (_numbers_of(dataset[name], path) for name in ("time", "x", "y"))
     if times.size == 0 or x.shape != y.shape or x.shape[:1] != times.shape:
-        raise InputError(f"{path} without tracks", allowed="x and y over (time, particle), at least one record")
+        raise InputError(
+            f"{path} without tracks", allowed="x and y over (time, particle), at least one record",
+            problem="The file has no particle tracks.",
+        )  # fmt: skip
     return TrackFile(path, times, x, y, str(dataset.attrs.get("title") or path.stem))
 
 
 def record_at(number: int, count: int, path: Path) -> int:
-    """Index of the record that ``--record`` names: from 1 on, or from -1, the last, back.
+    """Return the index of a record number of ``--record``: from 1, or from -1 (the last) backwards.
 
     Raises
     ------
@@ -191,5 +201,7 @@ def record_at(number: int, count: int, path: Path) -> int:
     """
     if number == 0 or not -count <= number <= count:
         allowed = f"1 to {count} in {path.name}, or -1 for the last"
-        raise InputError(f"--record {number}", allowed=allowed, fix="--record 1")
+        raise InputError(
+            f"--record {number}", allowed=allowed, fix="--record 1", problem="The file has no record of this number."
+        )
     return number - 1 if number > 0 else count + number

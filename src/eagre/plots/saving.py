@@ -1,4 +1,4 @@
-"""Pictures that take their name once they are whole: what stood there stays if they cannot be written."""
+"""Pictures that replace an existing file only after they are complete."""
 
 from __future__ import annotations
 
@@ -17,21 +17,28 @@ if TYPE_CHECKING:
 
 @contextmanager
 def saved(output: Path) -> Iterator[Path]:
-    """A file beside `output`, whose name it takes at the end of the block.
+    """Yield the path of a temporary file that replaces `output` at the end of the block.
 
     Raises
     ------
     WriteError
-        If the disk is full, or the folder cannot be written.
+        If the disk is full or the folder is not writable.
     """
     safe = f"the older {output} is untouched" if output.exists() else "nothing was written"
-    with writing(output, safe=safe, fix="free some space, or -o in another folder"), beside(output) as place:
-        yield place
-        os.replace(place, output)
+    with writing(output, safe=safe, fix="free some space, or -o in another folder"), beside(output) as temporary:
+        yield temporary
+        os.replace(temporary, output)
+
+
+def lay_out(figure: Figure) -> None:
+    """Run the constrained layout; the size of a map of fixed aspect, with colour bars, converges in the second pass."""
+    for _ in range(2):
+        figure.draw_without_rendering()
 
 
 def save(figure: Figure, output: str | Path, dpi: int) -> None:
-    """Write a figure as the ending of a name says; dpi : dots per inch."""
+    """Write a figure in the format of the file extension; `dpi` : dots per inch."""
     output = Path(output)
-    with saved(output) as place:
-        figure.savefig(place, dpi=dpi, format=output.suffix.removeprefix(".").lower() or "png")
+    lay_out(figure)
+    with saved(output) as temporary:
+        figure.savefig(temporary, dpi=dpi, format=output.suffix.removeprefix(".").lower() or "png")

@@ -1,4 +1,4 @@
-"""Colours, shading and texts of the pictures."""
+"""Colours, shading and time labels of the pictures."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WATER = ("#d3eef0", "#9fd9e0", "#5fb9d0", "#2f93bf", "#1f6ba6", "#1d4a86", "#16
 _LAND = ("#a9b98a", "#c3c699", "#d9cfa6", "#cdb48c", "#b6977a", "#a58b7c", "#d9d4cf")
 _BALANCE = ("#163a6b", "#2f78b4", "#8fc1dc", "#f4f3ee", "#f0b48d", "#cf5f42", "#7d1d2b")
 _SPEED = ("#eef3e2", "#f6d98b", "#f2a65a", "#dd6b4d", "#a83a57", "#672360", "#2d1547")
-_GROUND = ("bed", "bed_elevation", "surface_altitude")
-_WET = ("depth", "still_water_depth")  # beginnings of the names of variables that are never below 0
-_FAST = ("speed", "kinetic_energy", "unit_discharge", "hazard_rating", "hazard_class",
+_GROUND = ("bed", "bed_elevation", "surface_altitude", "elevation", "raster")
+_WET = ("depth", "still_water_depth")  # first words of names of non-negative variables
+_FAST = ("speed", "froude", "kinetic_energy", "unit_discharge", "hazard_rating", "hazard_class",
          "significant_height", "variance", "turbulent_kinetic_energy", "eddy_kinetic_energy", "wind_speed",
          "time_of_max", "arrival_time", "arrival_time_rise", "duration")  # fmt: skip
-_OF_TIME = ("max_", "min_", "mean_")  # before the name of the variable that they are of
+_OF_TIME = ("max_", "min_", "mean_")  # prefixes of statistics over time
 
 RC: dict[Any, Any] = {
     "font.size": 9.5,
@@ -41,7 +41,7 @@ RC: dict[Any, Any] = {
 
 
 def colormap(name: str) -> Colormap:
-    """Colour map ``"water"``, ``"land"``, ``"balance"`` (two-sided) or ``"speed"``."""
+    """Return the colour map ``"water"``, ``"land"``, ``"balance"`` (diverging) or ``"speed"``."""
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = {"water": _WATER, "land": _LAND, "balance": _BALANCE, "speed": _SPEED}[name]
@@ -49,22 +49,22 @@ def colormap(name: str) -> Colormap:
 
 
 def is_one_sided(variable: str) -> bool:
-    """Whether a variable is never below 0."""
-    return _bare(variable).startswith(_WET + _FAST)
+    """Return whether a variable is non-negative."""
+    return variable == "discharge" or _bare(variable).startswith(_WET + _FAST)
 
 
 def is_ground(variable: str) -> bool:
-    """Whether a variable is the height of the ground."""
-    return variable in _GROUND
+    """Return whether a variable is a terrain elevation or a raster of unknown meaning."""
+    return variable in _GROUND or variable.startswith("band_")
 
 
 def _bare(variable: str) -> str:
-    """A variable without what says that it is a maximum, a minimum or a mean."""
+    """Return the name of a variable without the prefix of a maximum, minimum or mean."""
     return next((variable.removeprefix(one) for one in _OF_TIME if variable.startswith(one)), variable)
 
 
 def colormap_for(variable: str) -> Colormap:
-    """Colour map that suits a variable."""
+    """Return the colour map of a variable."""
     if is_ground(variable):
         return colormap("land")
     if is_one_sided(variable):
@@ -73,23 +73,28 @@ def colormap_for(variable: str) -> Colormap:
 
 
 def hillshade(elevation: np.ndarray, dx: float, dy: float, strength: float = 1.0) -> np.ndarray:
-    """Brightness of a lit surface, 0 to 1, with light from the north-west.
+    """Return the shading of a surface, 0 to 1, with light from the north-west.
 
     Parameters
     ----------
     elevation : (ny, nx) array, m
-        Row 0 in the south.
+        Elevation, row 0 in the south; NaN is replaced by the minimum.
     dx, dy : float, m
     strength : float
-        Less than 1 softens.
+        Contrast; values below 1 reduce it.
 
     Notes
     -----
-    The relief is exaggerated so that its typical slope (90 per cent quantile) becomes 35 degrees:
-    a flat delta and a fjord are both readable.
+    The relief is exaggerated so that its typical slope (90 per cent quantile) becomes 35 degrees, both for flat deltas
+    and for fjords.
     """
     if min(elevation.shape) < 2:
         return np.full(elevation.shape, 0.75)
+    if not np.isfinite(elevation).all():
+        elevation = np.where(
+            np.isfinite(elevation), elevation, np.min(elevation, initial=np.inf, where=elevation > -np.inf)
+        )
+        elevation = np.where(np.isfinite(elevation), elevation, 0.0)
     slope_y, slope_x = np.gradient(elevation, dy, dx)
     typical = float(np.quantile(np.hypot(slope_x, slope_y), 0.9))
     scale = 0.7 / typical if typical > 0 else 0.0
@@ -103,7 +108,7 @@ def hillshade(elevation: np.ndarray, dx: float, dy: float, strength: float = 1.0
 
 
 def shaded_land(bed: np.ndarray, dx: float, dy: float, land: np.ndarray) -> np.ndarray:
-    """Colours of the ground, (ny, nx, 3): by height above the lowest land, lit from the north-west."""
+    """Return the colours of the terrain, (ny, nx, 3): height above the lowest land, shaded from the north-west."""
     heights = bed[land] if land.any() else bed
     low, high = float(heights.min()), float(np.quantile(heights, 0.99))
     span = high - low
@@ -113,26 +118,26 @@ def shaded_land(bed: np.ndarray, dx: float, dy: float, land: np.ndarray) -> np.n
 
 
 def nice_time(seconds: float, step: float = 0.0) -> str:
-    """``"2 h 05 min"``, ``"12.5 s"``: a time for a title, with digits that tell `step` apart."""
+    """Return a time such as ``"2 h 05 min"`` or ``"12.5 s"``, with enough digits to resolve `step`, s."""
     if seconds < 120 or (step and step < 1.0):
         digits = 1 if not step else int(np.clip(np.ceil(-np.log10(step)), 0, 6))
         return f"{seconds:.{digits}f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, left = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
-    small = f"{minutes:02d} min" if hours or days else f"{minutes} min"
-    parts = [f"{days} d" if days else "", f"{hours} h" if hours or days else "", small]
-    show_seconds = rest or (step and step % 60)
-    return " ".join(part for part in parts if part) + (f" {rest:02d} s" if show_seconds else "")
+    words = [f"{days} d" if days else "", f"{hours} h" if hours or days else ""]
+    words.append(f"{minutes:02d} min" if hours or days else f"{minutes} min")
+    show_seconds = left or (step and step % 60)
+    return " ".join(word for word in words if word) + (f" {left:02d} s" if show_seconds else "")
 
 
 def length_unit(span: float) -> tuple[float, str]:
-    """Factor and name of the unit in which an axis of `span` metres is read best."""
+    """Return the factor from metres and the unit for an axis of `span` metres."""
     return (1e-3, "km") if span >= 5000 else (1.0, "m")
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that belongs to no window."""
+    """Return a figure without a window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

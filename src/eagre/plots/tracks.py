@@ -1,4 +1,4 @@
-"""Tracks of particles on a map."""
+"""Particle tracks on a map."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TRACK = "#2f78b4"
 
 
 def plot_tracks(tracks: TrackFile, output: str | Path, *, dpi: int = 150) -> Path:
-    """Draw the way of every particle, with a dot where it is at the end.
+    """Draw the track of every particle, with a dot at its last position.
 
     Parameters
     ----------
     tracks : TrackFile
     output : str or Path
-        Picture to write; its ending says the format (png, pdf, svg).
+        Picture to write; the file extension selects the format (png, pdf, svg).
     dpi : int
         Dots per inch.
 
@@ -52,21 +52,22 @@ def plot_tracks(tracks: TrackFile, output: str | Path, *, dpi: int = 150) -> Pat
     return Path(output)
 
 
-def broken(places: np.ndarray) -> np.ndarray:
-    """Coordinates of tracks with a gap (NaN) where a particle comes in again at the other side of a period.
+def broken(positions: np.ndarray) -> np.ndarray:
+    """Return coordinates of tracks with a gap (NaN) where a particle crosses a periodic boundary.
 
     Parameters
     ----------
-    places : (n, particles)
+    positions : (n, particles)
 
     Returns
     -------
     array, (2 n - 1, particles)
-        A row between any two records: their mean, or NaN where they are more than half of the tracks' extent apart.
+        One additional row between two records: their mean, or NaN if they differ by more than half of the tracks'
+        extent.
     """
-    steps = np.diff(places, axis=0)
-    reach = 0.5 * float(np.nanmax(places) - np.nanmin(places))
-    found = np.empty((2 * places.shape[0] - 1, places.shape[1]))
-    found[::2] = places
-    found[1::2] = np.where(np.abs(steps) > reach, np.nan, 0.5 * (places[1:] + places[:-1]))
-    return found
+    steps = np.diff(positions, axis=0)
+    half = 0.5 * float(np.nanmax(positions) - np.nanmin(positions))
+    rows = np.empty((2 * positions.shape[0] - 1, positions.shape[1]))
+    rows[::2] = positions
+    rows[1::2] = np.where(np.abs(steps) > half, np.nan, 0.5 * (positions[1:] + positions[:-1]))
+    return rows

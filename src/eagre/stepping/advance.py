@@ -1,4 +1,4 @@
-"""How every model goes on: steps up to a look, a look at the state, and the way back when it has blown up."""
+"""Time loop of all models: batches of steps, state checks, and location of the first invalid step after a blow-up."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from eagre.stepping.keeper import Keeper, State
 
 
 class Failure(NamedTuple):
-    """What is wrong with a state."""
+    """Description of an invalid state."""
 
     what: str
-    cell: tuple[int, int] | None = None  # (j, i) of the first bad cell, if it can be seen
+    cell: tuple[int, int] | None = None  # (j, i) of the first invalid cell, if known
 
 
 class Stepper(Protocol):
-    """A run's way through time, as `advance` drives it."""
+    """Interface of the time stepping that `advance` uses."""
 
     @property
     def time(self) -> float:
@@ -27,11 +27,11 @@ class Stepper(Protocol):
         ...
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps towards `until`, s; returns how many. The last one lands."""
+        """Make up to `count` steps towards `until`, s, and return their number; the last step ends at `until`."""
         ...
 
     def look(self) -> Failure | None:
-        """What is wrong with the present state, or None."""
+        """Check the current state; return a failure or None."""
         ...
 
     def state(self) -> State:
@@ -39,11 +39,11 @@ class Stepper(Protocol):
         ...
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`."""
+        """Restore a state returned by `state`."""
         ...
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error to raise; the run stands before the first bad step, whose end has the failure."""
+        """Return the error to raise; the model is at the state before the first invalid step."""
         ...
 
 
@@ -56,26 +56,26 @@ def advance(
     look_steps: int,
     series: Sequence[Series] = (),
 ) -> None:
-    """Step to `until`, s, or stop after `max_steps` steps.
+    """Advance to `until`, s, or by at most `max_steps` steps.
 
     Parameters
     ----------
     stepper : Stepper
     keeper : Keeper
-        Of the stepper's states.
+        In-memory checkpoint of the stepper.
     until : float, s
     max_steps : int or None
     look_steps : int
-        Steps between two looks at the state.
+        Number of steps between state checks.
     series : sequence of Series
-        What drives the run; each has to cover it.
+        Time series that force the run; each must cover the interval.
 
     Raises
     ------
     InputError
-        If `until` lies before the present, or a series ends before it.
+        If `until` is earlier than the current time, or a series ends before it.
     BlowUpError
-        If a look finds a failure; the run then stands at a good state.
+        If a state check fails; the model then holds a valid state.
     """
     check_until(until, stepper.time)
     for one in series:
@@ -92,12 +92,13 @@ def advance(
 
 
 def first_failure(stepper: Stepper, keeper: Keeper, until: float, seen: Failure) -> BlowUpError:
-    """Go back to the kept state, find the first bad step by halving, and return the error to raise.
+    """Roll back to the checkpoint, find the first invalid step by bisection, and return the error to raise.
 
-    The run is left before the first bad step, unless the stepper's `blow_up` goes further back. seen : what the look
-    found, which the error tells if a repeat of the steps does not have it.
+    The model is left before the first invalid step, or at an earlier state if `blow_up` of the stepper rolls back
+    further.
+    seen : failure of the state check, reported if the repeated steps are valid.
     """
-    span = keeper.steps + 1  # a step that was refused for good is not counted, but looked for
+    span = keeper.steps + 1  # plus one: a step that was rejected permanently is not counted
     keeper.roll_back()
     good = keeper.state
     assert good is not None
@@ -114,4 +115,4 @@ def first_failure(stepper: Stepper, keeper: Keeper, until: float, seen: Failure)
             return stepper.blow_up(failure)
         span = count
     keeper.roll_back()
-    return stepper.blow_up(Failure(f"{seen.what}; a repeat of the steps had none", seen.cell))
+    return stepper.blow_up(Failure(f"{seen.what}; the failure did not recur when the steps were repeated", seen.cell))

@@ -1,4 +1,4 @@
-"""Means, variances, covariances and extremes over time: what is asked for, and what comes out."""
+"""Time statistics (means, variances, covariances and extrema): request, output variables and values."""
 
 from __future__ import annotations
 
@@ -24,38 +24,40 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 T = TypeVar("T")
 KINDS = ("mean", "variance", "covariance", "maximum", "minimum", "time_of_maximum")
-TURBULENT = ("u", "v", "w")  # half the sum of their variances is the energy of turbulence
-WAVES = "sea_surface_height_above_mean_sea_level"  # of a surface whose variance is that of waves
+TURBULENT = ("u", "v", "w")  # half the sum of their variances is the turbulent kinetic energy
+WAVES = "sea_surface_height_above_mean_sea_level"  # standard name of a surface whose variance is due to waves
 
 
 @dataclass(frozen=True)
 class TimeStatistics:
-    """Means, variances and covariances of fields, weighted by time, and extremes, gathered at every accepted step.
+    """Time-weighted means, variances and covariances, and extrema of fields, accumulated at every accepted step.
 
     Parameters
     ----------
     mean, variance : sequence of str
-        Names of fields; ``"velocity"`` stands for ``"velocity_x"`` and ``"velocity_y"``, any vector likewise;
-        of air for u, v and w.
+        Names of fields. A vector name stands for its components: ``"velocity"`` for ``"velocity_x"`` and
+        ``"velocity_y"``, or for u, v and w of the anelastic model.
     covariance : sequence of pairs of str
+        Pairs of fields.
     start : float, s
-        States before it do not count; that of the start of the run if not given.
+        Start of the averaging period; the start of the run by default.
     every : int
-        Means, variances and covariances count the state after every so many steps, for the time since the last that
-        they counted.
+        Number of steps between the states used for means, variances and covariances; each state is weighted by the time
+        since the previous one.
     maximum, minimum, time_of_maximum : sequence of str
-        Names of fields, as of `mean`: the largest value, the smallest, and the time, s, when the largest first came.
-        Every step counts, and the first instant.
+        Names of fields, as for `mean`: maximum, minimum, and the time, s, at which the maximum first occurs. All steps
+        and the initial state are used.
     levels : sequence of int, optional
-        Of a model with levels: which are kept, from 0, the lowest, on; all if not given.
+        Indices of vertical levels, from 0 (lowest); all levels by default.
 
     Notes
     -----
-    A state counts for the time since the one before it. The variance is the mean square of deviations from the mean,
-    the covariance the mean product of those of two fields. With the variances of both velocities comes half their
-    sum, the kinetic energy of eddies. Sums are kept in double precision (`eagre.kernels.averages`): a mean takes one
-    word of it a cell, a variance one more and the mean, an extreme and a time one each; nothing is a number before
-    `start`. With the variance of the surface of waves comes their significant height, 4 standard deviations.
+    A state is weighted by the time since the previous state. The variance is the mean square deviation from the mean;
+    the covariance is the mean product of the deviations of two fields. Variances of all velocity components also give
+    the eddy (or turbulent) kinetic energy, half of their sum. The variance of a surface with waves gives the
+    significant wave height, 4 standard deviations. Sums use double precision (`eagre.kernels.averages`): one value per
+    cell for a mean, an extremum or a time, one more for a variance, which also needs the mean. All values are NaN
+    before `start`.
     """
 
     mean: Sequence[str] = ()
@@ -70,35 +72,41 @@ class TimeStatistics:
 
     def __post_init__(self) -> None:
         if not any(getattr(self, key) for key in KINDS):
-            raise InputError("no mean, variance, covariance or extreme", allowed="one", fix='mean = ["velocity"]')
+            raise InputError(
+                "no mean, variance, covariance or extreme", allowed="one or more", fix='mean = ["velocity"]',
+                problem="No time statistics are requested.",
+            )  # fmt: skip
         for key in KINDS:
             if isinstance(names := getattr(self, key), str):
                 raise InputError(f"{key} = {names!r}", allowed="a list of names", fix=f'{key} = ["{names}"]')
         for pair in self.covariance:
             if len(pair) != 2 or pair[0] == pair[1]:
                 fix = 'covariance = [["velocity_x", "velocity_y"]]'
-                raise InputError(f"covariance with {list(pair)}", allowed="pairs of two different fields", fix=fix)
+                problem = "A covariance is not a pair of two different fields."
+                raise InputError(
+                    f"covariance with {list(pair)}", allowed="pairs of two different fields", fix=fix, problem=problem
+                )
         if math.isnan(self.start) or self.start == math.inf:
             raise InputError(f"start = {self.start!r} s", allowed="a time", fix="start = 864000.0")
         if not (isinstance(self.every, int) and self.every >= 1):
             raise InputError(f"every = {self.every!r}", allowed="a whole number from 1 on", fix="every = 10")
 
     def asked(self, variables: Mapping[str, Variable], possible: Sequence[str], count: int = 0) -> Asked:
-        """What a model keeps for these averages, and what comes out.
+        """Return the accumulated quantities and output variables for a model.
 
         Parameters
         ----------
         variables : mapping of str to Variable
-            Those of the model, by name.
+            Variables of the model, by name.
         possible : sequence of str
-            Names of those that it can average.
+            Names of variables that support time statistics.
         count : int
-            Of its levels; 0 of a model without.
+            Number of vertical levels; 0 for models without levels.
 
         Raises
         ------
         InputError
-            For names of others, and levels that are not there.
+            For other names, and levels that do not exist.
         """
         if self.levels is not None:
             _check_levels(list(self.levels), count)
@@ -113,18 +121,18 @@ class TimeStatistics:
 
 @dataclass(frozen=True)
 class Asked:
-    """Averages of a model.
+    """Resolved time statistics of a model.
 
     Attributes
     ----------
     planes : Planes
-        What is kept of each place; more than what comes out, for a variance needs its mean.
+        Accumulated quantities; a variance also needs the mean, so they can exceed the output.
     means, largest : tuple of str
-        Those of the kept means and largest values that come out.
+        Accumulated means and maxima that are output.
     variables : mapping of str to Variable
-        Those of the model, by name.
+        Variables of the model, by name.
     start, every, levels
-        As of `TimeStatistics`.
+        See `TimeStatistics`.
     """
 
     planes: Planes
@@ -137,17 +145,17 @@ class Asked:
 
     @property
     def count(self) -> int:
-        """Number of planes that are kept."""
+        """Number of accumulated arrays."""
         return self.planes.count
 
     @property
     def key(self) -> float:
-        """A checksum of what is asked for: from a state that holds other averages they begin anew."""
+        """Checksum of the request; statistics restart if a restored state has another checksum."""
         return float(crc32(repr((tuple(self.planes), self.start, self.every, self.levels)).encode()))
 
     @property
     def outputs(self) -> list[Variable]:
-        """Variables that come out, in their order in files."""
+        """Output variables, in the order of the files."""
         since = f" (comment: from {self.start:g} s on)" if self.start > -math.inf else ""
         known, planes = self.variables, self.planes
         found = [_mean_of(known[name], f"time: mean{since}") for name in self.means]
@@ -164,41 +172,41 @@ class Asked:
         if self.has_waves:
             text, name = "significant wave height, 4 standard deviations", "sea_surface_wave_significant_height"
             found.append(Variable("significant_height", "m", f"{text} of the surface", name))
-        found += [_extreme_of(known[name], "max", "largest", f"time: maximum{since}") for name in self.largest]
-        found += [_extreme_of(known[name], "min", "smallest", f"time: minimum{since}") for name in planes.smallest]
+        found += [_extreme_of(known[name], "max", "maximum", f"time: maximum{since}") for name in self.largest]
+        found += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.smallest]
         return found + [_time_of(known[name]) for name in planes.timed]
 
     @property
     def has_eddies(self) -> bool:
-        """Whether both velocities have variances."""
+        """Return whether variances of both velocity components are accumulated."""
         return {("velocity_x", "velocity_x"), ("velocity_y", "velocity_y")} <= set(self.planes.pairs)
 
     @property
     def has_turbulence(self) -> bool:
-        """Whether all components of a wind have variances."""
+        """Return whether variances of all wind components are accumulated."""
         return {(name, name) for name in TURBULENT} <= set(self.planes.pairs)
 
     @property
     def has_waves(self) -> bool:
-        """Whether there is the variance of a surface of waves."""
+        """Return whether the variance of a surface with waves is accumulated."""
         surface = "surface_elevation"
         return (surface, surface) in self.planes.pairs and self.variables[surface].standard_name == WAVES
 
     def values(self, state: Mapping[str, np.ndarray], lifts: Mapping[str, float | np.ndarray]) -> dict[str, np.ndarray]:
-        """Averages by name, float64.
+        """Return the statistics by name, float64.
 
         Parameters
         ----------
         state : mapping
-            As `eagre.stepping.averaging.Averaging.state` gives it.
+            State of `eagre.stepping.averaging.Averaging.state`.
         lifts : mapping of str to float or array
-            What is added to means and extremes of a quantity that is kept as a departure: of a surface the datum, of a
-            temperature that of the ambient air.
+            Offsets added to means and extrema of quantities that are stored as deviations: the datum for a surface, the
+            ambient value for a temperature.
         """
         sums, total = state["maps_averages"], float(state["maps_weights"][TOTAL]) or math.nan
         planes, found = self.planes, dict[str, np.ndarray]()
         first = planes.sums
-        no_number = 0.0 * total  # where nothing was averaged, else 0
+        no_number = 0.0 * total  # NaN if nothing has been averaged, otherwise 0
         for name in self.means:
             found[f"mean_{name}"] = sums[planes.names.index(name)] + (lifts.get(name, 0.0) + no_number)
         for k, (one, other) in enumerate(planes.pairs, len(planes.names)):
@@ -224,7 +232,7 @@ def asked_of(
     time_statistics: TimeStatistics | None, variables: Mapping[str, Variable], possible: Iterable[str],
     maps: Maps | None = None, *, count: int = 0,
 ) -> Asked | None:  # fmt: skip
-    """`TimeStatistics.asked`, or None; `maps` : what else is gathered, under other names."""
+    """Return `TimeStatistics.asked`, or None; `maps` : maps of the same run, whose names must differ."""
     if time_statistics is None:
         return None
     time_statistics = of_type("time_statistics", time_statistics, TimeStatistics, 'TimeStatistics(mean=["velocity"])')
@@ -234,28 +242,29 @@ def asked_of(
         key = "time_of_maximum" if min(both).startswith("time_of_") else "maximum"
         rest = ", ".join(f'"{name}"' for name in maps.variables if name not in both) if maps is not None else ""
         raise InputError(
-            f"{key} that makes {min(both)}, which is a map of variables too", allowed="one of them: they have one name",
-            fix=f"variables = [{rest}]" if rest else "",
+            f"{key} that makes {min(both)}, which is a map of variables too", allowed="one of them",
+            fix=f"variables = [{rest}]" if rest else "", problem=f"The output {min(both)} is requested twice.",
         )  # fmt: skip
     return asked
 
 
 def words_of(asked: Asked | None, precision: str) -> int:
-    """How many arrays, in the precision of a run, its averages take on a device."""
+    """Return the number of device arrays, in the precision of the run, used by time statistics."""
     return 0 if asked is None else asked.count * (2 if precision == "single" else 1)
 
 
 def _check_levels(levels: list[int], count: int) -> None:
-    """Refuse levels that a model of so many has not."""
+    """Raise `InputError` for levels that do not exist in a model with `count` levels."""
     if count == 0:
-        raise InputError(f"levels = {levels}", allowed="no levels: this model has none")
+        problem = "The model has no vertical levels."
+        raise InputError(f"levels = {levels}", allowed="no levels: this model has none", problem=problem)
     whole = all(isinstance(k, int) for k in levels)
     if not levels or not whole or levels != sorted(set(levels)) or not 0 <= levels[0] <= levels[-1] < count:
-        raise InputError(f"levels = {levels}", allowed=f"numbers from 0 to {count - 1} that rise", fix="levels = [0]")
+        raise InputError(f"levels = {levels}", allowed=f"increasing integers from 0 to {count - 1}", fix="levels = [0]")
 
 
 def _once(found: Sequence[T]) -> tuple[T, ...]:
-    """Each of them once."""
+    """Return the items without duplicates."""
     return tuple(dict.fromkeys(found))
 
 
@@ -265,12 +274,13 @@ def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
             right = [nearest(one, possible) or possible[0] for one in pair]
             fix = f'covariance = [["{right[0]}", "{right[1]}"]]' if right[0] != right[1] else ""
             got = f"covariance with {json.dumps(name)}{did_you_mean(name, possible)}"
-            raise InputError(got, allowed=", ".join(possible), fix=fix)
+            problem = "A covariance contains an unknown field."
+            raise InputError(got, allowed=", ".join(possible), fix=fix, problem=problem)
     return pair[0], pair[1]
 
 
 def _alone(one: Variable) -> str:
-    """The long name of a component by itself: two variances are no vector, which "x-component" tells a GIS."""
+    """Return the long name of a vector component without "x-component", which GIS software treats as a vector."""
     return re.sub(r", ([xy])-component", r" along \1", one.long_name)
 
 
@@ -283,7 +293,7 @@ def _extreme_of(one: Variable, stem: str, text: str, method: str) -> Variable:
 
 
 def _time_of(one: Variable) -> Variable:
-    text = f"time of the largest {_alone(one)}"
+    text = f"time of the maximum {_alone(one)}"
     return replace(one, name=f"time_of_max_{one.name}", units="s", long_name=text, standard_name=None)
 
 
@@ -292,7 +302,7 @@ def _product_name(one: str, other: str) -> str:
 
 
 def _product_of(one: Variable, other: Variable, since: str) -> Variable:
-    """The variance of a variable, or the covariance of two."""
+    """Return the output variable of a variance or covariance."""
     units, name = product_of_units(one.units, other.units), _product_name(one.name, other.name)
     if one is other:
         return replace(
@@ -303,7 +313,7 @@ def _product_of(one: Variable, other: Variable, since: str) -> Variable:
 
 
 def product_of_units(one: str, other: str) -> str:
-    """Units of a product: ``"m s-1"`` times ``"m"`` is ``"m2 s-1"``."""
+    """Return the units of a product: ``"m s-1"`` times ``"m"`` is ``"m2 s-1"``."""
     powers: dict[str, int] = {}
     for unit, power in re.findall(r"([A-Za-z]+)(-?\d+)?", f"{one} {other}"):
         powers[unit] = powers.get(unit, 0) + int(power or 1)

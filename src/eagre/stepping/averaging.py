@@ -1,4 +1,4 @@
-"""Means, variances, covariances and extremes over time: where they are kept on a device, and when a state counts."""
+"""Accumulation of time statistics on a device."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from eagre.stepping.averages import Asked
 
 
 class Averaging:
-    """The averages of a run on one device or several as one; models derive from it, and say when a state is taken up.
+    """Time statistics of a run on one device or a device group; derived classes define when a state is accumulated.
 
     Parameters
     ----------
     engine : object
-        Its `device` and `precision`, and its `setup` with `time_statistics`, `Asked` or None, which keeps nothing, and
-        `grid`.
+        Object with `device`, `precision`, and `setup` with `grid` and `time_statistics` (`Asked` or None).
     quantities : Quantities
     asked : Asked, optional
-        In place of those of the set-up.
+        Replaces the time statistics of the set-up.
     shape : tuple of int, optional
-        Of the places; without it those of the grid, (ny, nx).
+        Shape of the fields; (ny, nx) of the grid by default.
     precision : str, optional
-        That quantities are computed in, if not that of the run.
+        Precision of the computation of quantities; that of the run by default.
     switches : mapping, optional
-        Of the cells of the quantities.
+        Compile-time switches of the quantities.
     """
 
     def __init__(
@@ -47,16 +46,17 @@ class Averaging:
             self._cell = averaged(quantities, self.asked.planes)
 
     def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Any]:
-        """Launches that take a state up.
+        """Return launches that accumulate a state.
 
         Parameters
         ----------
         weighing : Cell
-            ``(i, numbers, times..)``, run by one thread: it weighs the state (`eagre.kernels.averages.weigh`).
+            ``(i, numbers, times..)``, run by one thread: computes the weight of the state
+            (`eagre.kernels.averages.weigh`).
         times : sequence
             Arguments of `weighing`.
         fields
-            Those of the quantities.
+            Fields of the quantities.
         """
         if self.asked is None:
             return []
@@ -66,7 +66,7 @@ class Averaging:
         return [first, device.over(program, self._shape, (*fields, self.sums, self.numbers))]
 
     def begin(self, time: float) -> None:
-        """Begin at a time, s, whose state weighs nothing."""
+        """Start at a time, s; the state at this time has zero weight."""
         if self.asked is not None:
             numbers = np.zeros(NUMBERS)
             numbers[SINCE], numbers[EVERY] = max(time, self.asked.start), self.asked.every
@@ -77,18 +77,18 @@ class Averaging:
 
     @property
     def lasted(self) -> float:
-        """How long states were averaged, s."""
+        """Averaging time so far, s."""
         return float(self._device.host(self.numbers)[TOTAL])
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a restart needs; nothing where there are no averages."""
+        """Return the data for a restart; empty without time statistics."""
         if self.asked is None:
             return {}
         sums, numbers = self._device.host(self.sums), self._device.host(self.numbers)
         return {"maps_averages": sums, "maps_weights": np.append(numbers, self.asked.key)}
 
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """Go on with the averages that a state holds, or `begin` at a time, s, if it holds none or others."""
+        """Continue with the statistics of a state, or start at a time, s, if the state has none or others."""
         if self.asked is None:
             return
         if "maps_weights" not in state or state["maps_weights"][NUMBERS] != self.asked.key:
@@ -99,9 +99,9 @@ class Averaging:
 
 
 class MomentAverages(Averaging):
-    """Averages whose states are taken up when the host says so.
+    """Time statistics whose states are accumulated by a call from the host.
 
-    fields : what the quantities are computed from; see `Averaging` for the rest.
+    fields : input of the quantities; see `Averaging` for the other arguments.
     """
 
     def __init__(self, engine: Any, quantities: Quantities, *fields: Any, **more: Any) -> None:
@@ -111,7 +111,7 @@ class MomentAverages(Averaging):
         self._take: Callable[[], None] | None = None
 
     def take_up(self, time: float, steps: int = 1) -> None:
-        """Take up the present state, whose time is `time`, s, `steps` steps after the one before."""
+        """Accumulate the current state at `time`, s, `steps` steps after the previous one."""
         if self.asked is None:
             return
         if self._take is None:
@@ -121,26 +121,26 @@ class MomentAverages(Averaging):
 
 
 class SteppedAverages(MomentAverages):
-    """Averages of a run that tells of its steps one by one or many at once: only states that count are taken up."""
+    """Time statistics of a run that reports its steps singly or in batches; only states that count are accumulated."""
 
     left = 2**62
-    """Steps up to the next state that counts."""
-    _since = 0  # steps since a state was taken up
+    """Number of steps until the next state that counts."""
+    _since = 0  # steps since the last accumulated state
 
     def begin(self, time: float) -> None:
-        """As of `Averaging`; the present state counts in extremes."""
+        """See `Averaging`; the current state counts for extrema."""
         super().begin(time)
         self._count_from(0)
         self.take_up(time)
 
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """As of `Averaging`."""
+        """See `Averaging`."""
         super().take_over(state, time)
         if self.asked is not None:
             self._count_from(int(self._device.host(self.numbers)[COUNT]))
 
     def stepped(self, time: float, steps: int) -> None:
-        """Tell that `steps` steps, `left` at most, have led to the present state, whose time is `time`, s."""
+        """Report that `steps` steps, at most `left`, have led to the current state at `time`, s."""
         if self.asked is not None:
             self.left -= steps
             self._since += steps
@@ -149,7 +149,7 @@ class SteppedAverages(MomentAverages):
                 self._count_from(0)
 
     def note(self, time: float) -> None:
-        """Count on the device the steps up to a time, s, before the state is read: a run that goes on needs them."""
+        """Accumulate the steps up to a time, s, on the device before the state is saved, as a restart needs them."""
         if self._since > 0:
             self.take_up(time, self._since)
             self._since = 0

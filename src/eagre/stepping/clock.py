@@ -1,15 +1,13 @@
-"""The clock: the few numbers that drive a run, in double precision, on the device.
+"""Device clock: the scalars that control time stepping, in double precision, on the device.
 
-The time loop needs no host between outputs: every stage reads the time step here, and a short
-tail after its boundary pass accepts or refuses the step, moves the time, chooses the next time
-step and evaluates the forcing series for it. A refused step has overwritten nothing: its stages
-run again with the time step that they found to be allowed.
+The time loop needs no host synchronisation between outputs. Every stage reads the time step from the clock. A tail
+after the boundary kernel accepts or rejects the step, advances the time, sets the next time step and evaluates the
+forcing series for it. A rejected step overwrites nothing: its stages run again with the time step limit they computed.
 
-The limit of a step is ``CFL / rate``, rate = max over faces of (wave speed / cell size), s-1. It
-is known exactly only when the first stage has run. *Predicted* time steps take the rate that the
-previous step's last stage found; a step that turns out longer than its own limit by more than
-`TOLERANCE` is refused and redone. *Exact* time steps let the first stage find the rate, refuse,
-and redo: half as dear again, and never above the limit.
+The limit of a step is ``CFL / rate``, rate = max over faces of (wave speed / cell size), s-1. It is known only after
+the first stage. *Predicted* time steps use the rate of the last stage of the previous step; a step that exceeds its own
+limit by more than `TOLERANCE` is rejected and repeated. *Exact* time steps let the first stage compute the rate, reject
+the step and repeat it: they cost half as much again and never exceed the limit.
 """
 
 from __future__ import annotations
@@ -25,43 +23,43 @@ from eagre.series import Series
 
 T = 0  # model time, s
 DT = 1  # time step in use, s
-UNTIL = 2  # the time to land on, s
+UNTIL = 2  # time at which a step must end, s
 STEPS = 3  # accepted steps
-REDONE = 4  # refused steps
-COURANT = 5  # largest rate x time step of an accepted step
-DT_MIN = 6  # smallest and largest accepted time step, s
+REDONE = 4  # rejected steps
+COURANT = 5  # maximum of rate x time step of accepted steps
+DT_MIN = 6  # minimum and maximum accepted time step, s
 DT_MAX = 7
-RUNNING = 8  # 1 while there is something left to do
-ACCEPTED = 9  # 1 if the first stage found the time step allowed
-FAILED = 10  # 1 if the rate or the time step stopped being a number, 2 if the step collapsed
-CFL = 11  # Courant number to aim at
-LIMIT = 12  # largest time step that the user allows, s
-STEPS_LEFT = 13  # steps until the host wants to look
-TOLERANCE = 14  # relative excess over the limit that is accepted; below 0: exact time steps
-PARITY = 15  # which of two buffers holds the state, where steps alternate between them
-FREE = 16  # next time step before it was shortened to land, s
-ATTEMPTED = 17  # 1 if a whole step was made whose time step has not been looked at yet
-NEXT_UNTIL = 18  # orders of the host for the next leg: the time to land on, s, and steps at most
+RUNNING = 8  # 1 until UNTIL is reached or no steps are left
+ACCEPTED = 9  # 1 if the time step respects the limit of the first stage
+FAILED = 10  # 1 if the rate or the time step is not finite, 2 if the step collapsed
+CFL = 11  # target Courant number
+LIMIT = 12  # maximum time step set by the user, s
+STEPS_LEFT = 13  # steps until the next host synchronisation
+TOLERANCE = 14  # accepted relative excess of the limit; below 0: exact time steps
+PARITY = 15  # index of the buffer that holds the state, if steps alternate between two
+FREE = 16  # next time step before clipping to UNTIL, s
+ATTEMPTED = 17  # 1 if a whole step was made whose time step has not been checked yet
+NEXT_UNTIL = 18  # set by the host for the next batch: UNTIL, s, and maximum number of steps
 NEXT_STEPS = 19
 SIZE = 20
 
 INFINITE_RATE = 1e30
-COLLAPSED = 1e-14  # a time step below this times the time of the run has collapsed
-DAY = 86400.0  # s: a later end does not raise that limit, so that the end may be as late as one likes
+COLLAPSED = 1e-14  # a time step below this fraction of the run time has collapsed
+DAY = 86400.0  # s: upper bound of the run time in this limit, so that it does not depend on late ends
 
 
-EITHER = 2  # `turn` is the parity for which a stage and its tail run, or this: for both
-GATE_ACCEPTED = switch("GATE_ACCEPTED", False)  # whether they also need an accepted step
-SPLIT = switch("SPLIT", 0)  # stages of a step that is split into sweeps, each with a gate of its own; see `substeps`
-DOUBLE = 8  # stages of the split scheme that makes two equal steps as one
+EITHER = 2  # value of `turn` for stages that run for both parities
+GATE_ACCEPTED = switch("GATE_ACCEPTED", False)  # whether stages also require an accepted step
+SPLIT = switch("SPLIT", 0)  # number of stages of a directionally split step; see `substeps`
+DOUBLE = 8  # stages of the split scheme that makes two equal steps together
 
 
 @cell
 def open_gate(clock, turn):
-    """Whether a stage and its tail have something to do.
+    """Return whether a stage and its tail must run.
 
-    In a step that is split into sweeps, ACCEPTED counts the stages made, and `turn` is the parity plus 4 times the
-    number of the stage.
+    In a directionally split step, ACCEPTED counts the completed stages, and `turn` is the parity plus 4 times the stage
+    number.
     """
     if SPLIT > 0:
         gate = clock[RUNNING] > 0.0 and clock[PARITY] == (turn & 3) and clock[ACCEPTED] == (turn >> 2)
@@ -74,10 +72,9 @@ def open_gate(clock, turn):
 
 @cell
 def rate_of(bits):
-    """A rate, s-1, from the bit pattern that a stage left.
+    """Return a rate, s-1, from the bit pattern stored by a stage.
 
-    Whatever is above INFINITE_RATE or not a number, which fast-math arithmetic could not be
-    trusted to see, comes out as 2 INFINITE_RATE.
+    Values above INFINITE_RATE and NaN, which fast-math arithmetic may not detect, return 2 INFINITE_RATE.
     """
     if bits > to_bits(real(INFINITE_RATE)):
         return 2.0 * INFINITE_RATE
@@ -86,7 +83,7 @@ def rate_of(bits):
 
 @cell
 def largest_rate(rates):
-    """Maximum of the rates that a stage left as bit patterns, s-1, and reset them."""
+    """Return the maximum rate, s-1, from the bit patterns of a stage, and reset them."""
     top = rates[0]
     for k in range(rates.shape[0]):
         top = max(top, rates[k])
@@ -107,7 +104,7 @@ def min_step(now, until):
 
 @cell
 def choose(clock, rate, now, until, courant, longest):
-    """Set the next time step from the rate, shortened to land on `until`; flag what is not a number."""
+    """Set the next time step from the rate, clipped to `until`; set FAILED if it is not finite."""
     limit = longest
     if rate * longest > courant:
         limit = courant / rate
@@ -123,19 +120,19 @@ def choose(clock, rate, now, until, courant, longest):
 
 @cell
 def allowed(rate, dt, courant, tolerance):
-    """Whether a time step respects the rate that its own first stage found."""
+    """Return whether a time step respects the limit of its first stage."""
     return rate * dt <= courant * (1.0 + max(0.0, tolerance)) * (1.0 + 1e-12)
 
 
 @cell
 def moved(now, dt, until):
-    """The time after a step of dt, s, towards `until`: that one if the step lands."""
+    """Return the time after a step of dt, s; exactly `until` if the step ends there."""
     return until if dt >= until - now else now + dt
 
 
 @cell
 def move(clock, now, dt, until, count):
-    """Book `count` accepted steps of dt; returns the new time."""
+    """Record `count` accepted steps of dt, and return the new time."""
     steps, left, shortest, longest = clock[STEPS], clock[STEPS_LEFT], clock[DT_MIN], clock[DT_MAX]
     time = moved(now, count * dt, until)
     clock[T] = time
@@ -148,13 +145,12 @@ def move(clock, now, dt, until, count):
     return time
 
 
-# The tails read all that they need before they write: on a GPU one thread runs them, and reads that
-# wait for one another are what it spends its time on.
+# The tails read all inputs before they write: one GPU thread runs them, and dependent loads dominate its run time.
 
 
 @cell
 def verdict(clock, rates, turn):
-    """After the first of several stages: accept, or refuse and set the time step that is allowed."""
+    """After the first of several stages: accept the step, or reject it and set the allowed time step."""
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, redone, largest = clock[TOLERANCE], clock[REDONE], clock[COURANT]
     gate = open_gate(clock, turn)
@@ -171,7 +167,7 @@ def verdict(clock, rates, turn):
 
 @cell
 def finish(clock, rates, turn):
-    """After the last of several stages: book the step if it was accepted and choose the next."""
+    """After the last of several stages: record the step if it was accepted, and set the next time step."""
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, parity = clock[TOLERANCE], clock[PARITY]
     gate = open_gate(clock, turn)
@@ -186,9 +182,9 @@ def finish(clock, rates, turn):
 
 @cell
 def judge(clock, found, following):
-    """After a whole step: book it and choose the next time step, or refuse it.
+    """After a whole step: accept and record it and set the next time step, or reject it.
 
-    found : the largest rate that its first stage found, s-1; following : what its last one did.
+    found : maximum rate of its first stage, s-1; following : maximum rate of its last stage, s-1.
     """
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, redone, largest, parity = clock[TOLERANCE], clock[REDONE], clock[COURANT], clock[PARITY]
@@ -204,7 +200,7 @@ def judge(clock, found, following):
 
 @cell
 def verdict_and_finish(clock, rates, turn):
-    """After the only stage of a step: accept and book, or refuse."""
+    """After the only stage of a step: accept and record it, or reject it."""
     gate = open_gate(clock, turn)
     rate = largest_rate(rates)
     if gate:
@@ -213,7 +209,7 @@ def verdict_and_finish(clock, rates, turn):
 
 @cell
 def judge_attempt(clock, found, following):
-    """Judge the step that was attempted, if one was; `found`, `following` : the rates of its two stages, s-1."""
+    """Accept or reject the attempted step, if any; `found`, `following` : rates of its two stages, s-1."""
     if clock[ATTEMPTED] > 0.0:
         clock[ATTEMPTED] = 0.0
         judge(clock, found, following)
@@ -221,7 +217,7 @@ def judge_attempt(clock, found, following):
 
 @cell
 def parity_after(clock, found):
-    """PARITY as `judge_attempt` will leave it."""
+    """Return PARITY as `judge_attempt` will set it."""
     dt, courant, tolerance, parity = clock[DT], clock[CFL], clock[TOLERANCE], clock[PARITY]
     if clock[ATTEMPTED] > 0.0 and allowed(found, dt, courant, tolerance):
         parity = 1.0 - parity
@@ -230,7 +226,7 @@ def parity_after(clock, found):
 
 @cell
 def start_leg(clock, rates, turn):
-    """Begin a leg: a stretch towards a new UNTIL, with the time step that was left over."""
+    """Start a batch of steps towards a new UNTIL, with the unclipped time step."""
     now, until, steps, free = clock[T], clock[NEXT_UNTIL], clock[NEXT_STEPS], clock[FREE]
     left = until - now
     clock[UNTIL] = until
@@ -244,26 +240,25 @@ def start_leg(clock, rates, turn):
 
 @cell
 def no_tail(clock, rates, turn):
-    """Nothing: ghosts are filled, and the clock stays."""
+    """Do nothing: ghost cells are filled without a change of the clock."""
 
 
 class SeriesTable(NamedTuple):
-    """The series that change with time; series k has rows starts[k] .. starts[k + 1] - 1."""
+    """Time series that are not constant; series k has rows starts[k] .. starts[k + 1] - 1."""
 
     times: np.ndarray  # s
     values: np.ndarray
-    starts: np.ndarray  # one more than there are series
-    slots: np.ndarray  # where in the forcing each goes
-    spread: np.ndarray  # 1 if the mean over the coming step is taken, 0 if the value at its end
-    cursors: np.ndarray  # row of the last look-up, one a series: where the next one begins to search
+    starts: np.ndarray  # number of series + 1
+    slots: np.ndarray  # index of each series in the forcing array
+    spread: np.ndarray  # 1: mean over the next step, 0: value at its end
+    cursors: np.ndarray  # row of the last look-up of each series, where the next search starts
 
 
 def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
-    """Pack the series that are not constant for the device; arrays are never empty.
+    """Pack the series that are not constant for the device; the arrays are never empty.
 
-    The first `boundaries` of them belong to ghost cells, which are filled for the time of their state, the
-    end of a stage. The rest are factors of sources, the same in both stages: their mean over the step
-    integrates them exactly, however long it is.
+    The first `boundaries` series belong to ghost cells, which are filled for the time of their state, the end of a
+    stage. The others are factors of source terms, equal in both stages: their exact mean over the step is used.
     """
     slots = [k for k, one in enumerate(series) if not one.is_constant]
     packed = [series[k] for k in slots]
@@ -281,7 +276,7 @@ def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
 
 @cell
 def value_beside(series, row, last, time):
-    """Value at `time`, linear from row to the next; held before the one and behind the other."""
+    """Return the value at `time`, interpolated linearly between a row and the next; constant outside the rows."""
     value = series.values[row]
     if row < last:
         part = (time - series.times[row]) / (series.times[row + 1] - series.times[row])
@@ -291,7 +286,7 @@ def value_beside(series, row, last, time):
 
 @cell
 def mean_from(series, row, last, time, dt):
-    """Mean from `time`, which lies beside `row` or before the first row, over dt."""
+    """Return the mean over dt from `time`, which lies after `row` or before the first row."""
     end = time + dt
     value, total = value_beside(series, row, last, time), 0.0
     following = row
@@ -306,9 +301,9 @@ def mean_from(series, row, last, time, dt):
 
 @cell
 def series_value(series, k, now, dt):
-    """Series k at the end of the step, or its mean over the step; held at its ends.
+    """Return series k at the end of the step, or its mean over the step; constant outside its rows.
 
-    A time on a row belongs to the row before, from wherever the search begins: the bits do not depend on that.
+    A time equal to a row belongs to the previous interval, so the result does not depend on where the search starts.
     """
     time = now if series.spread[k] == 1 else now + dt
     first = series.starts[k]
@@ -326,6 +321,6 @@ def series_value(series, k, now, dt):
 
 @cell
 def evaluate_series(forcing, series, now, dt):
-    """Write each series to its slot of the forcing (see `series_value`)."""
+    """Write each series to its element of the forcing array (see `series_value`)."""
     for k in range(series.starts.shape[0] - 1):
         forcing[series.slots[k]] = series_value(series, k, now, dt)

@@ -1,4 +1,4 @@
-"""Signals that end a run: Ctrl-C, SIGTERM, SIGHUP and SIGUSR1, by which schedulers announce a time limit."""
+"""Signals that end a run: Ctrl-C, SIGTERM, SIGHUP and SIGUSR1, which schedulers send before a time limit."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 @dataclass
 class Interrupts:
-    """The signals that came.
+    """Received signals.
 
     Attributes
     ----------
     early : callable or None
-        Returns the exception that a signal raises before the run begins; None after that: signals are noted.
+        Returns the exception that a signal raises before the run starts; None later, when signals are only recorded.
     number : int
-        The first signal; 0 if none came.
+        First signal; 0 if no signal was received.
     finishing : bool
-        Whether the run has ended and only writes its restart and closes its files: no signal stops that.
+        Whether the run only writes its restart file and closes files, which no signal interrupts.
     """
 
     early: Callable[[int], KeyboardInterrupt] | None = None
@@ -36,16 +36,16 @@ class Interrupts:
     since: float = 0.0
 
     def begin(self) -> None:
-        """Note signals from now on, without an exception.
+        """Record signals from now on, without an exception.
 
-        Python drops an exception that is raised while an object is deleted. If a signal came, it is raised again here.
+        Python discards an exception raised during the deletion of an object; such a signal raises its exception here.
         """
         if self.early is not None and self.number:
             raise self.early(self.number)
         self.early = None
 
     def note(self, number: int, frame: Any) -> None:
-        """Note a signal; a second Ctrl-C raises `KeyboardInterrupt`, unless it follows within `PATIENCE`."""
+        """Record a signal; a second Ctrl-C raises `KeyboardInterrupt`, unless it follows within `PATIENCE`."""
         first, self.number = not self.number, self.number or number
         if self.early is not None:
             raise self.early(number)
@@ -61,15 +61,15 @@ _active: Interrupts | None = None
 
 @contextmanager
 def interrupts(early: Callable[[int], KeyboardInterrupt] | None = None) -> Iterator[Interrupts]:
-    """Handle `SIGNALS`; nested uses share the outermost one.
+    """Handle `SIGNALS`; nested contexts share the outermost one.
 
-    An ignored SIGHUP (``nohup``) or SIGUSR1 stays ignored. Only the main thread gets signals.
+    An ignored SIGHUP (``nohup``) or SIGUSR1 remains ignored. Only the main thread receives signals.
 
     Parameters
     ----------
     early : callable, optional
-        See `Interrupts`. For a command, whose process then ends: its signals are ignored from the end of this context,
-        so that a repeated signal does not change the exit code. Without it the previous handlers are restored.
+        See `Interrupts`. For a command whose process ends afterwards: signals are ignored after the context, so that a
+        repeated signal does not change the exit code. Without it the previous handlers are restored.
     """
     global _active
     if threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""The last good state of a run: copied to the host now and then, and taken up again when the run has blown up."""
+"""In-memory checkpoint of the last valid state, restored after a blow-up."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 State = dict[str, np.ndarray]
 
 
-SHARE = 20  # times as long as a copy takes lie between two
+SHARE = 20  # minimum time between checkpoints, in units of the copy time
 
 
 class Keeper:
-    """Keeps the last state that was found good.
+    """In-memory checkpoint of the last valid state.
 
     Parameters
     ----------
     take : callable
-        Returns host copies of the present state.
+        Returns host copies of the current state.
     put : callable
-        Takes up such a state.
+        Restores such a state.
     seconds : float
-        Wall time between two copies, which cost bandwidth, but 20 times what a copy takes at least: large states take
-        seconds. 0: a copy at every `keep`.
+        Minimum wall time between copies, s. The interval is at least 20 times the copy time, as copies of large states
+        take seconds. 0: copy at every call of `keep`.
 
     Attributes
     ----------
     state : dict or None
     steps : int
-        Steps made since the copy; the caller adds to it.
+        Number of steps since the copy, incremented by the caller.
     """
 
     def __init__(self, take: Callable[[], State], put: Callable[[State], None], seconds: float) -> None:
@@ -39,20 +39,20 @@ class Keeper:
         self.forget()
 
     def forget(self) -> None:
-        """Have no state: the next `keep` copies one."""
+        """Discard the checkpoint; the next call of `keep` makes a copy."""
         self.state: State | None = None
         self._time, self._apart, self.steps = -math.inf, self.seconds, 0
 
     def keep(self) -> None:
-        """Copy the present state, known to be good, if the last copy is old enough."""
+        """Copy the current state, known to be valid, if the last copy is old enough."""
         if self.state is None or perf_counter() - self._time >= self._apart:
             begin = perf_counter()
             self.state, self._time, self.steps = self._take(), perf_counter(), 0
             self._apart = max(self.seconds, SHARE * (self._time - begin)) if self.seconds else 0.0
 
     def roll_back(self) -> None:
-        """Take up the kept state."""
+        """Restore the checkpoint."""
         if self.state is None:
-            raise RuntimeError("there is no state to go back to: call keep first")
+            raise RuntimeError("There is no checkpoint: call keep first.")
         self._put(self.state)
         self.steps = 0

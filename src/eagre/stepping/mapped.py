@@ -1,4 +1,4 @@
-"""The maps of a run as something to write: what `eagre.io.MeasuredWriter` asks for."""
+"""Maps and time statistics of a run as input of `eagre.io.MeasuredWriter`."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from eagre.stepping.averages import Asked
 from eagre.stepping.maps import Maps, Water, values_of
 
 GROUND = {
-    "long_name": "bed elevation, mean of the cell",
+    "long_name": "cell-mean bed elevation",
     "units": "m",
     "standard_name": "ground_level_altitude",
 }
 
 
 class RunMaps:
-    """The maps of a run up to its present.
+    """Maps and time statistics of a run up to the current time.
 
     Parameters
     ----------
     grid : Grid
     state : callable
-        Gives the state of the maps with the present one taken up, and the time, s.
+        Returns the state of the maps, including the current model state, and the time, s.
     time_statistics : Asked, optional
     lifts : mapping, optional
         See `Asked.values`.
     maps : Maps, optional
-        Of water; `bed`, (ny, nx) array, m, of the cells, and `water` go with them.
+        Flood maps, with `bed`, (ny, nx) array, m, of the cells, and `water`.
     axes : sequence of Axis, optional
-        Of fields that are not of (y, x) alone, with their `dimensions`.
+        Axes of fields with other dimensions than (y, x), with their `dimensions`.
 
     Attributes
     ----------
     variables, axes, dimensions
-        As of `eagre.io.measured.Measured`.
+        See `eagre.io.measured.Measured`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RunMaps:
         self.axes: Sequence[Axis] = axes if bed is None else [*axes, Axis("bed", ("y", "x"), bed, GROUND)]
 
     def sample(self) -> dict[str, np.ndarray]:
-        """The maps up to now, (ny, nx) each, of levels (levels, ny, nx); not a number where there was none of it."""
+        """Return the current maps, (ny, nx) or (levels, ny, nx); NaN where a map has no value."""
         state, now = self._state()
         found: dict[str, np.ndarray] = {}
         if self._maps is not None and self._water is not None:

@@ -1,4 +1,4 @@
-"""Maps that a run gathers on its device (`eagre.kernels.maps`): what is asked for, where it is kept, what comes out."""
+"""Maps of extrema, arrival times and durations, accumulated on the device (`eagre.kernels.maps`)."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from eagre.names import nearest
 LARGEST = "time: maximum"
 CLASSES = ("H1", "H2", "H3", "H4", "H5", "H6")
 AIDR = ((0.3, 0.3, 2.0), (0.5, 0.6, 2.0), (1.2, 0.6, 2.0), (2.0, 1.0, 2.0), (4.0, 4.0, 4.0))
-"""Largest depth, m, depth times speed, m2 s-1, and speed, m s-1, of the classes H1 to H5 (AIDR Guideline 7-3, 2017)."""
+"""Upper limits of depth, m, unit discharge, m2 s-1, and speed, m s-1, of H1 to H5 (AIDR Guideline 7-3, 2017)."""
 
 VARIABLES = (
     Variable(
-        "max_surface_elevation", "m", "largest surface elevation", "water_surface_height_above_reference_datum",
+        "max_surface_elevation", "m", "maximum water surface elevation", "water_surface_height_above_reference_datum",
         cell_methods=LARGEST,
     ),
-    Variable("max_depth", "m", "largest water depth", "flood_water_thickness", cell_methods=LARGEST),
-    Variable("time_of_max_depth", "s", "time of the largest water depth"),
-    Variable("max_speed", "m s-1", "largest speed, averaged over depth", "flood_water_speed", cell_methods=LARGEST),
-    Variable("max_unit_discharge", "m2 s-1", "largest unit discharge, depth times speed", cell_methods=LARGEST),
+    Variable("max_depth", "m", "maximum water depth", "flood_water_thickness", cell_methods=LARGEST),
+    Variable("time_of_max_depth", "s", "time of the maximum water depth"),
+    Variable("max_speed", "m s-1", "maximum depth-averaged speed", "flood_water_speed", cell_methods=LARGEST),
+    Variable("max_unit_discharge", "m2 s-1", "maximum unit discharge (depth times speed)", cell_methods=LARGEST),
     Variable(
-        "max_hazard_rating", "m2 s-1", "largest hazard rating of DEFRA without debris, depth (speed + 0.5 m/s)",
+        "max_hazard_rating", "m2 s-1", "maximum DEFRA hazard rating without debris, depth (speed + 0.5 m/s)",
         cell_methods=LARGEST,
     ),
-    Variable("hazard_class", "1", "largest hazard class of AIDR", cell_methods=LARGEST, flags=CLASSES),
+    Variable("hazard_class", "1", "maximum AIDR hazard class", cell_methods=LARGEST, flags=CLASSES),
 )  # fmt: skip
 """Maps without a threshold."""
 
-_NEEDED = {  # planes of each
+_NEEDED = {  # accumulated arrays needed by each map
     "max_surface_elevation": ("HIGHEST",),
     "max_depth": ("HIGHEST",),
     "time_of_max_depth": ("HIGHEST", "TIME"),
@@ -48,44 +48,44 @@ _NEEDED = {  # planes of each
     "hazard_class": ("HIGHEST", "FASTEST", "STRONGEST"),
 }
 _TIMED = (
-    ("arrival_time", "time at which the depth first was above", "time: point"),
-    ("arrival_time_rise", "time at which the surface first was over that of the start by more than", "time: point"),
-    ("duration", "time for which the depth was above", "time: sum"),
+    ("arrival_time", "arrival time of a depth of {} m", "time: point"),
+    ("arrival_time_rise", "arrival time of a {} m rise of the water surface", "time: point"),
+    ("duration", "duration of a depth above {} m", "time: sum"),
 )
 """Maps with a threshold: name, long name and cell methods."""
 
-MOST_DURATIONS = 8  # bits of a byte
+MOST_DURATIONS = 8  # flags fit one byte
 
 
 def threshold_name(stem: str, threshold: float) -> str:
-    """Name of a map with a threshold, m: ``arrival_time_300mm``."""
+    """Return the name of a map with a threshold, m: ``arrival_time_300mm``."""
     return f"{stem}_{1000.0 * threshold:.10g}mm".replace(".", "p")
 
 
 @dataclass(frozen=True)
 class Maps:
-    """Maps of what was largest, when it came and how long it lasted, gathered at every accepted step.
+    """Maps of extrema, arrival times and durations of flooding, accumulated at every accepted step.
 
     Parameters
     ----------
     variables : sequence of str
-        Of ``max_surface_elevation``, ``max_depth``, ``time_of_max_depth``, ``max_speed``, ``max_unit_discharge``,
+        Any of ``max_surface_elevation``, ``max_depth``, ``time_of_max_depth``, ``max_speed``, ``max_unit_discharge``,
         ``max_hazard_rating`` and ``hazard_class``.
     arrival_depths : sequence of float, m
-        The time at which the depth first is above each.
+        Depth thresholds for the first time at which the depth exceeds each.
     arrival_rises : sequence of float, m
-        The time at which the surface first is higher above that of the start than each; the depth on dry land.
+        Thresholds for the first time at which the surface rises above its initial level (on dry land: the depth)
+        by more than each.
     duration_depths : sequence of float, m
-        How long in all the depth was above each; 8 at most.
+        Depth thresholds for the total time with a larger depth; at most 8.
     wet_depth : float, m
-        A depth that does not count as water; at least that which the model calls dry.
+        Depth up to which a cell counts as dry; at least the dry depth of the model.
 
     Notes
     -----
-    A step reads one word a cell more for surface, depth, the time of the largest one and arrivals together, and one
-    each for speed, unit discharge and rating; where one is larger than ever it is written too. Times are in s since
-    model time 0, kept from the start of the run on with the digits of the run's precision. Maps are not numbers where
-    there was no water.
+    A step reads one additional value per cell for surface, depth, time of maximum depth and arrival times together, and
+    one each for speed, unit discharge and rating; a new maximum is also written. Times are in s since model time 0 and
+    are stored relative to the start of the run in the precision of the run. Maps are NaN in cells that were never wet.
 
     References
     ----------
@@ -102,7 +102,8 @@ class Maps:
         for name in all_of_type("variables", self.variables, str, 'variables = ["max_depth"]'):
             if name not in _NEEDED:
                 fix = f'variables = ["{nearest(name, _NEEDED) or "max_depth"}"]'
-                raise InputError(f"variables with {name!r}", allowed=", ".join(_NEEDED), fix=fix)
+                problem = "The list variables contains an unknown map."
+                raise InputError(f"variables with {name!r}", allowed=", ".join(_NEEDED), fix=fix, problem=problem)
         if not (math.isfinite(self.wet_depth) and self.wet_depth >= 0.0):
             raise InputError(
                 f"wet_depth = {self.wet_depth!r} m", allowed="a depth of 0 or more", fix="wet_depth = 0.01"
@@ -112,32 +113,36 @@ class Maps:
             values = list(getattr(self, key))
             for one in values:
                 if not (math.isfinite(one) and one >= low) or values.count(one) > 1:
-                    allowed = f"different numbers from {low:g} m on"
+                    allowed = f"different numbers, {low:g} m or more"
                     raise InputError(f"{key} = {values}", allowed=allowed, fix=f"{key} = [{max(low, 0.1):g}]")
         if len(self.duration_depths) > MOST_DURATIONS:
             got = f"duration_depths with {len(self.duration_depths)} depths"
             fix = f"duration_depths = {list(self.duration_depths)[:MOST_DURATIONS]}"
-            raise InputError(got, allowed=f"{MOST_DURATIONS} at most", fix=fix)
+            problem = "There are too many thresholds of durations."
+            raise InputError(got, allowed=f"{MOST_DURATIONS} at most", fix=fix, problem=problem)
         if not self.outputs:
-            raise InputError("variables = [] and no thresholds", allowed="a map", fix='variables = ["max_depth"]')
+            raise InputError(
+                "variables = [] and no thresholds", allowed="a map", fix='variables = ["max_depth"]',
+                problem="No maps are requested.",
+            )  # fmt: skip
 
     @property
     def outputs(self) -> list[Variable]:
-        """What comes out."""
+        """Output variables."""
         return [*(one for one in VARIABLES if one.name in self.variables), *self.timed]
 
     @property
     def timed(self) -> list[Variable]:
-        """The maps with a threshold, in the order of their planes."""
+        """Output variables with a threshold, in the order of their arrays."""
         return [
-            Variable(threshold_name(stem, one), "s", f"{what} {one:g} m", cell_methods=method)
+            Variable(threshold_name(stem, one), "s", what.format(f"{one:g}"), cell_methods=method)
             for values, (stem, what, method) in zip(self._rows.values(), _TIMED, strict=True)
             for one in values
         ]
 
     @property
     def planes(self) -> dict[str, int]:
-        """First plane of everything that has to be kept, by the name of its switch without ``AT_``."""
+        """Index of the first array of each accumulated quantity, by the name of its switch without ``AT_``."""
         wanted = {plane for name in self.variables for plane in _NEEDED[name]}
         wanted |= {"HIGHEST"} if self.arrival_depths or self.arrival_rises else set()
         found = {name: n for n, name in enumerate(sorted(wanted))}
@@ -154,17 +159,17 @@ class Maps:
 
     @property
     def count(self) -> int:
-        """How many planes are kept."""
+        """Number of accumulated arrays."""
         return self.planes["DURATIONS"] + len(self.duration_depths)
 
     @property
     def switches(self) -> dict[str, Any]:
-        """Of the cells of `eagre.kernels.maps`."""
+        """Compile-time switches of `eagre.kernels.maps`."""
         rows = {name: len(values) for name, values in self._rows.items()}
         return {"TAKEN": True, **rows, **{f"AT_{name}": at for name, at in self.planes.items()}}
 
     def numbers(self, since: float, dry: float) -> np.ndarray:
-        """`Kept.numbers` of maps that begin at a time, s; dry : the depth that the model calls dry, m."""
+        """Return `Kept.numbers` of maps that start at a time, s; dry : dry depth of the model, m."""
         found = np.zeros(THRESHOLDS + sum(len(values) for values in self._rows.values()))
         found[SINCE], found[WET] = since, max(self.wet_depth, dry)
         found[THRESHOLDS:] = [one for values in self._rows.values() for one in values]
@@ -172,35 +177,35 @@ class Maps:
 
 
 def planes_of(maps: Maps | None) -> int:
-    """How many arrays maps take on a device."""
+    """Return the number of device arrays used by maps."""
     return 0 if maps is None else of_type("maps", maps, Maps, 'Maps(["max_depth"])').count
 
 
 class Water(NamedTuple):
-    """How a model reads what it stores of the surface: functions of (ny, nx) arrays, m."""
+    """Conversion of the stored surface of a model to surface elevation and depth: functions of (ny, nx) arrays, m."""
 
     surface: Callable[[np.ndarray], np.ndarray]
     depth: Callable[[np.ndarray], np.ndarray]
 
 
 class Gathered:
-    """The maps of a run on one device.
+    """Maps of a run on one device.
 
     Parameters
     ----------
     maps : Maps or None
-        None keeps nothing.
+        None: nothing is accumulated.
     device : Device
     shape : (ny, nx)
     real : type
-        Of the run.
+        Floating-point type of the run.
     dry : float
-        Depth that the model calls dry, m.
+        Dry depth of the model, m.
 
     Attributes
     ----------
     kept : Kept
-        On the device, for `eagre.kernels.maps`.
+        Device arrays for `eagre.kernels.maps`.
     switches : dict
     """
 
@@ -213,7 +218,7 @@ class Gathered:
         self.kept = Kept(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
 
     def begin(self, surface: np.ndarray, time: float) -> None:
-        """Begin at a time, s, with what the model stores of the surface, (ny, nx), that of the bed where it is dry."""
+        """Start at a time, s, with the stored surface, (ny, nx); in dry cells it is the bed."""
         if self.maps is None:
             return
         planes, at = np.full(self.kept.planes.shape, UNSET, self._real), self.maps.planes
@@ -228,21 +233,21 @@ class Gathered:
             self._device.fill(array, own)
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a restart needs; nothing where there are no maps."""
+        """Return the data for a restart; empty without maps."""
         if self.maps is None:
             return {}
         planes, above, numbers = (self._device.host(array) for array in self.kept)
         return {"maps": planes, "maps_above": above, "maps_numbers": numbers}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        """Whether a state has maps of the same kind."""
+        """Return whether a state has maps of the same kind."""
         if self.maps is None or "maps" not in state:
             return False
         same = np.array_equal(state["maps_numbers"][WET:], self.maps.numbers(0.0, self._dry)[WET:])
         return same and state["maps"].shape[0] == self.maps.count
 
     def take_over(self, state: Mapping[str, np.ndarray], surface: np.ndarray, time: float) -> None:
-        """Go on with the maps of a state, or `begin` where it has no such."""
+        """Continue with the maps of a state, or `begin` if it has none of the same kind."""
         if self.goes_on(state):
             self._fill(state["maps"], state["maps_above"], state["maps_numbers"])
         else:
@@ -250,7 +255,7 @@ class Gathered:
 
 
 def cut_maps(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str, np.ndarray]:
-    """The maps of rows first .. last - 1 from a state of the whole domain; nothing where it has none."""
+    """Return the maps of rows first .. last - 1 from a state of the whole domain; empty if it has none."""
     rows = slice(first, last)
     found = {name: state[name][:, rows] for name in ("maps", "maps_averages") if name in state}
     if "maps_above" in state:
@@ -260,7 +265,7 @@ def cut_maps(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str
 
 
 def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The maps of the whole domain from those of its bands of rows."""
+    """Return the maps of the whole domain from the states of its row slabs."""
     found = dict(states[0])
     for name in ("maps", "maps_averages"):
         if name in found:
@@ -273,7 +278,7 @@ def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarra
 
 
 def values_of(maps: Maps, state: Mapping[str, np.ndarray], now: float, water: Water) -> dict[str, np.ndarray]:
-    """The maps at a time, s, (ny, nx) each, from `Gathered.state` of the whole domain."""
+    """Return the maps at a time, s, (ny, nx) each, from `Gathered.state` of the whole domain."""
     planes, since, at = state["maps"], float(state["maps_numbers"][SINCE]), maps.planes
     found: dict[str, np.ndarray] = {}
     if "HIGHEST" in at:
@@ -306,19 +311,19 @@ _POWERS = (("FASTEST", "max_speed", 0.5), ("STRONGEST", "max_unit_discharge", 0.
 
 
 def _where(there: np.ndarray, values: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Values where there are any, in the type of `like`."""
+    """Return the values where the mask is True and NaN elsewhere, in the type of `like`."""
     return np.where(there, values, np.nan).astype(like.dtype)
 
 
 def _times(plane: np.ndarray, since: float) -> np.ndarray:
-    """Times, s, from those since the start."""
+    """Return times, s, from times relative to the start."""
     return _where(plane >= 0, since + plane.astype(np.float64), plane)
 
 
 def hazard_class(depth: np.ndarray, unit_discharge: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """AIDR's class, 1 to 6, of the largest depth, m, unit discharge, m2 s-1, and speed, m s-1; NaN where dry.
+    """Return the AIDR class, 1 to 6, of maximum depth, m, unit discharge, m2 s-1, and speed, m s-1; NaN where dry.
 
-    A class is the worst of what the three ask for by themselves, so the largest of each give the largest class.
+    The class is the maximum of the classes of the three quantities, so maxima of the quantities give the maximum class.
     """
     found = np.ones_like(depth)
     for deepest, strongest, fastest in AIDR:

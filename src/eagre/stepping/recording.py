@@ -1,4 +1,4 @@
-"""Values at points, taken on a device at times on which a run lands one after the other, and given in batches."""
+"""In-run sampling of values at points: sampled on the device at given times, returned in batches."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from eagre.backend.device import Device, Work
 from eagre.contract import Recording
 from eagre.stepping.clock import EITHER, FAILED, NEXT_STEPS, NEXT_UNTIL, RUNNING, STEPS_LEFT, T, start_leg
 
-PASSED, COUNT, FIRST = 0, 1, 2  # of the landings of a leg: how many lie behind, how many there are, the first time, s
-RING_BYTES = 1 << 24  # of values on a device
+PASSED, COUNT, FIRST = 0, 1, 2  # indices into landings: number passed, number in total, first time, s
+RING_BYTES = 1 << 24  # device memory for sampled values
 MOST_LANDINGS = 1024
-FEW_PLACES = 8192  # below, values are taken by one thread of a CPU: others would take longer to wake than to work
+FEW_PLACES = 8192  # fewer points are sampled by one CPU thread: starting more threads takes longer
 
 
 @cell
 def has_landed(landings, clock):
-    """Whether the run stands at the next landing: its values are to be taken, and it is to go on."""
+    """Return whether the run has reached the next sample time and continues."""
     if clock[RUNNING] > 0.0:
         return False
-    failed, now, passed, count = clock[FAILED], clock[T], landings[PASSED], landings[COUNT]  # asked for at once
+    failed, now, passed, count = clock[FAILED], clock[T], landings[PASSED], landings[COUNT]  # independent loads first
     at = np.int64(passed)
     return failed == 0.0 and passed < count and now == landings[FIRST + at]
 
 
 @cell
 def next_landing(i, landings, clock, rates):
-    """Go on towards the next landing from one that was reached; one thread."""
+    """Start the integration towards the next sample time after one was reached; one thread."""
     if has_landed(landings, clock):
         following = np.int64(landings[PASSED]) + 1
         landings[PASSED] = float(following)
@@ -41,21 +41,21 @@ def next_landing(i, landings, clock, rates):
 
 
 class Extra(NamedTuple):
-    """What taking values adds to a leg: launches, or stages of a group."""
+    """Additional launches, or stages of a group, for in-run sampling."""
 
     begin: Sequence[Any] = ()
-    each: Sequence[Any] = ()  # after every round
+    each: Sequence[Any] = ()  # after every batch of steps
     look: Sequence[Any] = ()
 
 
 class Ring:
-    """The values that one device takes.
+    """Sampled values on one device.
 
     Parameters
     ----------
     device : Device
     words, count : int
-        Numbers a point, and points.
+        Number of values per point, and of points.
     real : type
 
     Attributes
@@ -70,23 +70,23 @@ class Ring:
         self.landings, self._orders = (make((FIRST + self.size,), np.float64) for make in (device.zeros, device.pinned))
         self._report = device.pinned((FIRST,), np.float64)
         self.values = device.zeros(shape, real)
-        self._copies = [device.pinned(shape, real) for _ in range(2)]  # one is read while the other is filled
+        self._copies = [device.pinned(shape, real) for _ in range(2)]  # double buffer: one is read, the other written
         self._turn = 0
         self.begin: list[Work] = [device.transfer(self.landings, self._orders)]
         self.look: list[Work] = [device.transfer(self._report, self.landings[:FIRST])]
 
     def order(self, landings: Sequence[float]) -> None:
-        """Where the next leg is to land, s."""
+        """Set the sample times of the next batch of steps, s."""
         self._orders[:FIRST] = 0.0, len(landings)
         self._orders[FIRST : FIRST + len(landings)] = landings
 
     @property
     def passed(self) -> int:
-        """How many landings were reached, as of the last look."""
+        """Number of sample times reached, as of the last state check."""
         return int(self._report[PASSED])
 
     def copy(self, count: int) -> np.ndarray:
-        """Values of the first landings, (count, words, points), until the next copy but one."""
+        """Return the values at the first sample times, (count, words, points), valid until the next call but one."""
         self._turn = 1 - self._turn
         copy = self._copies[self._turn]
         self._device.run([self._device.transfer(copy[:count], self.values[:count])])
@@ -95,19 +95,19 @@ class Ring:
 
 
 class Recorder:
-    """The values that a run takes on its way.
+    """In-run sampling of a run.
 
     Parameters
     ----------
     recording : Recording
     values_of : callable
-        Makes fields by name, (n, points), of the words that the rings hold, (words, n, points).
+        Converts the stored values, (words, n, points), to fields by name, (n, points).
     time : float, s
-        Only what comes after it is given.
+        Only later samples are returned.
     rings : sequence of Ring
-        One a device.
+        One per device.
     columns : sequence of int arrays
-        Of all points, those of each ring.
+        Indices of the points of each ring.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Recorder:
         self._ordered: np.ndarray = np.empty(0)
 
     def order(self, now: float, until: float, steps: int) -> list[float]:
-        """The landings of the next leg, s, on the way to `until` in so many steps at most; it may end before."""
+        """Return the times at which steps end in the next batch, s, towards `until` in at most `steps` steps."""
         most = min(steps, *(ring.size for ring in self._rings))
         instants = self._recording.instants(now, until, most)
         landings = instants if len(instants) == most or instants[-1:] == [until] else [*instants, until]
@@ -129,23 +129,23 @@ class Recorder:
         return landings
 
     def forget(self) -> None:
-        """The last leg went wrong: nothing of it counts."""
+        """Discard the samples of the last batch, which failed."""
         self._ordered = np.empty(0)
 
     def give(self) -> None:
-        """Hand on what the last leg took."""
+        """Pass the samples of the last batch to the callback."""
         times = self._ordered[: self._rings[0].passed]
         self.forget()
         fresh = times > self._last
         if not fresh.any():
             return
-        first = int(fresh.argmax())  # times ascend
+        first = int(fresh.argmax())  # times are ascending
         copies = [ring.copy(times.size)[first:] for ring in self._rings]
         self._last = float(times[-1])
         self._recording.take(times[first:], lambda: self._values_of(self._joined(copies)))
 
     def _joined(self, copies: Sequence[np.ndarray]) -> np.ndarray:
-        """Values of all rings, (words, n, points)."""
+        """Return the values of all rings, (words, n, points)."""
         if len(copies) == 1:
             return copies[0][:, :, : self._columns[0].size].transpose(1, 0, 2)
         count, words, _ = copies[0].shape

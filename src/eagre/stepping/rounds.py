@@ -1,4 +1,4 @@
-"""Rounds: the launches of many steps, bound once and run again and again; on a GPU each round is one graph."""
+"""Batches of steps whose launches are bound once and repeated; on a GPU each batch is one CUDA graph."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Schedule = Callable[[int, int], tuple[Sequence[Any], int]]
 
 
 class Rounds:
-    """Rounds of steps in several sizes.
+    """Batches of steps in several sizes.
 
-    Buffers change places from step to step, so the launches of a round depend on its first step's phase.
+    Buffers alternate from step to step, so the launches of a batch depend on the phase of its first step.
 
     Parameters
     ----------
     device : Device or Group
     schedule : callable
-        ``schedule(phase, size)``: what `size` steps from `phase` on are, as launches (stages of a `Group`) and
-        how often these repeat. Called once for each phase and size.
+        ``schedule(phase, size)`` returns the launches (stages of a `Group`) of `size` steps from `phase`, and the
+        number of repetitions. Called once for each phase and size.
     sizes : sequence of int
-        Steps that a round may have, the largest first.
+        Numbers of steps per batch, the largest first.
     """
 
     def __init__(self, device: Device | Group, schedule: Schedule, sizes: Sequence[int]) -> None:
@@ -31,21 +31,21 @@ class Rounds:
         self._bound: dict[tuple[int, int], Callable[[], None]] = {}
 
     def size_for(self, count: int) -> int:
-        """The largest round of at most `count` steps."""
+        """Return the largest batch size of at most `count` steps."""
         return next(size for size in self.sizes if size <= count)
 
     def run(self, phase: int, size: int) -> None:
-        """Run a round of `size` steps that starts in `phase`."""
+        """Run a batch of `size` steps that starts in `phase`."""
         key = (phase, size)
         if key not in self._bound:
             self._bound[key] = self._device.repeated(*self._schedule(phase, size))
         self._bound[key]()
 
     def clear(self) -> None:
-        """Forget what is bound: launches have changed."""
+        """Discard bound batches after a change of the launches."""
         self._bound.clear()
 
     @property
     def bound(self) -> dict[tuple[int, int], Callable[[], None]]:
-        """The rounds that are bound, by phase and size; those captured as CUDA graphs have an attribute `graph`."""
+        """Bound batches, by phase and size; batches captured as CUDA graphs have an attribute `graph`."""
         return dict(self._bound)

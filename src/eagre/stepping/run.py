@@ -1,4 +1,4 @@
-"""The run loop: from now to an end, with events at exact times, progress, and a way out that loses nothing."""
+"""Run loop: output events at exact times, progress, interrupts, and a restart file after a failure."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from eagre.contract import Model, SampleTimes
 from eagre.errors import BlowUpError, InputError, do_all
 from eagre.stepping.interrupts import Interrupts, interrupts
 
-LOOK_SECONDS = 0.5  # wall time between two looks at the model
-REPORT_SECONDS = 0.1  # and between two reports of progress, which sum over the domain
+LOOK_SECONDS = 0.5  # wall time between checks of interrupts and progress
+REPORT_SECONDS = 0.1  # wall time between progress reports, which sum over the domain
 MOST_STEPS = 100_000
-NEARLY = 1e-9  # event times closer than this, relative to the end, are one
+NEARLY = 1e-9  # event times are equal within this tolerance, relative to the end
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something to do at given times, which the run hits exactly.
+    """Action at given times, at which time steps end exactly.
 
     Parameters
     ----------
     interval : float or None, s
-        Do it at every multiple of this model time.
+        The action is called at multiples of this model time.
     times : sequence of float or None, s
-        Do it at these times.
+        The action is called at these times.
     action : callable
-        Gets the model.
+        Called with the model.
     name : str
+        Name, for error messages.
     at_start, at_end : bool
-        Do it at the first and at the last instant of the run too.
+        Whether the action is also called at the first and at the last time of the run.
     follow : callable or None
-        Gets the model and its instants: lets it do this on its way, without a stop of the run. Returns
-        whether it can. With None in their place it is no longer to do so.
+        Called with the model and the event times; starts in-run sampling without stops of the run and returns
+        whether the model supports it. Called with None instead of times, it stops the sampling.
     """
 
     interval: float | None
@@ -52,20 +53,21 @@ class Event:
 
     def __post_init__(self) -> None:
         if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):
-            raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0, s")
+            problem = f"The interval of {self.name} is not positive and finite."
+            raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0, s", problem=problem)
 
     def after(self, time: float, nearly: float) -> float:
-        """The next time of this event after `time`, s; infinity if there is none."""
+        """Return the next event time after `time`, s, or infinity."""
         following = [math.inf]
         if self.interval is not None:
             count = math.floor(time / self.interval) + 1
-            done = count * self.interval <= time + min(nearly, 0.5 * self.interval)  # with another event, just before
+            done = count * self.interval <= time + min(nearly, 0.5 * self.interval)  # done just before
             following.append((count + done) * self.interval)
         following += [at for at in self.times or () if at > time + nearly]
         return min(following)
 
     def between(self, start: float, end: float, most: int, nearly: float) -> list[float]:
-        """The next times of this event up to `end`, s, `most` at most; what is nearly `end` is that."""
+        """Return the next event times up to `end`, s, at most `most`; times almost equal to `end` are set to `end`."""
         found: list[float] = []
         at = self.after(start, nearly)
         while at <= end + nearly and len(found) < most:
@@ -76,7 +78,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
     time: float
     until: float
@@ -89,7 +91,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """How a run went."""
+    """Summary of a run."""
 
     steps: int
     time: float
@@ -100,7 +102,7 @@ class RunSummary:
     diagnostics: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
     restart: Path | None = None
-    signal: int = 0  # what interrupted it
+    signal: int = 0  # number of the signal that interrupted the run
 
 
 def run(
@@ -113,24 +115,24 @@ def run(
     spares: Sequence[str | Path] = (),
     start_date: datetime | None = None,
 ) -> RunSummary:
-    """Run a model to `until`, s, doing each event at its times.
+    """Run a model to `until`, s, and call each event at its times.
 
-    Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 finishes the steps under way, writes a restart to `checkpoint` and returns with
-    `interrupted` set; Ctrl-C a second time, a second or more after the first, stops within a step without a restart.
-    Nothing stops a restart that is being written. An output that can no longer be written ends the run with a restart
-    too. Where `checkpoint` cannot be written, as on a full disk, the restart goes to the first of `spares` that can be
-    written and does not exist. `start_date` is the date of model time 0, for restarts.
+    Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 completes the current steps, writes a restart file to `checkpoint` and returns
+    with `interrupted` set. A second Ctrl-C, at least one second after the first, stops within a step without a restart
+    file. No signal interrupts the writing of a restart file. A failure to write output also ends the run with a restart
+    file. If `checkpoint` cannot be written, for example on a full disk, the restart file is written to the first
+    writable path of `spares` that does not exist. `start_date` is the date of model time 0, for restart files.
 
     Raises
     ------
     InputError
-        If `until` is not after the model's time.
+        If `until` is not after the current model time.
     BlowUpError
-        If the solution stops being finite; the last good state is in `checkpoint` then.
+        If the solution contains NaN or infinity; the last valid state is then written to `checkpoint`.
     """
     if not isinstance(until, Real) or not until > model.time:
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
-        raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the model's present)")
+        raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the current model time)")
     loop = _Loop(model, until, list(events), on_progress)
     places = restart_places(checkpoint, spares)
     with interrupts() as interrupted:
@@ -145,7 +147,7 @@ def run(
             try:
                 path = _write_restart(model, places, start_date)
             except (OSError, InputError) as failed:
-                error.add_note(f"the last good state could not be written: {failed}")
+                error.add_note(f"The last valid state could not be written: {failed}")
                 raise error from failed
             raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
         except OSError as error:
@@ -157,12 +159,12 @@ def run(
 
 
 def restart_places(checkpoint: str | Path | None, spares: Sequence[str | Path]) -> list[str | Path]:
-    """Return where a restart may be written, the best place first; no file of `spares` is replaced."""
+    """Return the paths for a restart file in order of preference; existing files of `spares` are excluded."""
     return [] if checkpoint is None else [checkpoint, *(path for path in spares if not Path(path).exists())]
 
 
 class _Loop:
-    """The state of one run."""
+    """Run loop of one run."""
 
     def __init__(
         self, model: Model, until: float, events: list[Event], on_progress: Callable[[Progress], None] | None
@@ -175,7 +177,7 @@ class _Loop:
         self.followed = [self._follows(event) for event in events]
 
     def go(self, interrupted: Interrupts) -> None:
-        """Step and do events until the end or an interrupt."""
+        """Advance the model and call events until the end or an interrupt."""
         self._do([event for event in self.events if event.at_start])
         try:
             self._go(interrupted)
@@ -185,7 +187,7 @@ class _Loop:
                     event.follow(self.model, None)
 
     def _follows(self, event: Event) -> bool:
-        """Whether the model does an event on its way, from now on."""
+        """Start in-run sampling of an event; return whether the model supports it."""
         if event.follow is None:
             return False
         return event.follow(self.model, lambda start, end, most: event.between(start, end, most, self.nearly))
@@ -205,17 +207,17 @@ class _Loop:
                 self._do(self._due(since))
 
     def _times(self, since: float) -> list[float]:
-        """When each event is next due after an instant; infinity for those that the model does on its way."""
+        """Return the next time of each event; infinity for events sampled in-run."""
         each = zip(self.events, self.followed, strict=True)
         return [math.inf if followed else event.after(since, self.nearly) for event, followed in each]
 
     def _next(self, since: float) -> float:
-        """The next instant at which something is due."""
+        """Return the next event time."""
         target = min([*self._times(since), self.until])
         return self.until if target > self.until - self.nearly else target
 
     def _due(self, since: float) -> list[Event]:
-        """What has come due after an instant up to now, which fixed steps may have carried beyond the one asked."""
+        """Return the events due since a time; fixed steps may have passed the requested time."""
         last, at_end = self.model.time + self.nearly, self.model.time >= self.until
         each = zip(self.events, self._times(since), strict=True)
         return [event for event, at in each if at <= last or (at_end and event.at_end)]
@@ -235,7 +237,7 @@ class _Loop:
         )
 
     def summary(self, stopped: int, restart: Path | None) -> RunSummary:
-        """Facts of the run."""
+        """Return the run summary."""
         seconds = perf_counter() - self.began
         steps = self.model.steps - self.first_steps
         found, levels = self.model.statistics(), self.model.levels
@@ -255,15 +257,15 @@ class _Loop:
 
 
 def save_state(error: OSError, model: Model, places: Sequence[str | Path], start_date: datetime | None = None) -> None:
-    """Write a restart to the first of `places` that takes it, and note that on the error that ends the run."""
+    """Write a restart file to the first writable path and add a note to the error that ends the run."""
     if places:
         with suppress(OSError, InputError):
             path = _write_restart(model, places, start_date)
-            error.add_note(f"safe:    the state at t = {model.time:g} s in {path}, to continue with --restart")
+            error.add_note(f"saved:   the state at t = {model.time:g} s is in {path}; continue with --restart")
 
 
 def _write_restart(model: Model, places: Sequence[str | Path], start_date: datetime | None) -> Path:
-    """Write a restart to the first of `places` that takes it; if none does, the error is that of the first."""
+    """Write a restart file to the first writable path; if no path is writable, raise the error of the first."""
     from eagre.io import write_restart
 
     failed = []

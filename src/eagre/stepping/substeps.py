@@ -1,13 +1,13 @@
-"""Steps that are split into sweeps along x and along y: their time step is predicted, checked, and redone if need be.
+"""Directionally split time steps: the time step is predicted, checked during the sweeps, and reduced if it is too long.
 
-Both sweeps need one time step, and what the second allows is known when the first is done. A step takes what the one
-before it allowed, less a margin, in all its sweeps (the clock aims at CFL, less than the Courant number, and accepts
-up to TOLERANCE more). The first stage of each sweep finds out what its direction allows; if that is less, the step is
-discarded, the gates of its remaining stages stay shut, and it begins anew from its state, which no stage overwrites.
+Both sweeps use one time step, and the limit of the second sweep is known only after the first. The time step is the
+limit of the previous step times a margin (the clock aims at CFL, less than the Courant number, and accepts an excess
+up to TOLERANCE). The first stage of each sweep determines the limit of its direction. If the limit is exceeded, the
+step is rejected, its remaining stages are skipped, and it is repeated from its initial state, which is not overwritten.
 
-*DS1*: Y(dt) X(dt), each a forward step: 2 stages. *DS2*: X(dt) Y(dt) Y(dt) X(dt), each two stages of Runge-Kutta: 8
-stages make two steps of one length, which land, count and are discarded as one. A. B. Amundsen, Auto-tuning shallow
-water simulations on GPUs, MSc thesis (2014), section 3.1; G. Strang (1968), doi:10.1137/0705041.
+*DS1*: Y(dt) X(dt), each a forward step: 2 stages. *DS2*: X(dt) Y(dt) Y(dt) X(dt), each with two Runge-Kutta stages: 8
+stages are two equal steps, which are accepted or rejected together. A. B. Amundsen, Auto-tuning shallow water
+simulations on GPUs, MSc thesis (2014), section 3.1; G. Strang (1968), doi:10.1137/0705041.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from eagre.stepping.clock import (
     series_value,
 )
 
-STAGES = {"ds1": 2, "ds2": DOUBLE}  # of what a scheme makes as one
-SHORTER = 0.5  # of what was allowed: the step after a discarded double one (Amundsen 2014)
+STAGES = {"ds1": 2, "ds2": DOUBLE}  # number of stages that are accepted or rejected together
+SHORTER = 0.5  # time step after a rejected double step, fraction of its limit (Amundsen 2014)
 
 
 @cell
 def stage_of(turn):
-    """Number of the stage that `turn` is of, 0 .. SPLIT - 1."""
+    """Return the stage number of `turn`, 0 .. SPLIT - 1."""
     return turn >> 2
 
 
 @cell
 def across_of(stage):
-    """Direction of the sweep that a stage is of: 1 for x, 2 for y."""
+    """Return the sweep direction of a stage: 1 for x, 2 for y."""
     if SPLIT == DOUBLE:
         return 2 if stage >= 2 and stage < 6 else 1
     return 1 + stage
@@ -60,13 +60,13 @@ def across_of(stage):
 
 @cell
 def is_second(stage):
-    """Whether a stage is the second one of its sweep."""
+    """Return whether a stage is the second one of its sweep."""
     return SPLIT == DOUBLE and (stage & 1) == 1
 
 
 @cell
 def moment_after(stage):
-    """Time in steps from the begin at which the state stands that a stage makes, for the side that is filled next."""
+    """Return the time of the state after a stage, in steps from the start, for the boundary that is filled next."""
     if SPLIT == DOUBLE:
         return (0.0 if (stage & 3) == 1 else 1.0) + (1.0 if stage >= 4 else 0.0)
     return 1.0
@@ -74,9 +74,9 @@ def moment_after(stage):
 
 @cell
 def evaluate_series_of_stage(forcing, series, clock):
-    """Write each series to its slot of the forcing, as the coming stage and the ghosts behind it need it.
+    """Evaluate each series for the next stage and the ghost cells after it.
 
-    Sources have their mean over the step that the stage is of, ghosts the moment that they belong to.
+    Sources use the mean over the step of the stage; ghost cells use the value at their time.
     """
     now, dt, stage = clock[T], clock[DT], int(clock[ACCEPTED])
     begin = now + dt if stage >= 4 else now
@@ -90,7 +90,7 @@ def evaluate_series_of_stage(forcing, series, clock):
 
 @cell
 def begin_attempt(clock, free, now, until):
-    """Set the time step of the next attempt, shortened to land on `until`; flag one that has collapsed."""
+    """Set the time step of the next attempt, shortened to end at `until`; set FAILED if it has collapsed."""
     left = 0.5 * (until - now) if SPLIT == DOUBLE else until - now
     clock[ACCEPTED] = 0.0
     clock[FREE] = free
@@ -102,7 +102,7 @@ def begin_attempt(clock, free, now, until):
 
 @cell
 def after_stage(clock, rates, turn):
-    """After any stage: what it allows is kept; a step that is too long is discarded; the last stage books it."""
+    """After any stage: store its limit, reject the step if it is too long, and complete it after the last stage."""
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, redone, largest, free, parity = (
         clock[TOLERANCE],

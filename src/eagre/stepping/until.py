@@ -1,8 +1,8 @@
-"""Iterations that stop by themselves: launches again and again until a norm on the device is small.
+"""Device-side iteration to a tolerance: launches repeated until convergence.
 
-On a GPU `look_every` iterations are one graph, which brings the numbers that stop them and takes them back. A kernel in
-a graph runs whatever came before it, so every kernel of an iteration asks `is_iterating` first and does nothing once
-the norm is small; the host looks once a graph. Elsewhere it looks after every iteration.
+On a GPU `look_every` iterations are one graph, which also transfers the control data to the device and back. Kernels in
+a graph always run, so each kernel of an iteration checks `is_iterating` and does nothing after convergence; the host
+synchronises once per graph. On other devices the host checks after every iteration.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from eagre.backend.device import Device, Launch, Work
 from eagre.errors import ConvergenceError
 from eagre.stepping.rounds import Rounds
 
-ITERATING = 0  # 1 until the norm is small or the iterations are used up
-NORM = 1  # after the last iteration
-ITERATIONS = 2  # made
-SMALL = 3  # the norm to reach
-MOST = 4  # iterations allowed
+ITERATING = 0  # 1 until convergence or the maximum number of iterations
+NORM = 1  # norm after the last iteration
+ITERATIONS = 2  # completed iterations
+SMALL = 3  # tolerance of the norm
+MOST = 4  # maximum number of iterations
 SIZE = 5
-THREADS = 128  # of the block that adds up the norm, a power of two
+THREADS = 128  # threads of the block that sums the norm, a power of two
 
 
 @cell
 def is_iterating(control):
-    """Whether a kernel of an iteration has something to do."""
+    """Return whether the kernels of an iteration must run."""
     return control[ITERATING] > 0.0
 
 
 @cell
 def judge(control, total):
-    """Count an iteration, store its norm, the root of `total`, and stop where that is small or the last is made."""
+    """Count an iteration, store its norm, sqrt(total), and stop after convergence or `MOST` iterations."""
     norm, count = math.sqrt(total), control[ITERATIONS] + 1.0
     if is_iterating(control):
         control[NORM] = norm
@@ -46,7 +46,7 @@ def judge(control, total):
 
 @cell
 def begin(control, small, most, made):
-    """Begin to iterate, to a norm of `small`; made: iterations before the first one that counts."""
+    """Start iterating to a norm of `small`; made: initial iteration count."""
     control[ITERATING] = 1.0
     control[SMALL] = small
     control[MOST] = most
@@ -56,19 +56,19 @@ def begin(control, small, most, made):
 
 @serial_entry
 def begin_cpu(control, small, most, made):
-    """Begin; small: one number."""
+    """Start iterating; small: array of one value."""
     begin(control, small[0], most, made)
 
 
 @entry
 def begin_cuda(control, small, most, made):
-    """As `begin_cpu`; one thread."""
+    """See `begin_cpu`; one thread."""
     begin(control, small[0], most, made)
 
 
 @serial_entry
 def judge_cpu(partials, control):
-    """Judge by the sum of all partial sums, in their order."""
+    """Check convergence with the sum of all partial sums, in their order."""
     total = 0.0
     for k in range(partials.shape[0]):
         total += partials[k]
@@ -77,7 +77,7 @@ def judge_cpu(partials, control):
 
 @cell
 def add_up(tree, t, threads, value):
-    """tree[0] = the sum of the values of a block's threads, a power of two of them: the same bits every time."""
+    """Set tree[0] to the sum over the threads of a block, a power of two; bitwise reproducible."""
     tree[t] = value
     cuda.syncthreads()
     half = threads // 2
@@ -90,7 +90,7 @@ def add_up(tree, t, threads, value):
 
 @cell
 def largest_of(tree, t, threads, value):
-    """tree[0] = the largest value of a block's threads."""
+    """Set tree[0] to the maximum over the threads of a block."""
     tree[t] = value
     cuda.syncthreads()
     half = threads // 2
@@ -103,7 +103,7 @@ def largest_of(tree, t, threads, value):
 
 @entry
 def judge_cuda(partials, control):
-    """As `judge_cpu`; one block, a tree over its threads: the same bits every time."""
+    """See `judge_cpu`; one block with a tree reduction, bitwise reproducible."""
     tree = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
     total = 0.0
@@ -115,14 +115,14 @@ def judge_cuda(partials, control):
 
 
 class StopTest:
-    """The numbers that stop an iteration.
+    """Convergence check of an iteration.
 
     Attributes
     ----------
     control : float64 (SIZE,), on the device
-        What kernels hand to `is_iterating`.
+        Argument of `is_iterating` in kernels.
     partials : float64 (count,), on the device
-        Partial sums of the squares that make the norm: an iteration ends by writing all of them.
+        Partial sums of squares of the norm, all written at the end of an iteration.
     """
 
     def __init__(self, device: Device, count: int) -> None:
@@ -133,27 +133,27 @@ class StopTest:
 
 
 class Judge(Protocol):
-    """What ends an iteration: `control` as of `StopTest`, and the launch that judges; None: the iteration does."""
+    """Convergence check: `control` as in `StopTest`, and a launch, or None if the iteration checks itself."""
 
     control: Any
 
     @property
     def launch(self) -> Launch | None:
-        """Judges."""
+        """Launch of the convergence check."""
         ...
 
 
 class Iterated(NamedTuple):
-    """How an iteration ended."""
+    """Number of iterations and final norm."""
 
     iterations: int
     norm: float
 
 
 class Lead(NamedTuple):
-    """What comes before an iteration, in the same graph: launches that are always the same, known by a name.
+    """Prologue of an iteration in the same graph: constant launches, identified by a name.
 
-    meanwhile : what the host may do while a GPU is at work; not done elsewhere.
+    meanwhile : host work that overlaps with a GPU; not called on other devices.
     """
 
     name: Any
@@ -162,31 +162,33 @@ class Lead(NamedTuple):
 
 
 NOTHING = Lead("", ())
-START, MORE = "start", "more"  # names of the graphs of the start and of a further round
+START, MORE = "start", "more"  # names of the graphs of the start and of later batches
 
 
 class Until:
-    """Repeats an iteration until its norm is small.
+    """Iteration that is repeated until convergence.
 
     Parameters
     ----------
     device : Device
     test : Judge
+        Convergence check.
     iteration : sequence of launches
         One iteration; it writes `test.partials` at its end.
     start : sequence of launches
-        Run once before; if there are any, they write `test.partials` too, and a start that is good enough ends it.
+        Launches before the first iteration; if given, they also write `test.partials`, and the iteration ends if the
+        start has converged.
     look_every : int
-        Iterations of a graph: how many are launched between two looks of the host, on a GPU.
+        Number of iterations per graph, between host synchronisations, on a GPU.
     start_counts : bool
-        Whether the start is an iteration.
+        Whether the start counts as an iteration.
 
     Attributes
     ----------
     launches : list
         The start and one iteration: for `Device.prepare`.
     control : float64 (SIZE,), on the device
-        Of the test.
+        Control data of the convergence check.
     """
 
     def __init__(
@@ -198,7 +200,7 @@ class Until:
         look_every: int = 20,
         start_counts: bool = False,
     ) -> None:
-        self._before = -1 if start and not start_counts else 0  # iterations, of which the norm of a start makes one
+        self._before = -1 if start and not start_counts else 0  # the norm of the start counts one iteration
         self._counted = int(start_counts)
         self._device, self._test, self.control = device, test, test.control
         last = [] if test.launch is None else [test.launch]
@@ -211,7 +213,7 @@ class Until:
         self._graphs: dict[Any, Callable[[], None]] = {}
 
     def unlooked(self, small: Any, most: int, iterations: int) -> list[Work]:
-        """Launches of the start and of so many iterations, those that are not needed in vain: no look of the host.
+        """Return launches of the start and of `iterations` iterations, without host synchronisation.
 
         small : float64 (1,), on the device
         """
@@ -220,12 +222,12 @@ class Until:
         return [Launch(program, arguments), *self._start, *self._iteration * (iterations - self._counted)]
 
     def run(self, small: float, most: int, lead: Lead = NOTHING) -> Iterated:
-        """Iterate until the norm is at most `small`, after what leads.
+        """Iterate until the norm is at most `small`, after the prologue.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations do not get there, or the norm stops being finite; it says the norm reached.
+            If `most` iterations do not reach the tolerance, or the norm is not finite.
         """
         control = np.zeros(SIZE)
         control[[ITERATING, SMALL, MOST]] = 1.0, small, most
@@ -237,7 +239,7 @@ class Until:
         return made
 
     def _run(self, control: np.ndarray, lead: Lead) -> np.ndarray:
-        """The numbers of the test after iterations, the host having looked after each round."""
+        """Return the control data after the iterations, with a host check after each batch."""
         device = self._device
         device.fill(self._test.control, control)
         self._once(lead.name, lead.launches)
@@ -249,7 +251,7 @@ class Until:
         return found
 
     def _run_graphs(self, mail: np.ndarray, control: np.ndarray, lead: Lead) -> np.ndarray:
-        """As `_run`, by one graph for what leads and a round, and another for each further round."""
+        """As `_run`, with one graph for the prologue and the first batch, and another graph for later batches."""
         device, test, (sent, found) = self._device, self._test, mail
         turn = [*self._iteration * self._round, device.transfer(found, test.control)]
         sent[:] = control
@@ -263,7 +265,7 @@ class Until:
         return found.copy()
 
     def _once(self, name: Any, launches: Sequence[Work]) -> None:
-        """Run launches that are always the same of this name."""
+        """Run the launches of a name, which are captured once."""
         if launches and name not in self._graphs:
             self._graphs[name] = self._device.repeated(launches, 1)
         if launches:

@@ -1,9 +1,9 @@
-"""Terms that a case may add to the shallow-water equations: rain, rotation, wind, air pressure, body forces.
+"""Source terms of the shallow-water equations: rain, rotation, wind, air pressure and body forces.
 
-One file a term. The class has the file's name in capitals (`wind_stress.py` holds `WindStress`), its section in a
-case file has the file's own, and both are found by that: a new file is a new term. What all terms share is in
-`base` (what a term is), `collect` (the terms of a run), `compose` (the one cell that a kernel calls), `moving`
-(what changes in space and time) and `blended` (its tables on a device).
+Each file defines one term. The class has the name of the file in capitals (`wind_stress.py` holds `WindStress`), and
+the section in a case file has the name of the file. Both are found by the file name: a new file adds a new term. Shared
+modules: `base` (base class), `collect` (the terms of a run), `compose` (generation of the kernel function), `moving`
+(time-varying fields) and `blended` (interpolated tables on a device).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHARED = {"base", "blended", "collect", "compose", "moving"}
 
 
 def class_name(module: str) -> str:
-    """Name of the class in a term's module, which is also the name of its section."""
+    """Return the class name of the module of a term, which is also the name of its section."""
     return module.title().replace("_", "")
 
 
@@ -27,7 +27,7 @@ __all__ = ["NAMES", "class_name", *sorted(NAMES)]  # pyright: ignore[reportUnsup
 
 
 def __getattr__(name: str) -> Any:
-    """A term's class, imported at first use."""
+    """Import the class of a term at first use."""
     if name in NAMES:
         return getattr(importlib.import_module(f"eagre.terms.{NAMES[name]}"), name)
     raise AttributeError(f"module 'eagre.terms' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The pressure of the air on the surface."""
+"""Atmospheric pressure force from a constant map times a factor in time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ def atmospheric_pressure(h, along, across, acceleration):
 
 @dataclass(frozen=True, eq=False)
 class AtmosphericPressure(Term):
-    """Pressure at the surface, Pa, (ny, nx), times `factor`: a force -h/rho grad p."""
+    """Atmospheric pressure at the water surface: a force -h/rho grad p.
+
+    Parameters
+    ----------
+    pressure : (ny, nx) array, Pa
+        Pressure at cell centres.
+    factor : float or Series
+        Factor in time.
+    """
 
     pressure: np.ndarray
     factor: float | Series = 1.0
@@ -44,11 +52,11 @@ class AtmosphericPressure(Term):
         return (Quantity.of(acceleration, factor),)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a gradient along y would run through all of them")
+        self.refuse_members("its gradient along y would couple the members")
 
 
 def gradient(values: np.ndarray, grid: Grid, along: str) -> np.ndarray:
-    """Gradient at centres along "x" or "y": of second order, one-sided at the sides."""
+    """Gradient at centres along "x" or "y": second order, one-sided at the boundaries."""
     axis, size = (1, grid.dx) if along == "x" else (0, grid.dy)
     cells = values.shape[axis]
     return np.gradient(values, size, axis=axis, edge_order=2 if cells > 2 else 1) if cells > 1 else 0.0 * values

@@ -1,7 +1,8 @@
-"""Records blended on a device before each step, so that a cell reads two numbers where two records have eight.
+"""Time interpolation of records on a device before each step.
 
-A table has, for each field and each of its slopes that cells read, the rows of nodes on the columns of cells: both
-records times their factors, linear between nodes along x. What is left to a cell is to go from row to row.
+A kernel function then reads two numbers per quantity instead of eight for two records. A table contains, for each field
+and each slope that kernel functions read, the rows of nodes at the columns of cells: the sum of both records times
+their factors, linear between nodes along x. The kernel function interpolates between rows.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from eagre.terms.moving import Moving, Records, node_below
 
 @cell
 def value_in_line(record, m, n, a):
-    """Value of a record on its row m of nodes, `a` of the way from node n to the next."""
+    """Value of a record on row m of nodes, at the fraction `a` between node n and the next."""
     return record[m, n] + a * (record[m, n + 1] - record[m, n])
 
 
 @cell
 def slope_along(record, m, n, a):
-    """What it changes by from node to node along x: of equal nodes exactly 0."""
+    """Difference from node to node along x; exactly 0 for equal nodes."""
     return record[m, n + 1] - record[m, n]
 
 
 @cell
 def slope_across(record, m, n, a):
-    """What it changes by from row m of nodes to the next; from the last row on nobody asks."""
+    """Difference from row m of nodes to the next; the result at the last row is unused."""
     m = node_below(m, record.shape[0])
     low, high = record[m + 1, n] - record[m, n], record[m + 1, n + 1] - record[m, n + 1]
     return low + a * (high - low)
@@ -41,7 +42,7 @@ def slope_across(record, m, n, a):
 
 @cell
 def table_value(table, plane, row, column, step_y, first_y):
-    """Of a plane of a table, linear between rows of nodes; row, column, step_y, first_y : as for `node_value`."""
+    """Value of a table plane, linear between rows of nodes; row, column, step_y, first_y : see `node_value`."""
     y = real(row) * step_y + first_y
     m = node_below(y, table.shape[1])
     low = table[plane, m, column]
@@ -50,32 +51,32 @@ def table_value(table, plane, row, column, step_y, first_y):
 
 @cell
 def table_step(table, plane, row, column, step_y, first_y):
-    """Of a plane that is constant between rows of nodes, as a slope along y is."""
+    """Value of a table plane that is constant between rows of nodes, such as a slope along y."""
     return table[plane, node_below(real(row) * step_y + first_y, table.shape[1]), column]
 
 
 @cell
 def always(clock, turn):
-    """In any case."""
+    """Return True."""
     return True
 
 
 BEGINS = switch("BEGINS", always)
-"""BEGINS(clock, turn): whether a step begins, so that its values are to be blended."""
+"""BEGINS(clock, turn): whether a step begins, so that its records must be interpolated."""
 
 IN_LINE = {"value": value_in_line, "x": slope_along, "y": slope_across}
 OF_TABLE = {"value": table_value, "x": table_value, "y": table_step}
 
 
 class Plane(NamedTuple):
-    """What a plane of a table is of; `slots` : where the factors of the even and the odd record stand."""
+    """Records of a plane of a table; slots : indices of the factors of the even and the odd record."""
 
     pair: tuple[Moving, Moving]
     slots: tuple[int, int]
 
 
 class Table(NamedTuple):
-    """The planes of fields on the same nodes, for rows of cells from `first_row` on; array : (planes, rows, nx)."""
+    """Planes of fields on the same nodes, for rows of cells from `first_row`; array : (planes, rows, nx)."""
 
     nodes: NodeGrid
     first_row: int
@@ -84,20 +85,20 @@ class Table(NamedTuple):
 
     @property
     def low(self) -> int:
-        """The first of the nodes' rows."""
+        """First row of nodes."""
         return self.first_row // self.nodes.step_y
 
 
 class Blend:
-    """The tables of a run, which a launch before each step fills.
+    """Interpolated tables of a run, filled by one launch per table before each step.
 
     Parameters
     ----------
     terms : Terms
     roles : iterable of str
-        Those that read from tables.
+        Roles that read from tables.
     values : (1, slots) device array
-        Of the series; those of `terms` from slot `first` on.
+        Values of the series. The series of `terms` start at slot `first`.
     first : int
     records : Records
     """
@@ -121,12 +122,12 @@ class Blend:
         ]
 
     def place(self, quantity: Moving) -> tuple[Table, int]:
-        """The table and the plane that a quantity is in."""
+        """Return the table and the plane index of a quantity."""
         key = _key(quantity)
         return next((table, k) for table in self.tables for k, (own, _) in enumerate(table.planes) if own == key)
 
     def launches(self, precision: str, clock: Any, turn: int, begins: Any) -> list[Launch]:
-        """What fills the tables for the coming step, if `begins`, see `BEGINS`."""
+        """Return the launches that fill the tables for the next step, if `begins` (see `BEGINS`)."""
         return [self._launch(table, precision, clock, turn, begins) for table in self.tables]
 
     def _launch(self, table: Table, precision: str, clock: Any, turn: int, begins: Any) -> Launch:
@@ -164,11 +165,11 @@ def _key(quantity: Moving) -> Any:
 
 
 def _shape(nodes: NodeGrid, first_row: int, grid: Grid) -> tuple[int, int]:
-    """Rows of nodes that the rows of cells of a grid lie between, and columns."""
+    """Return the number of rows of nodes that enclose the rows of cells of a grid, and the number of columns."""
     return (first_row + grid.ny - 1) // nodes.step_y - first_row // nodes.step_y + 2, grid.nx
 
 
 def _size(quantity: Moving, grid: Grid) -> float:
-    """Of the way between nodes along which a slope is, m."""
+    """Return the distance between nodes along the direction of a slope, m."""
     nodes = quantity.field.nodes
     return grid.dx * nodes.step_x if quantity.way == "x" else grid.dy * nodes.step_y

@@ -1,4 +1,4 @@
-"""A force on all of the water alike: a tide-generating force, the slope of a tilted flume, a driven channel."""
+"""Uniform or patterned body force, for example a tide-generating force or the slope of a tilted flume."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ from eagre.terms.base import Quantity, Term, checked_pattern
 
 @cell
 def body_force(h, along, across, acceleration):
-    """Force on the unit discharge, m2 s-2: h a, as the pressure gradient's (`atmospheric_pressure`) with a given."""
+    """Force on the unit discharge, m2 s-2: h times the prescribed acceleration (compare `atmospheric_pressure`)."""
     return h * acceleration
 
 
 @dataclass(frozen=True, eq=False)
 class BodyForce(Term):
-    """An acceleration of all water, m s-2, positive eastward (x) and northward (y); forces h x and h y.
+    """Body force: a prescribed acceleration of the water, m s-2.
 
-    In a closed basin the surface comes to rest with the slope a/g. `pattern`, (ny, nx), multiplies both components cell
-    by cell.
+    In a closed basin at rest the surface has the slope a/g.
+
+    Parameters
+    ----------
+    x, y : float or Series, m s-2
+        Acceleration, positive eastwards (x) and northwards (y), at most 10 m s-2.
+    pattern : (ny, nx) array, optional
+        Factor of both components, per cell.
     """
 
     x: float | Series = 0.0
@@ -38,7 +44,8 @@ class BodyForce(Term):
         acceleration = Series.of(self.x if along == "x" else self.y, f"body force {along}")
         if not (abs(acceleration.values) <= 10.0).all():
             raise InputError(
-                f"a body force of {abs(acceleration.values).max():g} m/s2",
-                allowed="accelerations of 10 m/s2 at most; a tide-generating force has some 1e-6",
+                f"{along} = {abs(acceleration.values).max():g} m/s2",
+                allowed="-10 to 10 m/s2; a tide-generating force has about 1e-6 m/s2",
+                problem="The body force is implausibly large.",
             )
         return (Quantity.of(checked_pattern(self.pattern, grid, "body force"), acceleration),)

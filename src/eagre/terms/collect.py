@@ -1,4 +1,4 @@
-"""The terms of a run: checked, in a fixed order, with the series that drive them."""
+"""Source terms of a run: checked, in a fixed order, with the series that drive them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from eagre.terms.moving import Moving, fields_of
 
 ROLES = ("water", "x", "y")
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
-"""Sums are taken in this order, then in that of the names: the order of a user's list changes no bits."""
+"""Order of summation; the other terms follow by name. The order of the user's list does not affect the results."""
 
 
 class TermError(InputError):
-    """A value that a term refuses; `kind` : the name of the term's class."""
+    """Invalid value of a source term; kind : class name of the term."""
 
     def __init__(self, kind: str, error: InputError) -> None:
         super().__init__(error.what, allowed=error.allowed, fix=error.fix, problem=error.problem)
@@ -32,23 +32,23 @@ class TermError(InputError):
 
 
 class Part(NamedTuple):
-    """What one term adds to one equation."""
+    """Contribution of one term to one equation."""
 
     name: str
     cell: Cell
     quantities: tuple[Quantity, ...]
-    place: str = ""  # of water that comes in at a place: its name in the balance
+    place: str = ""  # name of an internal discharge in the water balance
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of a run.
+    """Source terms of a run.
 
     Attributes
     ----------
     grid : Grid
     water, x, y : tuple of Part
-        What they add to the equation of mass and to those of momentum along x and y.
+        Contributions to the mass equation and to the momentum equations along x and y.
     """
 
     grid: Grid
@@ -58,17 +58,17 @@ class Terms:
 
     @property
     def sources(self) -> list[Quantity]:
-        """The quantities of water, m s-1."""
+        """Quantities of the mass sources, m s-1."""
         return [quantity for part in self.water for quantity in part.quantities]
 
     @property
     def places(self) -> list[str]:
-        """Name in the balance of each of `sources`; empty for rain."""
+        """Name of each of `sources` in the water balance; empty for rain."""
         return [part.place for part in self.water for _ in part.quantities]
 
     @property
     def series(self) -> list[Series]:
-        """The factors that a run looks up: those of all water, then those of forces that change with time."""
+        """Factors in time that a run evaluates: of all mass sources, then of the time-varying forces."""
         return [quantity.series for quantity in self.sources] + self._of_forces
 
     @property
@@ -82,20 +82,23 @@ class Terms:
 
     @property
     def fields(self) -> list[TimeVaryingField]:
-        """What moves: the fields of all quantities, each once."""
+        """Time-varying fields of all quantities, each once."""
         return fields_of([one for role in ROLES for part in getattr(self, role) for one in part.quantities])
 
     def use(self, time: float) -> None:
-        """Have the records for `time`, s, at hand."""
+        """Load the records for `time`, s."""
         for field in self.fields:
             field.use(time)
 
     def end(self, time: float) -> float:
-        """Until when the records in use at `time`, s, are enough, which no step passes; infinity if nothing moves."""
+        """Return the end of the records in use at `time`, s, which no step passes.
+
+        Without time-varying fields the end is infinity.
+        """
         return min([math.inf, *(field.instants.end(time) for field in self.fields)])
 
     def slot(self, role: str, quantity: Quantity) -> int | None:
-        """Place of a quantity's factor among `series`, None if it does not change with time."""
+        """Return the index of the factor of a quantity in `series`; None if the factor is constant."""
         if quantity.series.is_constant:
             return None
         if role == "water":
@@ -104,17 +107,20 @@ class Terms:
 
     @property
     def wettest(self) -> float:
-        """Upper bound of the water that comes into any cell at any time, m s-1."""
+        """Upper bound of the mass source in any cell at any time, m s-1."""
         rates = [one.series.values.max() * (one.values[:, None] if one.values.ndim == 1 else one.values)
                  for one in self.sources]  # fmt: skip
         return float(np.max(sum(rates, np.zeros(()))))
 
     def maps(self, role: str) -> int:
-        """How many maps the kernels of a role read."""
+        """Return the number of maps that the kernels of a role read."""
         return sum(one.values.ndim == 2 for part in getattr(self, role) for one in part.quantities)
 
     def moving_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
-        """How many maps a device of a kind keeps of records in use: `eagre.terms.moving.Records`, of a CPU alone."""
+        """Return the number of maps of records that a device stores (`eagre.terms.moving.Records`).
+
+        Only a CPU stores such maps.
+        """
         found = {
             (id(one.field), one.slot, one.way)
             for role in roles
@@ -125,7 +131,7 @@ class Terms:
         return len(found) if kind == "cpu" else 0
 
     def rows(self, low: int, high: int, grid: Grid) -> Terms:
-        """The terms in rows low .. high - 1, whose grid is `grid`."""
+        """Return the terms in rows low .. high - 1, whose grid is `grid`."""
 
         def cut(parts: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(part._replace(quantities=tuple(q.rows(low, high) for q in part.quantities)) for part in parts)
@@ -135,38 +141,47 @@ class Terms:
     def force(
         self, along: str, time: float, h: Any, own: Any, across: Any, at: Callable[[np.ndarray], np.ndarray] = np.array
     ) -> np.ndarray:
-        """Sum of the forces along "x" or "y" at `time`, s, m2 s-2; plain NumPy: what kernels compute point by point.
+        """Return the sum of the forces along "x" or "y" at `time`, s, m2 s-2, computed with NumPy.
 
-        h, own, across : depth, unit discharge along and across, at centres, or where `at` takes a map from there.
+        h, own, across : depth and unit discharges along and across the line, at centres or at the points to which `at`
+        interpolates a map.
         """
         total = np.zeros_like(h)
         for part in getattr(self, along):
             read = [at(one.map(self.grid)) * one.series(time) for one in part.quantities]
             try:
                 total += part.cell(h, own, across, *read)
-            except (TypeError, ValueError):  # of numbers only: roots, branches
+            except (TypeError, ValueError):  # kernel functions for scalars only: roots, branches
                 total += np.vectorize(part.cell, otypes=[float])(h, own, across, *read)
         return total
 
 
 def terms_of(given: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
-    """Collect the terms of a run that begins at `start`, s.
+    """Collect the terms of a run that starts at `start`, s.
 
     Raises
     ------
     InputError
-        For one term without a list, two of one kind, and what is no term.
+        If `given` is not a list, an object is not a term, or two terms have the same class.
     TermError
-        For values that a term refuses.
+        If a term rejects its values.
     """
     if isinstance(given, Term):
-        raise InputError(f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]")
+        raise InputError(
+            f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]",
+            problem="The argument sources is not a list.",
+        )  # fmt: skip
     kinds = [type(term).__name__ for term in given]
     for term, kind in zip(given, kinds, strict=True):
         if not isinstance(term, Term):
-            raise InputError(f"a source {term!r}", allowed=", ".join(sorted(NAMES)))
+            raise InputError(
+                f"{term!r} in sources", allowed=", ".join(sorted(NAMES)), problem="The object is not a source term."
+            )
         if kinds.count(kind) > 1:
-            raise InputError(f"{kinds.count(kind)} sources of kind {kind}", allowed="one of each kind")
+            raise InputError(
+                f"{kinds.count(kind)} source terms of the class {kind}", allowed="at most one source term per class",
+                problem="The same kind of source term is given more than once.",
+            )  # fmt: skip
     ordered = sorted(given, key=lambda term: (_place(term), type(term).__name__))
     found = Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
     found.use(start)
@@ -179,7 +194,7 @@ def _place(term: Term) -> int:
 
 
 def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Part, ...]:
-    """What the terms add in a role, without what is 0 everywhere."""
+    """Return the contributions of the terms to an equation, without contributions that are 0 everywhere."""
     found = []
     for term in terms:
         cell = term.water_cell if role == "water" else term.force_cell

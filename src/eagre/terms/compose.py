@@ -1,14 +1,14 @@
-"""One cell from the terms of a run: what a kernel calls, which knows no term by name.
+"""Generation of one kernel function from the source terms of a run.
 
-The cell is text that is written when a run is set up. It reads a number where a quantity is the same everywhere, a
-column where it varies with y alone and a map elsewhere, and multiplies by a factor only where that changes with time.
+The source code of the function is generated when a run is set up. The function reads a scalar where a quantity is
+uniform, a column where it varies with y only and a map elsewhere. It multiplies by a factor only where the factor
+varies with time. A time-varying field (`eagre.terms.moving`) is read from the nodes of its record, or from a map of the
+record.
 
-A quantity that moves (`eagre.terms.moving`) is read from the nodes of its record, or from a map of it.
-
-A kernel takes the tuple `terms` (values of the series, (rows, slots), double; slot of the first factor; then numbers,
-columns, maps and records in the precision of the run), and makes from it
-``forcing = (terms, TERM_FACTORS(terms, row))`` before its loops. Where it calls `WATER` and a force it says where it
-is: `row`, the index into a column, and `at`, a tuple that the kernel's own `MAP_AT` understands.
+A kernel takes the tuple `terms` (values of the series, (rows, slots), double; slot of the first factor; then scalars,
+columns, maps and records in the precision of the run). Before its loops it computes
+``forcing = (terms, TERM_FACTORS(terms, row))``. It calls `WATER` and a force with the position: `row`, the index into a
+column, and `at`, a tuple that `MAP_AT` of the kernel interprets.
 """
 
 from __future__ import annotations
@@ -28,60 +28,60 @@ from eagre.terms.moving import READERS, WHERE, Moving, Records
 
 @cell
 def no_water(rate, forcing, row, at):
-    """`rate`: nothing comes in."""
+    """Return `rate`: no mass source."""
     return rate
 
 
 @cell
 def no_force(start, h, along, across, forcing, row, at):
-    """`start`: nothing pushes."""
+    """Return `start`: no force."""
     return start
 
 
 @cell
 def no_factors(terms, row):
-    """No factor changes with time."""
+    """Return 1: no factor varies with time."""
     return real(1.0)
 
 
 @cell
 def element(array, at):
-    """The element of a map at `at` = (j, i)."""
+    """Element of a map at `at` = (j, i)."""
     return array[at[0], at[1]]
 
 
 TERMS = switch("TERMS", False)
-"""Whether a run has any: without them a kernel leaves the calls out, and its bits are those of no term."""
+"""True if a run has source terms. Without source terms a kernel omits the calls."""
 WATER = switch("WATER", no_water)
-"""WATER(rate, forcing, row, at): the rate with all water added that comes in, m s-1."""
+"""WATER(rate, forcing, row, at): the rate plus all mass sources, m s-1."""
 FORCE_X = switch("FORCE_X", no_force)
-"""FORCE_X(start, h, along, across, forcing, row, at): start with all forces added, m2 s-2."""
+"""FORCE_X(start, h, along, across, forcing, row, at): start plus all forces along x, m2 s-2."""
 FORCE_Y = switch("FORCE_Y", no_force)
 FORCE = switch("FORCE", no_force)
-"""As `FORCE_X`, along the lines of a sweep."""
+"""FORCE(start, h, along, across, forcing, row, at): start plus all forces along the lines of a sweep, m2 s-2."""
 TERM_FACTORS = switch("TERM_FACTORS", no_factors)
-"""TERM_FACTORS(terms, row): the factors at the time that `row` of the values belongs to."""
+"""TERM_FACTORS(terms, row): the factors at the time of `row` of the values."""
 MAP_AT = switch("MAP_AT", element)
 
 STATE = "h, along, across"
-WHERE_IS = ("cell_row", "cell_column")  # of the cell, in a composed cell that reads records
+WHERE_IS = ("cell_row", "cell_column")  # indices of the cell in a generated function that reads records
 ARGUMENTS = {"WATER": "rate", **dict.fromkeys(("FORCE", "FORCE_X", "FORCE_Y"), f"start, {STATE}")}
 
 
 class Bound(NamedTuple):
-    """The terms as a kernel takes them."""
+    """Source terms in the form that a kernel takes."""
 
     arguments: tuple[Any, ...]
     switches: dict[str, Any]
     records: Records
-    blend: Blend | None  # what has to be launched before each step
+    blend: Blend | None  # launched before each step
 
 
 class Places(NamedTuple):
-    """Where a kernel reads: how it lays out a column, (ny,), and a map, (ny, nx), of a role, each on the device.
+    """Memory layout of the columns, (ny,), and maps, (ny, nx), of a role on the device of a kernel.
 
-    device : where records lie; pitch : of a row, for `WHERE`; at_faces : whether forces act at the low faces of cells;
-    blended : whether records are read from tables (`eagre.terms.blended`).
+    device : device of the records; pitch : row pitch, for `WHERE`; at_faces : whether forces act at the low faces of
+    cells; blended : whether records are read from tables (`eagre.terms.blended`).
     """
 
     column: Callable[[str, np.ndarray], Any]
@@ -93,11 +93,11 @@ class Places(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """What the readings of a program's quantities add to."""
+    """Arguments and slots that the readings of the quantities add to a kernel."""
 
     arguments: list[Any]
     slots: list[int]
-    known: dict[Any, int]  # place among the arguments of what several quantities read
+    known: dict[Any, int]  # index of arguments that several quantities share
     records: Records
     kind: Any
     places: Places
@@ -105,7 +105,7 @@ class _Reading(NamedTuple):
     blend: Blend | None
 
     def place(self, key: Any, *values: Any) -> int:
-        """Place of the first of some arguments, which are added once for a key."""
+        """Return the index of the first of some arguments, which are added once per key."""
         if key not in self.known:
             self.known[key] = len(self.arguments)
             self.arguments.extend(values)
@@ -113,18 +113,18 @@ class _Reading(NamedTuple):
 
 
 def bind(terms: Terms, wanted: Mapping[str, str], values: Any, first: int, kind: Any, places: Places) -> Bound:
-    """The arguments and switches of a program.
+    """Return the arguments and switches of a kernel.
 
     Parameters
     ----------
     terms : Terms
     wanted : mapping
-        Role of each switch that the kernel has: ``{"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}``.
+        Role of each switch of the kernel: ``{"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}``.
     values : (rows, slots) device array
-        Of the series, double; those of `terms` from slot `first` on.
+        Values of the series, double. The series of `terms` start at slot `first`.
     first : int
     kind : type
-        Of the run's numbers.
+        Floating-point type of the run.
     places : Places
     """
     records = Records(places.device, kind)
@@ -147,7 +147,7 @@ def bind(terms: Terms, wanted: Mapping[str, str], values: Any, first: int, kind:
 
 
 def _sum_of(part: Part, terms: Terms, role: str, reading: _Reading) -> str:
-    """The call of a part's cell, as text; what it reads is added to the arguments and slots."""
+    """Return the source code of the call of a part; its arguments and slots are added to `reading`."""
     arguments, places, readings = reading.arguments, reading.places, []
     for quantity in part.quantities:
         if reading.blend is not None and isinstance(quantity, Moving):
@@ -177,7 +177,7 @@ def _sum_of(part: Part, terms: Terms, role: str, reading: _Reading) -> str:
 
 
 def _of_table(quantity: Moving, reading: _Reading, blend: Blend) -> str:
-    """The reading of the blend of two records, as text: the odd one is with the even one."""
+    """Return the source code that reads the time-interpolated table; the even record includes the odd one."""
     if quantity.slot == 1:
         return "real(0.0)"
     table, plane = blend.place(quantity)
@@ -190,14 +190,14 @@ def _of_table(quantity: Moving, reading: _Reading, blend: Blend) -> str:
 
 
 def _of_record(quantity: Moving, role: str, reading: _Reading) -> str:
-    """The reading of a record, from its map or between its nodes, as text."""
+    """Return the source code that reads a record from its map or between its nodes."""
     nodes, kind, places, way = quantity.field.nodes, reading.kind, reading.places, quantity.way
     if reading.records.in_maps:
         array = reading.records.map(quantity, reading.grid, role, places.map, places.at_faces)
         return f"MAP_AT(terms[{reading.place(('map', id(array)), array)}], at)"
     array, at_face = reading.records.nodes(quantity), places.at_faces and role in ("x", "y")
     record = reading.place(("record", id(array)), array)
-    shifts = (0.5,) if not at_face else (0.0,) if way == "value" else (-0.25, 0.25)  # a slope at a face: of both sides
+    shifts = (0.5,) if not at_face else (0.0,) if way == "value" else (-0.25, 0.25)  # slope at a face: both sides
     found = []
     for shift in shifts:
         y, x = (shift if role == "y" else 0.5), (shift if role == "x" else 0.5)

@@ -1,4 +1,4 @@
-"""The Coriolis force, on an f-plane or a beta plane."""
+"""Coriolis force on an f-plane or a beta plane."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from eagre.terms.base import Quantity, Term
 
 @cell
 def coriolis(h, along, across, f):
-    """Force on the unit discharge, m2 s-2: f hv along x, and -f hu along y, where `f` comes with that sign.
+    """Force on the unit discharge, m2 s-2: f hv along x, -f hu along y; `f` includes the sign.
 
-    To the right of the current where f > 0. A. E. Gill, Atmosphere-Ocean Dynamics (1982), chapter 7.
+    The force is to the right of the current for f > 0. A. E. Gill, Atmosphere-Ocean Dynamics (1982), chapter 7.
     """
     return f * across
 
 
 @dataclass(frozen=True)
 class Coriolis(Term):
-    """Rotation: f hv on hu and -f hu on hv.
+    """Coriolis force: f hv in the equation of hu, -f hu in the equation of hv.
 
     Parameters
     ----------
     latitude : float, degrees north
-        Gives f = 2 Omega sin(latitude) where `f` is not given.
+        Latitude, for f = 2 Omega sin(latitude). Give either `latitude` or `f`.
     f : float, s-1
-        Coriolis parameter at the middle of the domain, > 0 in the northern hemisphere.
+        Coriolis parameter at the middle of the domain, positive in the northern hemisphere.
     beta : float, m-1 s-1
-        Growth of f with y (beta plane); 0 is an f-plane.
+        Gradient of f along y (beta plane). 0 gives an f-plane.
     """
 
     latitude: float | None = None
@@ -53,11 +53,16 @@ class Coriolis(Term):
                 f"latitude = {self.latitude}, f = {self.f}",
                 allowed="exactly one of latitude (degrees) and f (s-1)",
                 fix="Coriolis(latitude=35.0)",
+                problem="The Coriolis term needs either latitude or f.",
             )
         if self.f is not None:
             check_plausible("coriolis", given_number("f", self.f), "f")
         if self.latitude is not None and not -90.0 <= given_number("latitude", self.latitude) <= 90.0:
-            raise InputError(f"latitude = {self.latitude}", allowed="degrees north, -90 to 90")
+            raise InputError(
+                f"latitude = {self.latitude}",
+                allowed="-90 to 90 degrees north",
+                problem="The latitude is out of range.",
+            )
 
     @property
     def parameter(self) -> float:
@@ -74,5 +79,5 @@ class Coriolis(Term):
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         if self.beta != 0.0:
-            self.refuse_members("a beta plane would run through all of them")
+            self.refuse_members("the Coriolis parameter of a beta plane would vary from member to member")
         return self

@@ -1,4 +1,4 @@
-"""Quantities that are fields in space and time: how a cell reads them on a device, and when their records change."""
+"""Time-varying fields as quantities of source terms: kernel functions and record updates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def row_and_column(row, at, pitch):
 
 
 WHERE = switch("WHERE", row_and_column)
-"""WHERE(row, at, pitch): row and column of the cell, from what a kernel's own `MAP_AT` understands."""
+"""WHERE(row, at, pitch): row and column of the cell, from the index `at` of `MAP_AT` of the kernel."""
 
 
 @cell
 def node_below(place, nodes):
-    """The node at or before a place among `nodes` of them, which has one after it."""
-    last = np.int32(nodes - 2)  # of 32 bits: what a vector unit converts and compares
+    """Index of the node at or before a coordinate among `nodes` nodes, at most the second to last."""
+    last = np.int32(nodes - 2)  # 32 bits: vector units convert and compare 32-bit integers
     return np.uint32(min(max(np.int32(place), np.int32(0)), last))
 
 
@@ -37,8 +37,8 @@ def node_below(place, nodes):
 def node_value(record, row, column, step_y, first_y, step_x, first_x):
     """Value of a record between its nodes, bilinear.
 
-    row, column : of the cell; step_y, step_x : 1 / cells between nodes; first_y, first_x : place of cell 0 (a power
-    of two divides all of them: the place is exact).
+    row, column : indices of the cell; step_y, step_x : 1 / number of cells between nodes; first_y, first_x : coordinate
+    of cell 0 in node spacings (multiples of a power of two, so that the coordinate is exact).
     """
     y, x = real(row) * step_y + first_y, real(column) * step_x + first_x
     m, n = node_below(y, record.shape[0]), node_below(x, record.shape[1])
@@ -50,7 +50,7 @@ def node_value(record, row, column, step_y, first_y, step_x, first_x):
 
 @cell
 def node_slope_x(record, row, column, step_y, first_y, step_x, first_x, scale):
-    """`scale` times what `node_value` changes by from node to node along x: of equal nodes exactly 0."""
+    """`scale` times the difference of `node_value` from node to node along x; exactly 0 for equal nodes."""
     y, x = real(row) * step_y + first_y, real(column) * step_x + first_x
     m, n = node_below(y, record.shape[0]), node_below(x, record.shape[1])
     low, high = record[m, n + 1] - record[m, n], record[m + 1, n + 1] - record[m + 1, n]
@@ -59,7 +59,7 @@ def node_slope_x(record, row, column, step_y, first_y, step_x, first_x, scale):
 
 @cell
 def node_slope_y(record, row, column, step_y, first_y, step_x, first_x, scale):
-    """As `node_slope_x`, along y."""
+    """`scale` times the difference of `node_value` from node to node along y; see `node_slope_x`."""
     y, x = real(row) * step_y + first_y, real(column) * step_x + first_x
     m, n = node_below(y, record.shape[0]), node_below(x, record.shape[1])
     low, high = record[m + 1, n] - record[m, n], record[m + 1, n + 1] - record[m, n + 1]
@@ -71,9 +71,9 @@ READERS = {"value": node_value, "x": node_slope_x, "y": node_slope_y}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Moving(Quantity):
-    """A record of a field times the factor of its slot, or the slope of it along "x" or "y" times `scale`.
+    """Record of a field times the factor of its slot, or its slope along "x" or "y" times `scale`.
 
-    `values` is the bound of the field: what it can be at most, as its records are not known yet.
+    `values` is an upper bound of the field, because its records are not known yet.
     """
 
     field: TimeVaryingField
@@ -84,7 +84,7 @@ class Moving(Quantity):
 
     @classmethod
     def pair(cls, field: TimeVaryingField, way: str = "value", scale: float = 1.0) -> tuple[Moving, Moving]:
-        """The two records in use; their sum is the field."""
+        """Return the two records in use; their sum is the interpolated field."""
         bound = np.array(field.most * abs(scale))
         even, odd = (
             cls(values=bound, series=hat, field=field, slot=slot, way=way, scale=scale)
@@ -96,7 +96,10 @@ class Moving(Quantity):
         return replace(self, first_row=self.first_row + low)
 
     def map(self, grid: Grid, at_faces: str = "") -> np.ndarray:
-        """The record in use at centres, or at the faces across "x" or "y": a slope there is the mean of both sides."""
+        """Return the record in use at centres, or at the faces across "x" or "y".
+
+        A slope at a face is the mean of the slopes on both sides.
+        """
         shape = grid.ny + (at_faces == "y"), grid.nx + (at_faces == "x")
         low = [0.5, 0.5]
         if not at_faces:
@@ -112,7 +115,10 @@ class Moving(Quantity):
         return 0.5 * (sides[0] + sides[1])
 
     def _values(self, grid: Grid, shape: tuple[int, int], low: Sequence[float]) -> np.ndarray:
-        """On places a cell apart, the first of them `low` = (y, x) cells from the corner."""
+        """Return values at points one cell apart.
+
+        low : position (y, x) of the first point, in cells from the corner.
+        """
         nodes, record = self.field.nodes, self.field.in_use(self.slot)
         m, b = nodes.place(0, self.first_row + low[0], shape[0])
         n, a = nodes.place(1, low[1], shape[1])
@@ -126,7 +132,10 @@ class Moving(Quantity):
         return along[m] + b[:, None] * (along[m + 1] - along[m])
 
     def total(self, grid: Grid, where: np.ndarray | None = None) -> float:
-        """Sum over all cells, or those of a mask: of the record in use, by what each node counts."""
+        """Return the sum of the record in use over all cells, or over the cells of a mask.
+
+        The sum is computed from the weights of the nodes.
+        """
         nodes, record = self.field.nodes, self.field.in_use(self.slot)
         m, b = nodes.place(0, self.first_row + 0.5, grid.ny)
         n, a = nodes.place(1, 0.5, grid.nx)
@@ -139,7 +148,7 @@ class Moving(Quantity):
 
 
 def _gathered(values: np.ndarray, node: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Sums over the last axis of what each node from the first to the last one counts in values at cells."""
+    """Sum the weights of each node over values at cells, along the last axis, from the first node to the last."""
     starts = np.flatnonzero(np.diff(node, prepend=node[0] - 1))
     low, high = (np.add.reduceat(values * share, starts, axis=-1) for share in (1.0 - part, part))
     found = np.zeros((*values.shape[:-1], starts.size + 1))
@@ -149,25 +158,31 @@ def _gathered(values: np.ndarray, node: np.ndarray, part: np.ndarray) -> np.ndar
 
 
 def checked_field(field: Any, grid: Grid, name: str) -> TimeVaryingField:
-    """A field on nodes of this grid."""
+    """Return a checked field on the nodes of this grid."""
     if not isinstance(field, TimeVaryingField):
-        raise InputError(f"{name} = {field!r}", allowed="a TimeVaryingField", fix=f"{name}=weather.{name}")
+        raise InputError(
+            f"{name} = {field!r}", allowed="a TimeVaryingField", fix=f"{name}=weather.{name}",
+            problem=f"The argument {name} is not a time-varying field.",
+        )  # fmt: skip
     if (field.nodes.ny, field.nodes.nx) != grid.shape:
         got = f"{name} for a grid of {field.nodes.ny} rows of {field.nodes.nx} cells"
-        raise InputError(got, allowed=f"one for the model's own, (ny, nx) = {grid.shape}")
+        raise InputError(
+            got, allowed=f"a field on the grid of the model, (ny, nx) = {grid.shape}",
+            problem=f"The field {name} belongs to another grid.",
+        )  # fmt: skip
     return field
 
 
 class Records:
-    """The records in use of a run's fields on a device, as kernels read them: on their nodes, or as maps.
+    """Records in use of the time-varying fields of a run, on a device: on their nodes, or as maps.
 
-    Loops of a CPU are faster with maps: one that reads from nodes takes no vector instructions.
+    Maps are faster on a CPU: a loop that reads from nodes does not vectorise.
 
     Parameters
     ----------
     device : Device
     kind : type
-        Of the run's numbers.
+        Floating-point type of the run.
     """
 
     def __init__(self, device: Device | None, kind: Any) -> None:
@@ -177,18 +192,18 @@ class Records:
 
     @property
     def in_maps(self) -> bool:
-        """Whether records are laid out as maps."""
+        """True if records are stored as maps."""
         return self.device is not None and self.device.kind == "cpu"
 
     def nodes(self, quantity: Moving) -> Any:
-        """The device array of a quantity's record on its nodes; one for all that read it."""
+        """Return the device array of the record of a quantity on its nodes, shared by all quantities that read it."""
         field, slot = quantity.field, quantity.slot
         return self._array((id(field), slot), quantity, lambda: field.in_use(slot).astype(self.kind))
 
     def map(
         self, quantity: Moving, grid: Grid, role: str, laid_out: Callable[[str, np.ndarray], Any], at_faces: bool
     ) -> Any:
-        """The array of a quantity as a map that `laid_out` makes for a role."""
+        """Return the array of a quantity as a map; laid_out : creates the map for a role."""
         place = role if at_faces and role != "water" else ""
         key = id(quantity.field), quantity.slot, quantity.way, place if at_faces else "centre"
         return self._array(key, quantity, lambda: laid_out(role, quantity.map(grid, place)))
@@ -201,7 +216,7 @@ class Records:
         return self._arrays[key][2]
 
     def load(self) -> None:
-        """Put the records in use into the arrays."""
+        """Copy the records in use to the device arrays."""
         for key, (field, slot, array, made) in self._arrays.items():
             if self._held[key] != field.used[slot]:
                 assert self.device is not None
@@ -210,6 +225,6 @@ class Records:
 
 
 def fields_of(quantities: Sequence[Quantity]) -> list[TimeVaryingField]:
-    """The fields of quantities, each once."""
+    """Return the fields of quantities, each once."""
     found = {id(one.field): one.field for one in quantities if isinstance(one, Moving)}
     return list(found.values())

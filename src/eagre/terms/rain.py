@@ -1,4 +1,4 @@
-"""Rain: water that falls on the surface, at rest."""
+"""Rain on the water surface, without momentum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eagre.terms.base import Quantity, Term, checked_pattern
 
 @cell
 def rain(rate):
-    """Water that falls on a cell, m s-1: dh/dt = R. It brings no momentum: hu and hv stay as they are."""
+    """Rain on a cell, m s-1: dh/dt = R. Rain adds no momentum: hu and hv stay unchanged."""
     return rate
 
 
@@ -30,7 +30,7 @@ class Rain(Term):
     rate : float or Series, m s-1
         Rainfall rate, 0 to 1e-3; 20 mm/h is 20e-3 / 3600.
     pattern : (ny, nx) array, optional
-        Multiplies the rate cell by cell, >= 0.
+        Factor of the rate per cell, 0 or more.
     """
 
     rate: float | Series
@@ -44,9 +44,11 @@ class Rain(Term):
 
 
 def checked_rain(given: float | Series, pattern: np.ndarray) -> Series:
-    """A rate that may fall, with its pattern, m s-1."""
+    """Return the rainfall rate as a series, m s-1, checked together with its pattern."""
     rate = Series.of(given, "rain")
     if (pattern < 0).any():
-        raise InputError(f"a rain pattern of {pattern.min():g}", allowed="factors >= 0")
+        raise InputError(
+            f"a factor of {pattern.min():g}", allowed="factors >= 0", problem="The rain pattern has negative values."
+        )
     check_plausible("rain", rate.values * pattern.max(), "rate", "" if rate.is_constant else rate.name)
     return rate

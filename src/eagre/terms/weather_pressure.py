@@ -1,4 +1,4 @@
-"""Pressure of the air that changes in space and time."""
+"""Atmospheric pressure force from a time-varying field."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from eagre.terms.moving import Moving, checked_field
 
 @cell
 def weather_pressure(h, along, across, before, after):
-    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line, as `atmospheric_pressure`."""
+    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line; see `atmospheric_pressure`."""
     return h * (before + after)
 
 
 @dataclass(frozen=True, eq=False)
 class WeatherPressure(Term):
-    """Sea-level pressure from a field, Pa: a force -h/rho grad p.
+    """Sea-level pressure from a time-varying field, Pa: a force -h/rho grad p.
 
-    The gradient is that of the bilinear field, so that the force has a potential: at rest eta = -p / (rho g).
+    The gradient is that of the bilinearly interpolated field, so that the force has a potential. For water at rest,
+    eta = -p / (rho g).
     """
 
     pressure: TimeVaryingField
@@ -37,4 +38,4 @@ class WeatherPressure(Term):
         return Moving.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a field would be read across all of them")
+        self.refuse_members("its field would extend over all stacked members")

@@ -1,4 +1,4 @@
-"""Rain that changes in space and time."""
+"""Rain from a time-varying field."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from eagre.terms.moving import Moving, checked_field
 
 @cell
 def weather_rain(before, after):
-    """Water that falls on a cell, m s-1: the shares of two records. It brings no momentum."""
+    """Rain on a cell, m s-1: sum of the weighted values of two records. Rain adds no momentum."""
     return before + after
 
 
 @dataclass(frozen=True, eq=False)
 class WeatherRain(Term):
-    """Rain from a field, m s-1, bilinear in space and linear in time."""
+    """Rain from a time-varying field, m s-1, bilinear in space and linear in time."""
 
     rate: TimeVaryingField
 
@@ -33,4 +33,4 @@ class WeatherRain(Term):
         return Moving.pair(checked_field(self.rate, grid, "rain"))
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a field would be read across all of them")
+        self.refuse_members("its field would extend over all stacked members")

@@ -1,4 +1,4 @@
-"""Wind that changes in space and time, and the laws of its drag."""
+"""Wind stress from a time-varying wind field, and drag laws."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from eagre.terms.base import Quantity, Term
 from eagre.terms.moving import Moving, checked_field
 
 AIR_DENSITY = 1.225
-"""Of the standard atmosphere at 15 degrees Celsius, kg m-3."""
+"""Density of the standard atmosphere at 15 degrees Celsius, kg m-3."""
 
 LARGEST_DRAG = 2.5e-3
-"""Above some 33 m/s drag does not grow any more: M. D. Powell, P. J. Vickery and T. A. Reinhold, Nature 422, 279-283
-(2003), doi:10.1038/nature01481."""
+"""Upper limit of the drag coefficient; it does not increase above about 33 m/s.
+
+M. D. Powell, P. J. Vickery and T. A. Reinhold, Nature 422, 279-283 (2003), doi:10.1038/nature01481.
+"""
 
 
 class DragLaw(NamedTuple):
-    """C_d = min(most, max(least, intercept + slope U)), U the speed of the wind at 10 m, m s-1."""
+    """Drag law C_d = min(most, max(least, intercept + slope U)), U the wind speed at 10 m, m s-1."""
 
     intercept: float
     slope: float  # s m-1
@@ -39,36 +41,54 @@ LAWS = {
     "wu": DragLaw(0.80e-3, 0.065e-3),
     "smith-banke": DragLaw(0.63e-3, 0.066e-3),
 }
-"""W. G. Large and S. Pond, J. Phys. Oceanogr. 11, 324-336 (1981), doi:10.1175/1520-0485(1981)011<0324:OOMFMI>2.0.CO;2:
-1.2e-3 to 11 m/s. J. R. Garratt, Mon. Weather Rev. 105, 915-929 (1977),
+"""Drag laws by name.
+
+W. G. Large and S. Pond, J. Phys. Oceanogr. 11, 324-336 (1981), doi:10.1175/1520-0485(1981)011<0324:OOMFMI>2.0.CO;2:
+1.2e-3 up to 11 m/s. J. R. Garratt, Mon. Weather Rev. 105, 915-929 (1977),
 doi:10.1175/1520-0493(1977)105<0915:RODCOO>2.0.CO;2. J. Wu, J. Geophys. Res. 87, 9704-9706 (1982),
 doi:10.1029/JC087iC12p09704. S. D. Smith and E. G. Banke, Q. J. R. Meteorol. Soc. 101, 665-673 (1975),
-doi:10.1002/qj.49710142920."""
+doi:10.1002/qj.49710142920.
+"""
 
 
 def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float, float]:
-    """Intercept, slope, s m-1, least and most of the coefficient of a law, or of the coefficient itself."""
+    """Return intercept, slope, s m-1, minimum and maximum of the drag coefficient.
+
+    drag : name of a law, or a constant coefficient.
+    """
     if not isinstance(drag, str):
         if not (isinstance(drag, (int, float)) and 0.0 < drag <= 0.01):
-            raise InputError(f"drag = {drag!r}", allowed="a coefficient above 0, to 0.01", fix="drag = 1.3e-3")
+            raise InputError(
+                f"drag = {drag!r}", allowed="a coefficient above 0, at most 0.01", fix="drag = 1.3e-3",
+                problem="The drag coefficient is out of range.",
+            )  # fmt: skip
         return float(drag), 0.0, 0.0, float(drag)
     if drag not in LAWS:
-        raise InputError(f'drag = "{drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"')
+        raise InputError(
+            f'drag = "{drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"',
+            problem="The drag law is unknown.",
+        )  # fmt: skip
     if not 0.0 < largest_drag <= 0.01:
-        raise InputError(f"largest_drag = {largest_drag!r}", allowed="above 0, to 0.01")
+        raise InputError(
+            f"largest_drag = {largest_drag!r}", allowed="above 0, at most 0.01",
+            problem="The upper limit of the drag coefficient is out of range.",
+        )  # fmt: skip
     law = LAWS[drag]
     return law.intercept, law.slope, law.least, largest_drag
 
 
 def check_air_density(density: float) -> None:
-    """Refuse what is no density of air, kg m-3."""
+    """Raise `InputError` if the air density, kg m-3, is out of range."""
     if not 0.5 < density < 2.0:
-        raise InputError(f"air_density = {density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225")
+        raise InputError(
+            f"air_density = {density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225",
+            problem="The air density is out of range.",
+        )  # fmt: skip
 
 
 @cell
 def weather_wind(h, along, across, own, own_after, other, other_after, intercept, slope, least, most):
-    """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind along the line, U its speed.
+    """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind component along the line, U the wind speed.
 
     The coefficients are those of `DragLaw` times rho_a / rho.
     """
@@ -79,17 +99,18 @@ def weather_wind(h, along, across, own, own_after, other, other_after, intercept
 
 @dataclass(frozen=True, eq=False)
 class WeatherWind(Term):
-    """Stress of a wind that is a field, on the surface, rho_a C_d |U| U.
+    """Wind stress from a time-varying wind field: rho_a C_d |U| U.
 
     Parameters
     ----------
     x, y : TimeVaryingField, m s-1
-        Wind at 10 m, towards the east (x) and the north (y) of the grid.
+        Wind at 10 m, positive towards the east (x) and the north (y) of the grid.
     drag : str or float
-        A law (`LAWS`), or the coefficient itself.
+        Name of a drag law (`LAWS`), or a constant drag coefficient.
     largest_drag : float
-        Bound of the coefficient of a law.
+        Upper limit of the drag coefficient of a law.
     air_density : float, kg m-3
+        Density of the air.
     """
 
     x: TimeVaryingField
@@ -102,7 +123,7 @@ class WeatherWind(Term):
 
     @property
     def law(self) -> tuple[float, float, float, float]:
-        """Intercept, slope, s m-1, least and most of the coefficient."""
+        """Intercept, slope, s m-1, minimum and maximum of the drag coefficient."""
         return law_of(self.drag, self.largest_drag)
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
@@ -113,4 +134,4 @@ class WeatherWind(Term):
         return *winds, *(Quantity.of(ratio * number) for number in self.law)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("a field would be read across all of them")
+        self.refuse_members("its field would extend over all stacked members")

@@ -1,4 +1,4 @@
-"""The stress of the wind on the surface."""
+"""Prescribed wind stress on the water surface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eagre.terms.base import Quantity, Term, checked_pattern
 
 @cell
 def wind_stress(h, along, across, stress):
-    """Force on the unit discharge, m2 s-2: tau / rho along the line, whatever the depth.
+    """Force on the unit discharge, m2 s-2: tau / rho along the line, independent of the depth.
 
     C. B. Vreugdenhil, Numerical Methods for Shallow-Water Flow (1994), chapter 2, doi:10.1007/978-94-015-8354-1.
     """
@@ -26,9 +26,14 @@ def wind_stress(h, along, across, stress):
 
 @dataclass(frozen=True, eq=False)
 class WindStress(Term):
-    """Stress of the wind on the surface, N m-2, positive eastward (x) and northward (y).
+    """Wind stress on the water surface.
 
-    `pattern`, (ny, nx), multiplies both components cell by cell.
+    Parameters
+    ----------
+    x, y : float or Series, N m-2
+        Stress, positive eastwards (x) and northwards (y).
+    pattern : (ny, nx) array, optional
+        Factor of both components, per cell.
     """
 
     x: float | Series = 0.0

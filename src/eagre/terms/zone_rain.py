@@ -1,4 +1,4 @@
-"""Rain by zone: a rate in time for each of several parts of the domain."""
+"""Rain by zone: one time-varying rate per zone of the domain."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_map
 from eagre.terms.rain import checked_rain, rain
 
-MOST = 24  # rates that change with time: kernels take a map for each, and 4 KiB of arguments in all
+MOST = 24  # maximum number of time-varying rates: kernels take one map per rate, and 4 KiB of arguments in total
 
 
 @dataclass(frozen=True, eq=False)
 class ZoneRain(Term):
-    """Rain of several rates, each in its part of the domain.
+    """Rain with a separate rate in each zone of the domain.
 
     Parameters
     ----------
     rates : sequence of float or Series, m s-1
         Rainfall rate of each zone, 0 to 1e-3.
     patterns : (zones, ny, nx) array
-        What multiplies each rate cell by cell, >= 0: 1 in the zone and 0 elsewhere, or the part of a cell that lies in
-        it. The rain of a cell is the sum.
+        Factors of each rate per cell, 0 or more: 1 in the zone and 0 elsewhere, or the fraction of the cell in the
+        zone. The rain of a cell is the sum over the zones.
 
     Notes
     -----
-    A step reads a map for each rate that changes with time (zones that share a `Series` share one), and one more for
-    all constants.
+    A step reads one map per time-varying rate (zones with the same `Series` share a map), and one map for all constant
+    rates.
     """
 
     rates: Sequence[float | Series]
@@ -45,8 +45,11 @@ class ZoneRain(Term):
     def water(self, grid: Grid) -> tuple[Quantity, ...]:
         patterns = np.asarray(self.patterns, np.float64)
         if patterns.shape != (len(self.rates), *grid.shape) or not self.rates:
-            got = f"rain patterns of shape {patterns.shape} for {len(self.rates)} rates"
-            raise InputError(got, allowed=f"shape (rates, ny, nx) = {(len(self.rates), *grid.shape)}, one rate or more")
+            raise InputError(
+                f"patterns of shape {patterns.shape} for {len(self.rates)} rates",
+                allowed=f"shape (rates, ny, nx) = {(len(self.rates), *grid.shape)}, one rate or more",
+                problem="The rain patterns do not fit the rates and the grid.",
+            )  # fmt: skip
         same, in_time = np.zeros(grid.shape), {}
         for rate, given in zip(self.rates, patterns, strict=True):
             share = checked_map(given, grid, "rain")
@@ -57,8 +60,11 @@ class ZoneRain(Term):
                 of = id(rate)
                 in_time[of] = series, share + in_time[of][1] if of in in_time else share
         if len(in_time) > MOST:
-            got = f"{len(in_time)} rates of rain that change with time"
-            raise InputError(got, allowed=f"{MOST} at most", fix="zones that share a series, or [sources.weather]")
+            raise InputError(
+                f"{len(in_time)} time-varying rain rates", allowed=f"at most {MOST}",
+                fix="zones that share a series, or [sources.weather]",
+                problem="The rain has too many time-varying rates.",
+            )  # fmt: skip
         found = [Quantity.of(share, series) for series, share in in_time.values()]
         return (Quantity.of(same), *found)
 

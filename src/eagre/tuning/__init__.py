@@ -1,7 +1,7 @@
-"""What GPU kernels cost before they are written: memory transactions, occupancy, fusions, blocks, rooflines.
+"""Performance model of GPU kernels: memory transactions, occupancy, kernel fusion, block sizes and rooflines.
 
 After K. A. Rojek et al., Adaptation of fluid model EULAG to graphics processing unit architecture, Concurrency and
-Computation: Practice and Experience (2014), "the paper" in these modules, brought up to cards of today.
+Computation: Practice and Experience (2014), "the paper" in these modules, extended to current GPUs.
 """
 
 from __future__ import annotations

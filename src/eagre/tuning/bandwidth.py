@@ -1,4 +1,4 @@
-"""Bandwidth of a device's memory: its own copy, and compiled loops that read, copy and add."""
+"""Memory bandwidth of a device: driver copy, and compiled loops that read, copy and add."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ COLUMNS = 4096
 
 @cell
 def added(j, i, a, b, target):
-    """One element of a sum of two arrays."""
+    """Add one element of two arrays."""
     target[j, i] = a[j, i] + b[j, i]
 
 
 def bandwidths(device: Device, precision: str = "single", megabytes: int = 0) -> dict[str, float]:
-    """Bytes a second, read plus written, best of several.
+    """Return bandwidths in bytes per second, read plus written, as the best of several runs.
 
     Parameters
     ----------
     device : Device
         From `eagre.backend.select.select`.
     precision : {"single", "double"}
-        Of the elements of the loops.
+        Precision of the elements of the loops.
     megabytes : int
-        Size of one array; the default is far above any cache.
+        Size of one array; the default exceeds any cache.
 
     Returns
     -------
     dict
-        ``device copy`` (the driver's, on a GPU), ``copy`` and ``sum`` (two arrays read, one written) by loops.
+        ``device copy`` (by the driver, on a GPU), ``copy`` and ``sum`` (two arrays read, one written) by loops.
     """
     size = megabytes or (4096 if device.kind == "cuda" else 256)
     dtype = np.dtype(PRECISIONS[precision])

@@ -1,4 +1,4 @@
-"""The block of a stencil kernel, chosen at run time: Algorithm 3 of the paper, and a rule for cards of today."""
+"""Choice of the block size of a stencil kernel: Algorithm 3 of the paper, and a rule for current GPUs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Bytes = Callable[[int, int], int]
 
 
 def full_sizes(limits: Limits, registers: int, shared_thread: float) -> list[int]:
-    """Threads of a block, largest first, with which the most warps run at the same time (Algorithm 3, first part).
+    """Return the block sizes with maximum occupancy, largest first (Algorithm 3, first part).
 
-    `registers` and `shared_thread`, bytes of shared memory, are those of a thread.
+    `registers` and `shared_thread`, bytes of shared memory, are per thread.
     """
     best, found = 0, []
     for threads in range(MOST_THREADS, WARP - 1, -WARP):
@@ -30,26 +30,26 @@ def full_sizes(limits: Limits, registers: int, shared_thread: float) -> list[int
 
 @dataclass(frozen=True)
 class Block:
-    """A block of `rows` x `columns` threads; columns along the contiguous axis."""
+    """Block of `rows` x `columns` threads; columns along the contiguous axis."""
 
     rows: int
     columns: int
-    warps: int  # of a multiprocessor at the same time
-    transactions: int  # of a plane
+    warps: int  # resident warps per multiprocessor
+    transactions: int  # transactions per plane
 
     @property
     def threads(self) -> int:
-        """Threads of the block."""
+        """Number of threads per block."""
         return self.rows * self.columns
 
 
 def shapes(threads: int) -> Iterable[tuple[int, int]]:
-    """Rows and columns of blocks of so many threads, columns in whole warps; the widest first."""
+    """Return rows and columns of blocks of `threads` threads with full warps, the widest first."""
     return ((threads // columns, columns) for columns in range(threads, WARP - 1, -WARP) if threads % columns == 0)
 
 
 def tile_bytes(halo: int, word: int, arrays: int = 1) -> Bytes:
-    """Shared memory of a tile with its halo."""
+    """Return a function for the shared memory of a tile with its halo."""
     return lambda rows, columns: arrays * (rows + 2 * halo) * (columns + 2 * halo) * word
 
 
@@ -61,25 +61,25 @@ def choose_block(
     shared: Bytes = lambda rows, columns: 0,
     word: int = 8,
 ) -> Block:
-    """The block that keeps the most warps running and, of those, moves the least (Algorithm 3).
+    """Return the block with maximum occupancy and, among those, the fewest memory transactions (Algorithm 3).
 
     Parameters
     ----------
     limits : Limits
-        What a multiprocessor has: `Limits.of` a card, `KEPLER`, `HOPPER`.
+        Limits of a multiprocessor: `Limits.of` a device, `KEPLER`, `HOPPER`.
     plane : (rows, columns)
         Elements of a plane of the grid, columns along the contiguous axis.
     registers : int
-        Of a thread.
+        Registers per thread.
     shared : callable (rows, columns)
-        Bytes of shared memory of a block; of a shape, where the paper has bytes of a thread.
+        Shared memory of a block, bytes, as a function of its shape (in the paper: per thread).
     word : int
-        Bytes of an element.
+        Size of an element, bytes.
 
     Returns
     -------
     Block
-        Of equal ones the one with the most threads, of these the widest.
+        Among equal blocks the one with the most threads, then the widest.
     """
     found = [
         Block(rows, columns, warps, tile(rows, columns, plane, word).total)
@@ -88,27 +88,29 @@ def choose_block(
         if (warps := limits.warps_at_once(threads, registers, shared(rows, columns))) > 0
     ]
     if not found:
-        raise ValueError(f"no block of {limits.name} has {registers} registers a thread and so much shared memory")
+        raise ValueError(
+            f"No block of {limits.name} has {registers} registers per thread and the required shared memory."
+        )
     most = max(one.warps for one in found)
     return min((one for one in found if one.warps == most), key=lambda one: one.transactions)
 
 
 def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, arrays: int = 2) -> tuple[int, int, int]:
-    """Rows and columns of a block, and planes that it marches along, on a card whose second-level cache is large.
+    """Return rows and columns of a block, and planes per block, of a streaming kernel on a GPU with a large L2.
 
-    Planes that lie in that cache need not be kept by a block: many short marches of small blocks have more loads under
-    way. Where all arrays lie in it, half of the threads that a card can have march at the same time.
+    Planes in the L2 cache need not be kept by a block: many small blocks with few planes have more loads in flight. If
+    all arrays fit the cache, half of the maximum number of resident threads is used.
 
     Parameters
     ----------
     facts : Facts
-        Of a card; multiprocessors, threads and second-level cache are read.
+        Properties of the device: multiprocessors, threads and L2 cache are used.
     shape : (planes, rows, columns)
         Points of the grid.
     word : int
-        Bytes of an element.
+        Size of an element, bytes.
     arrays : int
-        Read and written.
+        Number of arrays read and written.
     """
     points = math.prod(shape)
     if arrays * word * points > facts.l2:

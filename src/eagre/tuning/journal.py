@@ -1,4 +1,4 @@
-"""Every timing of a search, written as it is made: a search that was stopped goes on from here."""
+"""Journal of a search: timings are written immediately, so that an interrupted search can be resumed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from eagre.tuning.space import identity
 
 @dataclass
 class Trial:
-    """What became of one choice.
+    """Trial of a choice.
 
     Attributes
     ----------
     choice, values : dict
-        Of the axes, and what stands in the table of layouts for it.
+        Values of the axes, and the launch parameters for them.
     seconds : list of float
-        Of a step, one a run.
+        Seconds per step of each run.
     beside : list of float
-        Of a step with the shipped values, one before each of these runs; none of their own trial.
+        Seconds per step with the shipped values before each of these runs; empty for the shipped values themselves.
     again, again_beside : list of float
-        The same, where the choice was timed once more.
+        The same for a repeated timing.
     same_bits : bool
     failed : str
-        Why it cannot be used, or "".
+        Reason of a failure, or "".
     """
 
     choice: dict[str, Any]
@@ -46,11 +46,11 @@ class Trial:
 
 
 _KEYS = {one.name for one in fields(Trial)}
-_ALLOWED = "a file of timings of eagre tune; without it they are made anew"
+_ALLOWED = "a file of timings of eagre tune; without it all timings are repeated"
 
 
 def _is_trial(content: Any) -> bool:
-    """Whether a line holds what `Trial` has: as many runs beside others, and some unless it failed."""
+    """Return whether a line holds a valid `Trial`: equal numbers of runs, and some runs unless it failed."""
     if not isinstance(content, dict) or content.keys() != _KEYS:
         return False
     runs = [content[name] for name in ("seconds", "beside", "again", "again_beside")]
@@ -62,28 +62,28 @@ def _is_trial(content: Any) -> bool:
 
 
 class Journal:
-    """Trials of one space, kept in a file of JSON lines, the first of which is the key; without a path in none.
+    """Trials of one space in a file of JSON lines, the first of which is the key; without a path in memory only.
 
-    A file of another key does not count, nor does what is behind a line that was cut off.
+    A file with another key is ignored, as are the lines after a truncated line.
 
     Parameters
     ----------
     path : Path, optional
     space : str
-        Its name.
+        Name of the space.
     use : Use
     origin : Origin
     shape : tuple of int
-        (nz,) ny, nx of what is timed.
+        Shape (nz,) ny, nx of the timed model.
     case : str
-        Hash of the case that is timed; "" for the benchmark.
+        Hash of the timed case; "" for the benchmark.
     source : str
-        Hash of the source of what is timed, beside that of the kernels: set-ups, and how they are timed.
+        Hash of the source of the set-up and of the timing, in addition to the source of the kernels.
 
     Attributes
     ----------
     trials : dict of str to Trial
-        By the identity of their values.
+        Trials by the identity of their launch parameters.
     """
 
     def __init__(
@@ -108,16 +108,19 @@ class Journal:
             return
         for number, one in enumerate(found[1:], 2):
             if not _is_trial(one):
-                raise InputError(f"{self.path}: line {number} is no trial", allowed=_ALLOWED, fix=f"rm {self.path}")
+                raise InputError(
+                    f"{self.path}: line {number} is not a timing", allowed=_ALLOWED, fix=f"rm {self.path}",
+                    problem="The file of timings is not valid.",
+                )  # fmt: skip
             self.trials[identity(one["values"])] = Trial(**one)
         self._begun = len(found) == len(lines) and text.endswith("\n")
 
     def find(self, values: Mapping[str, Any]) -> Trial | None:
-        """The trial of some values, if there was one."""
+        """Return the trial of launch parameters, if any."""
         return self.trials.get(identity(values))
 
     def add(self, trial: Trial) -> None:
-        """Keep a trial."""
+        """Record a trial."""
         if self.path is not None:
             if not self._begun:
                 self._begin(self.path)
@@ -126,7 +129,7 @@ class Journal:
         self.trials[identity(trial.values)] = trial
 
     def _begin(self, path: Path) -> None:
-        """Write the key, and what was read: all of it or nothing, should the power fail."""
+        """Write the key and the trials that were read, atomically."""
         lines = [self.head, *(asdict(one) for one in self.trials.values())]
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside(path) as temporary:

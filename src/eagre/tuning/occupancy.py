@@ -1,4 +1,4 @@
-"""How many blocks and warps a multiprocessor runs at the same time."""
+"""Occupancy: blocks and warps that are resident on a multiprocessor."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ KIB = 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """What all blocks of a multiprocessor share."""
+    """Resource limits of a multiprocessor, shared by its resident blocks."""
 
     name: str
-    threads: int  # at the same time
-    blocks: int  # at the same time
-    registers: int  # of 32 bits
+    threads: int  # maximum resident threads
+    blocks: int  # maximum resident blocks
+    registers: int  # 32-bit registers
     shared: int  # bytes of shared memory
-    shared_block: int  # bytes of shared memory of a block, at most
-    reserved: int = STATIC_SHARED  # bytes of shared memory that each block takes beside its own
-    granule: int = 256  # registers are given to warps in so many
+    shared_block: int  # maximum shared memory per block, bytes
+    reserved: int = STATIC_SHARED  # reserved shared memory per block, bytes
+    granule: int = 256  # allocation granularity of registers
 
     @classmethod
     def of(cls, facts: Facts) -> Limits:
-        """Those of a card that `eagre info` knows."""
+        """Return the limits of a device from its properties."""
         return cls(facts.name, facts.threads, facts.most_blocks, facts.registers, facts.shared, facts.shared_block)
 
     @property
     def warps(self) -> int:
-        """Warps at the same time, whatever they are of."""
+        """Maximum number of resident warps."""
         return self.threads // WARP
 
     def blocks_at_once(self, threads: int, registers: int = 32, shared: int = 0) -> int:
-        """Blocks at the same time, 0 where a block cannot be launched.
+        """Return the number of resident blocks; 0 if a block cannot be launched.
 
         Parameters
         ----------
         threads : int
-            Of a block.
+            Threads per block.
         registers : int
-            Of a thread.
+            Registers per thread.
         shared : int
-            Bytes of a block.
+            Shared memory per block, bytes.
         """
         if not 0 < threads <= MOST_THREADS or shared > self.shared_block:
             return 0
@@ -52,11 +52,11 @@ class Limits:
         return min(self.blocks, self.warps // warps, self.registers // each // warps, by_shared)
 
     def warps_at_once(self, threads: int, registers: int = 32, shared: int = 0) -> int:
-        """Warps of a kernel at the same time: those of `blocks_at_once`."""
+        """Return the number of resident warps of a kernel."""
         return self.blocks_at_once(threads, registers, shared) * -(-threads // WARP)
 
     def occupancy(self, threads: int, registers: int = 32, shared: int = 0) -> float:
-        """Warps at the same time over the most that there may be."""
+        """Return the occupancy: resident warps divided by the maximum."""
         return self.warps_at_once(threads, registers, shared) / self.warps
 
 

@@ -1,4 +1,4 @@
-"""Operations and bytes of routines, beside what memory and arithmetic allow."""
+"""Operation counts and memory traffic of routines, and the roofline model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Routine:
-    """A routine by its operations and bytes of a cell, reads and writes, constants left out."""
+    """Routine with its operations and bytes per cell: reads and writes without constants."""
 
     name: str
     operations: float
@@ -19,15 +19,15 @@ class Routine:
 
     @property
     def intensity(self) -> float:
-        """Operations a byte, Q in the paper."""
+        """Operations per byte, Q in the paper."""
         return self.operations / self.bytes
 
     def attainable(self, bandwidth: float, peak: float = float("inf")) -> float:
-        """Operations a second that memory of `bandwidth` bytes a second and `peak` operations a second allow."""
+        """Return the attainable operations per second for a bandwidth, bytes/s, and a peak, operations/s."""
         return min(self.intensity * bandwidth, peak)
 
     def measured(self, cells: float, seconds: float, bandwidth: float, peak: float = float("inf")) -> Measured:
-        """What a run over so many cells in so many seconds comes to."""
+        """Return the rates of a run over `cells` cells in `seconds` seconds."""
         rate = cells / seconds
         speed = rate * self.operations
         return Measured(self, rate, speed, rate * self.bytes, speed / self.attainable(bandwidth, peak))
@@ -35,17 +35,17 @@ class Routine:
 
 @dataclass(frozen=True)
 class Measured:
-    """A routine that was timed."""
+    """Measured rates of a routine."""
 
     routine: Routine
-    cells: float  # a second
-    operations: float  # a second
-    bytes: float  # a second
-    fraction: float  # of the roofline
+    cells: float  # per second
+    operations: float  # per second
+    bytes: float  # per second
+    fraction: float  # fraction of the roofline
 
 
 class Counted:
-    """A number that counts the operations made with it and with what comes of it: `operations_of`."""
+    """Number that counts the operations made with it and its results; see `operations_of`."""
 
     def __init__(self, value: float, count: list[int]) -> None:
         self.value, self.count = value, count
@@ -91,10 +91,10 @@ def _value(number: Any) -> float:
 
 
 def operations_of(formula: Callable[..., Any], *arguments: Any) -> int:
-    """Operations of one call of a formula of scalars and arrays: sums, products, quotients, |x|, comparisons.
+    """Return the number of operations of a call of a formula: sums, products, quotients, |x| and comparisons.
 
-    ``min`` and ``max`` of two numbers are one comparison; changes of sign, conversions and functions of `math` are not
-    counted. Floats and arrays of floats are counted, whole numbers are indices.
+    ``min`` and ``max`` of two numbers count as one comparison. Changes of sign, conversions and functions of `math` are
+    not counted. Floats and arrays of floats are counted; integers are indices.
     """
     count = [0]
 
@@ -108,7 +108,7 @@ def operations_of(formula: Callable[..., Any], *arguments: Any) -> int:
 
 
 def report(found: Iterable[Measured]) -> str:
-    """A table of timed routines."""
+    """Return a table of measured routines."""
     titles = ("op/cell", "B/cell", "op/B", "Gcell/s", "GFlop/s", "GB/s", "roof")
     lines = [f"{'routine':16s}" + "".join(f" {title:>8s}" for title in titles)]
     for one in found:

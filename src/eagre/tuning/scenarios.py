@@ -1,4 +1,4 @@
-"""Which stages of a stencil code to fuse: arrays that pass through memory, times the overhead of tiles."""
+"""Kernel fusion of stencil stages: memory traffic times the overhead of tiles."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-Reach = tuple[int, int]  # elements towards the low and towards the high end of an axis
+Reach = tuple[int, int]  # stencil radius towards the low and the high end of an axis
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A kernel: of each array that it writes, what it reads and how far from its own element along an axis."""
+    """Stencil kernel: for each array written, the arrays read with their stencil radius along an axis."""
 
     name: str
     formulas: dict[str, dict[str, Reach]]
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """Arrays that it writes."""
+        """Arrays written by the stage."""
         return tuple(self.formulas)
 
     @property
     def reads(self) -> dict[str, Reach]:
-        """Arrays that it reads."""
+        """Arrays read by the stage."""
         found: dict[str, Reach] = {}
         for formula in self.formulas.values():
             for name, reach in formula.items():
@@ -32,25 +32,25 @@ class Stage:
 
     @property
     def accesses(self) -> int:
-        """Words of a cell that pass through memory."""
+        """Number of values per cell that pass through memory."""
         return len(self.reads) + len(self.writes)
 
     @property
     def halo(self) -> int:
-        """Elements of a tile's halo."""
+        """Return the halo width of a tile, elements."""
         return max(max(reach) for reach in self.reads.values())
 
 
 def _farther(a: Reach, b: Reach) -> Reach:
-    """What covers both."""
+    """Return the union of two stencil radii."""
     return max(a[0], b[0]), max(a[1], b[1])
 
 
 HERE, LOW, HIGH, BOTH = (0, 0), (1, 0), (0, 1), (1, 1)
 _BETA = {"x": BOTH, "xp": BOTH, "a1": HIGH, "a2": HERE, "a3": HERE, "h": HERE}
 
-# Reaches along the first axis: on the others the components change places. That the lower element of a face is its left
-# neighbour is Figure 3 of the paper.
+# Stencil radii along the first axis; on the other axes the components are permuted. The lower element of a face is its
+# left neighbour (Figure 3 of the paper).
 MPDATA = (
     Stage("A", {"xp": {"x": BOTH, "v1": HIGH, "v2": HERE, "v3": HERE, "h": HERE}}),
     Stage(
@@ -78,14 +78,14 @@ MPDATA = (
     ),
     Stage("F", {"new": {"xp": HERE, "l1": HIGH, "l2": HERE, "l3": HERE, "h": HERE}}),
 )
-"""The six kernels of the paper: donor cell, antidiffusive fluxes (twice), factors of the limiter, limiter, update."""
+"""The six kernels of the paper: donor cell, antidiffusive fluxes (twice), limiter factors, limiter, update."""
 
 
 def fused(stages: Sequence[Stage], outside: Sequence[Stage] = ()) -> Stage:
-    """One kernel in place of consecutive stages.
+    """Return one kernel that replaces consecutive stages.
 
-    It reads what the stages read and do not make themselves, and writes what `outside`, the stages that follow, reads,
-    or what nobody reads: the result.
+    It reads all input of the stages that they do not compute themselves. It writes the arrays that the following stages
+    `outside` read, and arrays that no stage reads: the result.
     """
     formulas = {name: formula for stage in stages for name, formula in stage.formulas.items()}
     used = {name for formula in formulas.values() for name in formula}
@@ -101,27 +101,27 @@ def fused(stages: Sequence[Stage], outside: Sequence[Stage] = ()) -> Stage:
 
 
 def grouped(stages: Sequence[Stage], ends: Sequence[int]) -> list[Stage]:
-    """Kernels of the stages before each of `ends` and of those after the last one."""
+    """Return fused kernels for the groups of stages that end before each of `ends` and at the last stage."""
     edges = [0, *ends, len(stages)]
     return [fused(stages[a:b], stages[b:]) for a, b in pairwise(edges)]
 
 
 def words(kernels: Sequence[Stage]) -> int:
-    """Words of a cell that pass through memory."""
+    """Return the number of values per cell that pass through memory."""
     return sum(one.accesses for one in kernels)
 
 
 def best_groups(stages: Sequence[Stage], count: int) -> list[Stage]:
-    """Consecutive stages in so many kernels, with the fewest words through memory."""
+    """Return consecutive stages in `count` kernels with minimum memory traffic."""
     choices = [grouped(stages, ends) for ends in combinations(range(1, len(stages)), count - 1)]
     return min(choices, key=words)
 
 
 def cost(accesses: int, overhead: float) -> float:
-    """Cost of a scenario, as the paper ranks them: arrays moved, times the overhead of tiles."""
+    """Return the cost of a scenario as in the paper: number of arrays moved times the overhead of tiles."""
     return accesses * overhead
 
 
 def cells_per_second(kernels: Sequence[Stage], bandwidth: float, word: int = 8, overhead: float = 1.0) -> float:
-    """Cells that memory of so many bytes a second lets pass; a bound, where arithmetic does not bind before."""
+    """Return the cells per second allowed by a memory bandwidth, bytes/s (upper bound)."""
     return bandwidth / (words(kernels) * word * overhead)

@@ -1,4 +1,4 @@
-"""How a space is searched: all of it where it is small, else axis by axis from the shipped choice."""
+"""Search strategy: exhaustive for small search spaces, otherwise coordinate descent from the shipped choice."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Sequence
 
 from eagre.tuning.space import Choice, identity
 
-SMALL_SPACE = 48  # choices that are all tried
-LEAST_STEP = 0.003  # of the time, by which a change of an axis has to help: less is noise, and leads nowhere
+SMALL_SPACE = 48  # maximum size of spaces that are searched exhaustively
+LEAST_STEP = 0.003  # minimum relative gain of a change along an axis; smaller gains are noise
 Cost = Callable[[Choice], float]
 Ahead = Callable[[Sequence[Choice]], None]
 
 
 def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> list[Choice]:
-    """The choices that were tried, the best first.
+    """Return the tried choices, the best first.
 
     Parameters
     ----------
     choices : sequence
-        All that may be tried; the first is where a descent begins.
+        All allowed choices; a descent starts at the first.
     cost : callable
-        Seconds of a choice; infinite where it failed. Asked once a choice.
+        Returns the seconds of a choice, infinite for a failure; called once per choice.
     ahead : callable
-        Gets the choices that are tried next.
+        Called with the choices that are tried next.
     """
     costs: dict[str, float] = {}
 
@@ -42,7 +42,7 @@ def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices:
 
 
 def descend(start: Choice, choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> Choice:
-    """The best choice that is found by changing one axis at a time, in their order, until no change helps."""
+    """Return the best choice found by changing one axis at a time, in order, until no change helps."""
     best, axes = start, tuple(max(choices, key=len))
     while True:
         before = best

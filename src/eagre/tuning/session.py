@@ -1,7 +1,7 @@
-"""The search of one space: variants are compiled side by side, verified, timed in turn with the shipped values.
+"""Search of one space: variants are compiled in parallel, verified, and timed alternately with the shipped values.
 
-Others use the machine meanwhile, compilers of the search itself among them. So a choice is known by its time relative
-to that of the shipped values beside it, and what may still be the best is timed again (`_Search.final`).
+Other processes use the machine at the same time, including the compilers of the search. Each choice is therefore rated
+by its time relative to that of the shipped values, and the best candidates are timed again (`_Search.final`).
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from eagre.tuning.search import LEAST_STEP, search
 from eagre.tuning.space import Card, Choice, Space, identity, words
 from eagre.tuning.statistics import doubt, least, ratios, relative, surely, typical
 
-RUNS = 5  # of a trial, each of several steps, and as many of the shipped values
-LEAST_RUNS = 2  # of one that is hopeless
-HOPELESS = 5.0  # standard deviations of a run
-LEAST_FREEDOM = 16  # runs beyond the first of their trials, from which that deviation is known
-FINAL_RUNS = 12  # of what is timed again
-MOST_FINAL_RUNS = 48  # where these are not enough to know a gain to half of the least one
-LEAST_GAIN = {"cuda": 0.01, "cpu": 0.03}  # of the time; less is noise, and the shipped values stay
+RUNS = 5  # runs per trial, each of several steps, alternating with runs of the shipped values
+LEAST_RUNS = 2  # runs of a clearly slower choice
+HOPELESS = 5.0  # standard deviations beyond which a choice is clearly slower
+LEAST_FREEDOM = 16  # degrees of freedom needed for an estimate of this deviation
+FINAL_RUNS = 12  # runs of candidates that are timed again
+MOST_FINAL_RUNS = 48  # maximum, if the uncertainty of the gain exceeds half of the minimum gain
+LEAST_GAIN = {"cuda": 0.01, "cpu": 0.03}  # minimum relative gain; below it the shipped values remain
 
 
 Clock = Callable[[], float]
 
 
 class Workload(Protocol):
-    """What is timed: steps of a model whose kernels have other values of layouts."""
+    """Interface of a workload: steps of a model with given launch parameters."""
 
     card: Card
     precision: str
 
     @property
     def shipped(self) -> Mapping[str, Any]:
-        """Values of layouts by key, before any is changed."""
+        """Shipped launch parameters by key."""
         ...
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
-        """Compile for these values, side by side; what fails does so again in `verify`."""
+        """Compile variants in parallel; failures are reported by `verify`."""
         ...
 
     def verify(self, values: Mapping[str, Any]) -> bool:
-        """Whether results have the bits of the shipped values.
+        """Return whether the results are bitwise identical to those of the shipped values.
 
         Raises
         ------
@@ -56,30 +56,30 @@ class Workload(Protocol):
         ...
 
     def clock(self, values: Mapping[str, Any]) -> Clock:
-        """A function that gives seconds a step, of a new run at each call; warmed up."""
+        """Return a function that makes a new run and returns its seconds per step, after a warm-up."""
         ...
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------
     space : Space
     best : dict
-        The choice; {} where the shipped values stay.
+        Best choice; {} if the shipped values remain.
     values : dict
-        What of the table it changes.
+        Changed launch parameters, by key.
     same_bits : bool
     before, after : float, s
-        Of a step, with the shipped values and the best ones, timed in turn; the same where the shipped ones stay.
+        Time per step with the shipped and with the best values, timed alternately; equal if the shipped values remain.
     trials : list of Trial
-        All, with those that failed.
+        All trials, including failures.
     pruned : int
-        Choices that were not worth a trial.
+        Number of choices excluded without a trial.
     apart : float
-        By how much the best choice takes longer than another one that was timed again: 0.01 for 1 %.
+        Relative excess of the time of the best choice over another choice that was timed again: 0.01 for 1 %.
     """
 
     space: Space
@@ -94,7 +94,7 @@ class Outcome:
 
     @property
     def gain(self) -> float:
-        """By how much a step is faster: 0.1 for 1.1 times as fast."""
+        """Relative gain of speed: 0.1 for 1.1 times as fast."""
         return self.before / self.after - 1.0 if self.after > 0.0 else 0.0
 
 
@@ -108,14 +108,14 @@ def tune(
     space : Space
     workload : Workload
     journal : Journal
-        Of this space, device, precision and size; what stands in it is not timed again.
+        Journal of this space, device, precision and size; recorded timings are not repeated.
     tell : callable
-        Gets a line for each step of the search.
+        Called with a line of text for each step of the search.
 
     Raises
     ------
     EagreError
-        If not even the shipped values can be timed.
+        If the shipped values cannot be timed.
     """
     searched = _Search(space, workload, journal, tell)
     choices = space.choices(workload.shipped, workload.card, workload.precision)
@@ -131,7 +131,7 @@ def tune(
 
 @dataclass(frozen=True)
 class _Search:
-    """A search of a space that goes on: what is known of choices, and how more gets known. Arguments as of `tune`."""
+    """State of a search. Arguments as in `tune`."""
 
     space: Space
     workload: Workload
@@ -144,11 +144,11 @@ class _Search:
         return self.workload.card.kind
 
     def values(self, choice: Choice) -> dict[str, Any]:
-        """What a choice changes of the table of layouts."""
+        """Return the launch parameters that a choice changes."""
         return self.space.values(choice, self.workload.shipped, self.workload.precision)
 
     def compile(self, choices: Sequence[Choice]) -> None:
-        """Compile what was not timed yet."""
+        """Compile choices that have not been timed."""
         new = [values for values in map(self.values, choices) if self.journal.find(values) is None]
         if new:
             if self.kind == "cuda":
@@ -156,27 +156,27 @@ class _Search:
             self.workload.compile(new)
 
     def cost(self, choice: Choice) -> float:
-        """Time of a choice over that of the shipped values; it is verified and timed if it was not before."""
+        """Return the time of a choice relative to the shipped values; verify and time it if necessary."""
         trial, part = self.trial(choice), self.relative(choice)
-        took = "" if trial.failed else f"{1e6 * typical(trial.seconds, self.kind):.4g} us a step"
+        took = "" if trial.failed else f"{1e6 * typical(trial.seconds, self.kind):.4g} us per step"
         if trial.beside and took:
             took += f", {part:.3f} of the time with the shipped values"
         self.tell(f"{self.space.name}: {words(choice)}: {trial.failed or took}")
         return part
 
     def relative(self, choice: Choice) -> float:
-        """Time of a choice that was tried over that of the shipped values; infinite where it failed."""
+        """Return the time of a tried choice relative to the shipped values; infinite for a failure."""
         trial = self.trial(choice)
         return math.inf if trial.failed else relative(trial.seconds, trial.beside, self.kind)
 
     def trial(self, choice: Choice) -> Trial:
-        """The trial of a choice, made if it was not before; what fails is noted, but for the shipped values.
+        """Return the trial of a choice, made if necessary; failures are recorded, except for the shipped values.
 
         Raises
         ------
         EagreError
-            If the shipped values fail, at first or after another choice did: a launch that fails may break a process
-            for all that follow, which are not to be noted as failed. The same command goes on behind that choice.
+            If the shipped values fail, initially or after a failed choice: a failed launch may invalidate the process,
+            so later failures must not be recorded. The same command then continues after the failed choice.
         """
         values = self.values(choice)
         known = self.journal.find(values)
@@ -193,36 +193,36 @@ class _Search:
         return trial
 
     def _clocks(self, values: Mapping[str, Any]) -> list[Clock]:
-        """Of some values, and of the shipped ones beside them, if those are others."""
+        """Return the timers of given values, and of the shipped values if they differ."""
         return [self.workload.clock(one) for one in ([values, {}] if values else [{}])]
 
     def _note(self, trial: Trial, measure: Callable[[], None]) -> None:
-        """Keep a trial with what is measured, or why that failed."""
+        """Record a trial with its measurements, or the reason of its failure."""
         try:
             measure()
-        except MemoryNeededError:  # so of all choices
+        except MemoryNeededError:  # applies to all choices
             raise
-        except Exception as error:  # a compiler or a launch may fail in any way: the variant is passed over, and told
+        except Exception as error:  # any failure of a compiler or launch: the variant is skipped and reported
             trial.failed = _short(error)
         if trial.failed and not trial.values:
-            raise EagreError(f"the shipped values cannot be timed: {trial.failed}")
+            raise EagreError(f"The shipped values cannot be timed: {trial.failed}.")
         self.journal.add(trial)
         if trial.failed:
             self._check_shipped(trial.choice)
 
     def _check_shipped(self, failed: Choice) -> None:
-        """After a choice failed, the shipped values still run."""
+        """Check that the shipped values still run after a failed choice."""
         try:
             self.workload.clock({})()
         except Exception as error:
-            told = f"after {words(failed)} failed, not even the shipped values run: {_short(error)}"
+            told = f"The shipped values fail, too, after a failure of {words(failed)}: {_short(error)}."
             raise EagreError(told) from error
 
     def final(self, tried: Sequence[Choice]) -> Choice:
-        """The best of the choices that were tried: what may be it is timed again, in more runs.
+        """Return the best of the tried choices; candidates are timed again with more runs.
 
-        Others take their turn as long as the least time that their trial leaves possible (`least`) is below that of the
-        best so far: no choice is passed over for what disturbed it, and of choices that are alike few are timed again.
+        A choice is a candidate while its lowest possible time (`least`) is below the best time so far. No choice is
+        excluded because of a disturbance, and few of several similar choices are timed again.
         """
         best: Choice = {}
         bar = 1.0 / (1.0 + LEAST_GAIN[self.kind])
@@ -237,11 +237,11 @@ class _Search:
         return best
 
     def _noise(self, trial: Trial) -> float:
-        """By how much a choice has to be faster, that this is no chance: two standard errors of its gain."""
+        """Return the gain required for significance: two standard errors of the gain."""
         return 2.0 * doubt(trial.again, trial.again_beside) if self.kind == "cuda" else 0.0
 
     def _again(self, trial: Trial) -> float:
-        """Time of a choice over that of the shipped values, timed once more unless that was; infinite if it fails."""
+        """Return the relative time of a choice, timed again if necessary; infinite for a failure."""
 
         def measure() -> None:
             clock, beside = self._clocks(trial.values)
@@ -256,13 +256,13 @@ class _Search:
             self._note(trial, measure)
         part = math.inf if trial.failed else surely(trial.again, trial.again_beside, self.kind)
         told = trial.failed or f"{part:.3f} of the time with the shipped values"
-        self.tell(f"{self.space.name}: again {words(trial.choice)}: {told}")
+        self.tell(f"{self.space.name}: repeated {words(trial.choice)}: {told}")
         return part
 
     def summary(self, best: Choice) -> tuple[float, float, float]:
-        """Seconds of a step as shipped, the part of it that the best choice takes, and how far that is from the best.
+        """Return the shipped seconds per step, the relative time of the best choice, and its distance from the best.
 
-        The seconds are those of the quietest runs; the rest is of what was timed again only.
+        The seconds are from the least disturbed runs; the other values are from repeated timings only.
         """
         trials = [one for one in self.journal.trials.values() if not one.failed]
         again = {identity(one.values): surely(one.again, one.again_beside, self.kind) for one in trials if one.again}
@@ -279,11 +279,11 @@ def _short(error: Exception) -> str:
 
 
 def _timed(clocks: Sequence[Clock], kind: str, others: Sequence[Trial]) -> tuple[list[float], list[float]]:
-    """Runs of a choice and those of the shipped values in turn: fewer where all are far beyond the best choice so far.
+    """Time a choice alternately with the shipped values; stop early if it is clearly slower than the best choice.
 
-    The deviation of a run is pooled over all trials. Of choices that are as fast as the best one, normal noise stops
-    fewer than one in 1,000 (simulated: none to five in 100,000); something else that ran would have to meet every run
-    and none of those beside them.
+    The standard deviation of a run is pooled over all trials. For choices as fast as the best one, normal noise stops
+    fewer than 1 in 1,000 (simulated: 0 to 5 in 100,000). A disturbance has this effect only if it hits every run of the
+    choice and no run of the shipped values.
     """
     good = [trial for trial in others if trial.seconds]
     seconds: list[float] = []
@@ -299,9 +299,9 @@ def _timed(clocks: Sequence[Clock], kind: str, others: Sequence[Trial]) -> tuple
 
 
 def spread(trials: Sequence[Sequence[float]]) -> float:
-    """Standard deviation of a value, relative to the mean of its trial, of all trials; infinite where these are few.
+    """Return the relative standard deviation of a run, pooled over all trials; infinite for few trials.
 
-    With what disturbed them: where that is much, little is hopeless.
+    Disturbances are included: with strong disturbances few choices count as clearly slower.
     """
     freedom = sum(len(one) - 1 for one in trials)
     squares = sum(sum((run / fmean(one) - 1.0) ** 2 for run in one) for one in trials)

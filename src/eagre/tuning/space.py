@@ -1,7 +1,7 @@
-"""Spaces of layouts to search: what may vary in the kernels of a model, and what need not be tried.
+"""Search spaces of launch parameters: axes, constraints and pruning.
 
-A model or a solver declares its spaces (`eagre.tuning.spaces`); nothing else knows its parameters. A choice gives
-values to some axes of a space; the others keep what is shipped, so that ``{}`` is the untuned default.
+Models and solvers declare their spaces (`eagre.tuning.spaces`). A choice sets values of some axes of a space; all other
+axes keep the shipped values, so ``{}`` is the untuned default.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ Values = dict[str, Any]
 
 
 class Card(NamedTuple):
-    """Where a space is searched."""
+    """Device on which a space is searched."""
 
     kind: str  # "cuda" or "cpu"
     facts: Facts
-    threads: int  # of a CPU; 0 of a GPU
+    threads: int  # number of CPU threads; 0 for a GPU
 
 
 def as_it_is(value: Any, precision: str) -> Any:
-    """A value."""
+    """Return the value."""
     return value
 
 
 def nothing_refused(choice: Choice, card: Card, precision: str) -> str:
-    """Every choice is tried."""
+    """Allow every choice."""
     return ""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that varies.
+    """Axis of a search space.
 
     Attributes
     ----------
     name : str
-        What people read: "registers of the first stage".
+        Description: "registers of the first stage".
     places : tuple of str
-        Where its value stands in a table, "shallow-water.march.registers#{precision}.first": a key, and after the #
-        the way into its value, in a list by number.
+        Location of the value in a table, "shallow-water.march.registers#{precision}.first": key, and after # the path
+        within its value (list items by index).
     values : callable (card, precision)
-        What is tried.
+        Values to try.
     made : callable (value, precision)
-        What is written there; the value itself unless given.
+        Converts a value to a table entry; the value itself by default.
     """
 
     name: str
@@ -65,28 +65,28 @@ class Axis:
 
 @dataclass(frozen=True)
 class Space:
-    """Axes that are searched together, because they act on the same kernels.
+    """Search space: axes that affect the same kernels and are searched together.
 
     Attributes
     ----------
     name : str
-        Of the space: "shallow-water.march".
+        Name of the space: "shallow-water.march".
     model : str
-        Kind of the model whose steps are timed.
+        Model whose steps are timed.
     variant : str
-        Of the model's benchmark (`eagre.bench`).
+        Variant of the model's benchmark (`eagre.bench`).
     axes : tuple of Axis
     scheme : str
-        Scheme that the result is for, where a model's schemes have kernels of their own; "" for all.
+        Scheme of the result, if schemes of the model have separate kernels; "" for all.
     kinds, sizes : tuple of str
-        Kinds of devices, and classes of sizes, whose kernels it has.
+        Device kinds and size classes that use the kernels.
     refused : callable (choice, card, precision)
-        Why a choice need not be tried (a constraint, or a rule that prunes), or "".
+        Reason for skipping a choice (constraint or pruning rule), or "".
     checked : int
-        Cells or points a side, at most, of the grid on which variants are compiled and verified.
+        Maximum number of cells or points per side of the grid on which variants are compiled and verified.
     covering : callable (choice), optional
-        Whether a choice is one of those that have all programs of the space among them: they are compiled at once,
-        before the search. Without it what is tried next is compiled, side by side.
+        Whether a choice belongs to a set that contains all programs of the space; these are compiled before the search.
+        Without it the next choices are compiled in parallel.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Space:
     covering: Callable[[Choice], bool] | None = None
 
     def values(self, choice: Choice, shipped: Mapping[str, Any], precision: str) -> Values:
-        """Values of layouts by key: the shipped ones with what is chosen in them."""
+        """Return launch parameters by key: the shipped values with those of a choice."""
         made: Values = {}
         for axis in self.axes:
             if axis.name in choice:
@@ -113,7 +113,7 @@ class Space:
         return {key: value for key, value in made.items() if value != shipped[key]}
 
     def problem(self, choice: Choice, values: Values, card: Card, precision: str) -> str:
-        """Why a choice, which makes these values, is not tried, or ""."""
+        """Return the reason why a choice with these launch parameters is not tried, or ""."""
         for key, value in values.items():
             found = PARAMETERS[key].kind.problem(value, key)
             if found is not None:
@@ -123,11 +123,11 @@ class Space:
         return self.refused(choice, card, precision)
 
     def count(self, card: Card, precision: str) -> int:
-        """Choices of all axes, before any is left out."""
+        """Return the number of choices before exclusions."""
         return prod(1 + len(axis.values(card, precision)) for axis in self.axes)
 
     def choices(self, shipped: Mapping[str, Any], card: Card, precision: str) -> list[Choice]:
-        """All choices that are worth a trial, the untuned one first; of choices with the same values one."""
+        """Return all choices worth a trial, the untuned one first; one choice per set of launch parameters."""
         found: dict[str, Choice] = {identity({}): {}}
         lists = [[None, *axis.values(card, precision)] for axis in self.axes]
         for chosen in itertools.product(*lists):
@@ -140,29 +140,30 @@ class Space:
 
 
 def identity(values: Mapping[str, Any]) -> str:
-    """Values in one form."""
+    """Return launch parameters in a canonical form."""
     return json.dumps(values, sort_keys=True)
 
 
 def words(choice: Choice) -> str:
-    """A choice for people."""
+    """Return a description of a choice."""
     return ", ".join(f"{name} {_short(value)}" for name, value in choice.items()) or "as shipped"
 
 
 def always(*values: Any) -> Callable[[Card, str], Sequence[Any]]:
-    """The same values on all cards."""
+    """Return a function that gives the same values on all devices."""
     return lambda card, precision: values
 
 
 def by_precision(single: Sequence[Any], double: Sequence[Any]) -> Callable[[Card, str], Sequence[Any]]:
-    """Values of either precision."""
+    """Return a function that gives values by precision."""
     return lambda card, precision: single if precision == "single" else double
 
 
 def registers(low: Mapping[str, int], high: int = MOST_REGISTERS) -> Callable[[Card, str], Sequence[int]]:
-    """Limits of registers a thread worth a trial: of those that leave room for as many warps, the largest.
+    """Return register limits per thread worth a trial: the maximum for each occupancy.
 
-    Registers are dealt to warps; a limit that admits no more warps only makes values spill. `low` : least by precision.
+    Registers are allocated per warp; a limit that does not increase the occupancy only causes spills. `low` : minimum
+    by precision.
     """
 
     def values(card: Card, precision: str) -> Sequence[int]:
@@ -174,7 +175,7 @@ def registers(low: Mapping[str, int], high: int = MOST_REGISTERS) -> Callable[[C
 
 
 def _put(whole: Any, way: Sequence[str], value: Any) -> Any:
-    """A value with another one in a place in it."""
+    """Return a value with one nested item replaced."""
     if not way:
         return value
     place: Any = int(way[0]) if isinstance(whole, list) else way[0]

@@ -1,4 +1,4 @@
-"""What to make of repeated timings, and of timings in turn with others."""
+"""Statistics of repeated timings, and of timings that alternate with others."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 
 KINDS = ("cpu", "cuda")
-SPREAD = 3.0  # standard deviations, beyond which a timing is of something else that ran
+SPREAD = 3.0  # standard deviations beyond which a timing is an outlier
 
 
 def without_outliers(times: Sequence[float]) -> list[float]:
-    """Timings within three standard deviations of the mean of the others (Amundsen 2014, section 4.4).
+    """Return timings within three standard deviations of the mean of the others (Amundsen 2014, section 4.4).
 
-    Of ten timings a single one cannot be further than 2.85 deviations from a mean that it is a part of: each is held
-    against the others. Where these are all equal, what differs by a ten-thousandth stays.
+    A value among ten cannot deviate more than 2.85 standard deviations from a mean that includes it, so each is
+    compared with the others only. If the others are equal, deviations of up to 1e-4 are accepted.
     """
     kept = sorted(times)
     while len(kept) > 2:
@@ -27,20 +27,20 @@ def without_outliers(times: Sequence[float]) -> list[float]:
 
 
 def typical(times: Sequence[float], kind: str) -> float:
-    """Seconds that a step takes: the mean without outliers on a GPU; the best on a CPU, which others use as well."""
+    """Return the seconds per step: mean without outliers on a GPU, minimum on a CPU, which other processes also use."""
     return min(times) if kind == "cpu" else fmean(without_outliers(times))
 
 
 def ratios(seconds: Sequence[float], beside: Sequence[float]) -> list[float]:
-    """Runs over those of something else that were made in turn with them."""
+    """Return the ratios of runs to the alternating runs."""
     return [one / other for one, other in zip(seconds, beside, strict=True)]
 
 
 def relative(seconds: Sequence[float], beside: Sequence[float], kind: str) -> float:
-    """Time of runs relative to that of other ones, in turn with them; 1 where there are no others.
+    """Return the time of runs relative to alternating runs; 1 without alternating runs.
 
-    What disturbs both for a while cancels. On a GPU the mean of the middle half of the ratios: a disturbance that
-    begins or ends between two runs changes one ratio, upwards or downwards. On a CPU the best over the best.
+    Disturbances of both cancel. On a GPU the result is the mean of the middle half of the ratios: a disturbance that
+    starts or ends between two runs changes one ratio, up or down. On a CPU it is the ratio of the minima.
     """
     if not beside:
         return 1.0
@@ -52,19 +52,19 @@ def relative(seconds: Sequence[float], beside: Sequence[float], kind: str) -> fl
 
 
 def least(seconds: Sequence[float], beside: Sequence[float]) -> float:
-    """The least that `relative` may be, were the runs made again: some of them may have been disturbed."""
+    """Return the lowest value of `relative` that repeated runs could give, as some runs may have been disturbed."""
     return min(relative(seconds, beside, kind) for kind in KINDS)
 
 
 def surely(seconds: Sequence[float], beside: Sequence[float], kind: str) -> float:
-    """`relative`; on a CPU, where the best of few runs may be a chance, no less than that of the middle half."""
+    """Return `relative`; on a CPU, where a minimum of few runs may be chance, at least that of the middle half."""
     return relative(seconds, beside, kind) if kind == "cuda" else max(relative(seconds, beside, k) for k in KINDS)
 
 
 def doubt(seconds: Sequence[float], beside: Sequence[float]) -> float:
-    """Standard error of `relative` on a GPU, over it: of a mean of the middle half (Tukey & McLaughlin 1963).
+    """Return the relative standard error of `relative` on a GPU, of a midmean (Tukey & McLaughlin 1963).
 
-    Spikes do not count, but for the runs that they cost; of less than four runs nothing is known: infinite.
+    Outliers only count through the runs that they remove; infinite for fewer than four runs.
     """
     found = sorted(ratios(seconds, beside))
     left_out = len(found) // 4

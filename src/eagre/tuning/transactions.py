@@ -1,4 +1,4 @@
-"""Memory transactions of tiles with halos: equations 1 and 2 of the paper, and in 32-byte sectors with an L2 cache."""
+"""Memory transactions of tiles with halos: equations 1 and 2 of the paper, and 32-byte sectors with an L2 cache."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from eagre.layouts.facts import WARP
 
-LINE = 128  # bytes of a transaction of cards of the paper
-SECTOR = 32  # bytes of one of today's
+LINE = 128  # bytes per transaction of the GPUs of the paper
+SECTOR = 32  # bytes per transaction of current GPUs
 
 
 def elements(rows: int, columns: int) -> int:
-    """Elements that a tile reads, a halo of one without its corners (equation 1)."""
+    """Return the number of elements read by a tile with a halo of one element without corners (equation 1)."""
     return rows * columns + 2 * columns + 2 * rows
 
 
 def transactions(rows: int, columns: int, word: int = 8) -> int:
-    """Lines of 128 bytes that a tile reads (equation 2): the columns of its halo cost one an element.
+    """Return the number of 128-byte lines read by a tile (equation 2): one per element for the halo columns.
 
-    `columns` run along the contiguous axis; `word` is the bytes of an element.
+    `columns` run along the contiguous axis; `word` is the size of an element, bytes.
     """
     lines = -(-columns * word // LINE)
     return rows * lines + 2 * lines + 2 * rows
@@ -27,29 +27,29 @@ def transactions(rows: int, columns: int, word: int = 8) -> int:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of `rows` x `columns` threads on a plane, and what all tiles of the plane cost together."""
+    """Tile of `rows` x `columns` threads, and the cost of all tiles of a plane."""
 
     rows: int
     columns: int
     blocks: int
-    each: int  # transactions of a tile
-    overhead: float  # transactions of all of them over those of the plane itself
+    each: int  # transactions per tile
+    overhead: float  # transactions of all tiles divided by those of the plane
 
     @property
     def total(self) -> int:
-        """Transactions of all tiles."""
+        """Number of transactions of all tiles."""
         return self.blocks * self.each
 
 
 def tile(rows: int, columns: int, plane: tuple[int, int], word: int = 8) -> Tile:
-    """Cost of tiles of one shape on a plane of (rows, columns) elements."""
+    """Return the cost of tiles of one shape on a plane of (rows, columns) elements."""
     blocks = -(-plane[0] // rows) * -(-plane[1] // columns)
     each = transactions(rows, columns, word)
     return Tile(rows, columns, blocks, each, blocks * each * LINE / (plane[0] * plane[1] * word))
 
 
 def tiles(plane: tuple[int, int], most_threads: int, word: int = 8) -> list[Tile]:
-    """All tiles of whole warps with at most so many threads, cheapest first; of equal ones the wider first.
+    """Return all tiles of full warps with at most `most_threads` threads, cheapest first, then widest.
 
     Reproduces Tables III (768 threads) and IV (256) of the paper, on (392, 256) elements.
     """
@@ -62,12 +62,12 @@ def tiles(plane: tuple[int, int], most_threads: int, word: int = 8) -> list[Tile
 
 
 def sectors(first: int, count: int, word: int) -> int:
-    """Sectors that `count` elements touch from element `first` on, of a row that begins on a sector."""
+    """Return the number of sectors of `count` elements from element `first` of a row that starts at a sector."""
     return -(-(first + count) * word // SECTOR) - first * word // SECTOR if count > 0 else 0
 
 
 def _rows(n: int, size: int, halo: int) -> Iterator[tuple[int, int]]:
-    """First element and count of each piece of `size` elements of an axis, with its halo within the axis."""
+    """Return the first element and count of each tile of `size` elements along an axis, with its halo."""
     for start in range(0, n, size):
         low = max(0, start - halo)
         yield low, min(n, start + size + halo) - low
@@ -75,28 +75,28 @@ def _rows(n: int, size: int, halo: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Moved:
-    """What tiles of a plane move, over the bytes of the plane."""
+    """Memory traffic of tiles of a plane, divided by the size of the plane."""
 
-    l2: float  # between the multiprocessors and the L2 cache
-    memory: float  # between the cache and the memory
+    l2: float  # traffic between multiprocessors and L2 cache
+    memory: float  # traffic between L2 cache and memory
 
 
 def moved(rows: int, columns: int, plane: tuple[int, int], *, halo: int = 1, word: int = 8, kept: bool = True) -> Moved:
-    """Reads of tiles on a card of today, in sectors, corners of the halo included.
+    """Return the reads of tiles on a current GPU in sectors, including corners of the halo.
 
     Parameters
     ----------
     rows, columns : int
         Elements of a tile without its halo, columns along the contiguous axis.
     plane : (rows, columns)
-        Elements of the plane; a row begins on a sector.
+        Elements of the plane; rows start at a sector boundary.
     halo : int
-        Elements on each side.
+        Halo width on each side, elements.
     word : int
-        Bytes of an element.
+        Size of an element, bytes.
     kept : bool
-        Whether the L2 cache keeps what a tile has read until its neighbours ask for it (see `kept_in_l2`). The memory
-        then gives each sector once.
+        Whether the L2 cache keeps the elements of a tile until neighbouring tiles need them (see `kept_in_l2`); each
+        sector is then read from memory once.
     """
     across = sum(sectors(first, count, word) for first, count in _rows(plane[1], columns, halo))
     down = sum(count for _, count in _rows(plane[0], rows, halo))
@@ -106,9 +106,9 @@ def moved(rows: int, columns: int, plane: tuple[int, int], *, halo: int = 1, wor
 
 
 def kept_in_l2(l2: int, blocks: int, rows: int, columns: int, arrays: int, planes: int, word: int = 8) -> bool:
-    """Whether half of an L2 cache of `l2` bytes holds what all blocks that run at once have on their way.
+    """Return whether half of an L2 cache of `l2` bytes holds the working set of all resident blocks.
 
-    A block that goes from plane to plane has `planes` planes of its tile of each of `arrays`. An estimate: half,
-    because stores pass through the same cache.
+    A block that streams through planes uses `planes` planes of its tile of each of `arrays`. Half of the cache is an
+    estimate, as stores use the same cache.
     """
     return blocks * rows * columns * arrays * planes * word <= l2 // 2

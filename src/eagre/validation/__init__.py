@@ -1,4 +1,4 @@
-"""What is compared with exact solutions, figures of papers and measurements, and the report: `eagre validate`."""
+"""Validation against exact solutions, published figures and measurements, with a report: `eagre validate`."""
 
 from eagre.validation.norms import Norms, observed_orders, relative_norms
 from eagre.validation.registry import validate

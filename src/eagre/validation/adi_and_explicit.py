@@ -1,4 +1,4 @@
-"""The implicit shallow-water model beside the explicit one: the same case, gauges, run-up and time to solution."""
+"""Comparison of the ADI and the explicit shallow-water model: case, gauges, run-up and time to solution."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from eagre.validation.pictures import draw_gauges
 from eagre.validation.setting import Check, Run, Validation, each
 
 BAY_CELL, BAY_STEP = 40.0, 1.0  # m, s: Courant number 0.95 in the deepest water
-WET = 0.1  # m of water that count as flooded
+WET = 0.1  # depth from which a cell counts as flooded, m
 
 
 def monai_valley(run: Run, coarsen: int = 1) -> Iterator[Check]:
-    """The gauges of Monai Valley: both models on the flume's cells, and the explicit one on cells three times as large.
+    """Gauges of Monai Valley: both models on the cells of the flume, the explicit one also on cells 3 times as large.
 
-    The last one is there for the time to solution at equal error.
+    The last run shows the time to solution at equal error.
     """
     folder, missing = monai_data(run)
     if folder is None:
@@ -42,7 +42,7 @@ def monai_valley(run: Run, coarsen: int = 1) -> Iterator[Check]:
     }
     series: dict[str, dict[str, np.ndarray]] = {}
     for name, make in makers.items():
-        make().advance(0.02)  # compiles
+        make().advance(0.02)  # compilation
         model, start = make(), perf_counter()
         series[name] = surface_at(model, fine.gauges, measured.times)
         detail = f"{model.grid.nx} x {model.grid.ny} cells, {model.steps} steps, {perf_counter() - start:.1f} s"
@@ -55,7 +55,7 @@ def monai_valley(run: Run, coarsen: int = 1) -> Iterator[Check]:
 
 
 class Bay(NamedTuple):
-    """What a model makes of the demo's bay: surface at the gauges, dry land that was flooded, steps, seconds."""
+    """Results of the demo bay: surface at the gauges, flooded land, steps, seconds."""
 
     gauges: dict[str, np.ndarray]  # (n,), m
     flooded: float  # m2
@@ -64,26 +64,27 @@ class Bay(NamedTuple):
 
 
 def demo_case() -> Path:
-    """The case file of `make demo`: beside the package's source, or below the present folder.
+    """Return the case file of `make demo`, next to the source of the package or below the current folder.
 
     Raises
     ------
     InputError
-        If it is in neither.
+        If it is not found.
     """
     for root in (Path(__file__).resolve().parents[3], Path.cwd()):
         path = root / "examples" / "demo" / "case.toml"
         if path.is_file():
             return path
     raise InputError(
-        "no examples/demo/case.toml beside the package or in this folder",
+        "no examples/demo/case.toml next to the package or in this folder",
         allowed="a clone of the project",
-        fix="eagre validate shallow-water-adi --case demo-bay (in the clone's root)",
+        fix="eagre validate shallow-water-adi --case demo-bay (in the root folder of the clone)",
+        problem="The case file of this validation was not found.",
     )
 
 
 def run_bay(times: np.ndarray, cell: float, step: float | None, device: Any, precision: str) -> Bay:
-    """The demo with cells of `cell` m: explicit without `step`, s, else implicit; compiled before it is timed."""
+    """Run the demo with cells of `cell` m: explicit without `step`, s, otherwise ADI; compilation is not timed."""
     from eagre.models.shallow_water.config import ShallowWaterCase
     from eagre.models.shallow_water_adi.config import ShallowWaterADICase
 
@@ -110,17 +111,17 @@ def run_bay(times: np.ndarray, cell: float, step: float | None, device: Any, pre
 
 
 def demo_bay(run: Run) -> Iterator[Check]:
-    """The demo's tsunami in a bay, on cells of 40 m: gauges and flooded land of both models.
+    """Tsunami of the demo in a bay, on cells of 40 m: gauges and flooded land of both models.
 
-    The wave that comes in and the land that it floods are held to limits; the hour at the gauges, with bores that the
-    coast throws back, is reported.
+    The incoming wave and the flooded area are checked; the hour at the gauges, with bores reflected from the coast, is
+    only reported.
     """
     try:
         demo_case()
     except InputError as error:
         if run.setting.chosen:
             raise
-        yield Check("not run: its case file is not there", 0.0, detail=error.fix)
+        yield Check("not run: case file not found", 0.0, detail=error.fix)
         return
     times = np.arange(0.0, 3601.0, 10.0)
     explicit, implicit = (run_bay(times, BAY_CELL, step, **run.options) for step in (None, BAY_STEP))
@@ -134,7 +135,7 @@ def demo_bay(run: Run) -> Iterator[Check]:
     for name, bay in (("explicit", explicit), ("implicit", implicit)):
         yield Check(f"{name}, flooded [ha]", 1e-4 * bay.flooded, detail=f"{bay.steps} steps, {bay.seconds:.1f} s")
     yield Check("flooded: |implicit / explicit - 1|", abs(implicit.flooded / explicit.flooded - 1.0), 0.1)
-    title = f"Tsunami in a bay, implicit, beside the explicit model, {run.precision}"
+    title = f"Tsunami in a bay, implicit and explicit model, {run.precision}"
     run.picture(draw_gauges, title, times, implicit.gauges, times, explicit.gauges, "explicit")
 
 

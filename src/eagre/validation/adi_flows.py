@@ -1,4 +1,4 @@
-"""Validations of the implicit shallow-water model: orders, rest, tides, wind, moving shores."""
+"""Validation of the ADI shallow-water model: order, lake at rest, tides, wind set-up, moving shorelines."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MASS = {"single": 2e-6, "double": 1e-13}
 
 
 def adi_model(run: Run, grid: Grid, bed: Any, time_step: float, **options: Any) -> ShallowWaterADI:
-    """An `eagre.ShallowWaterADI` on the device and in the precision of the run."""
+    """Return an `eagre.ShallowWaterADI` on the device and in the precision of the run."""
     from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
     return ShallowWaterADI(grid, bed, time_step, **run.options, **options)
 
 
 def model_of(run: Run, case: WaterCase, courant: float) -> ShallowWaterADI:
-    """The model for a ready-made case between walls, at a Courant number of its greatest depth."""
+    """Return the model for a ready-made case between walls, at a Courant number of its maximum depth."""
     step = courant * case.grid.dx / math.sqrt(GRAVITY * float(case.initial.depth.max()))
     depth, least = case.initial.depth, 1e-6
     over = np.where(depth > least, 1.0 / np.maximum(depth, least), 0.0)
@@ -97,7 +97,7 @@ def pool(run: Run) -> Iterator[Check]:
 
 
 def tide(run: Run) -> Iterator[Check]:
-    """A tide in a closed channel against the linear solution, friction linearised after Lorentz."""
+    """A tide in a closed channel against the linear solution with Lorentz-linearised friction."""
     length, depth, amplitude, period, chezy = 40e3, 10.0, 0.02, 44712.0 / 4, 30.0
     grid = Grid(200, 3, length / 200, length / 200)
     omega, end = 2.0 * math.pi / period, 15.0 * period
@@ -117,9 +117,9 @@ def tide(run: Run) -> Iterator[Check]:
 def _tide_solution(
     x: np.ndarray, length: float, depth: float, amplitude: float, omega: float, chezy: float
 ) -> tuple[float, np.ndarray]:
-    """Friction, s-1, and complex surface amplitude: z = a cos(k (L - x)) / cos(k L), k^2 g h = w^2 - i w r.
+    """Return friction, s-1, and complex surface amplitude: z = a cos(k (L - x)) / cos(k L), k^2 g h = w^2 - i w r.
 
-    r = 8 / (3 pi) g U / (C^2 h) with U the largest speed (Lorentz), taken as its mean along the channel.
+    r = 8 / (3 pi) g U / (C^2 h) (Lorentz) with the maximum speed U, averaged along the channel.
     """
     rate = 0.0
     for _ in range(50):
@@ -146,9 +146,9 @@ def wind_set_up(run: Run) -> Iterator[Check]:
 def dam_break(run: Run, low: float) -> Iterator[Check]:
     """A dam break of 1 m onto water of depth `low`, m, against the exact solution.
 
-    Limits: the error of water that is two cells out of place, and the order 1/2 that a first-order scheme
-    keeps at shocks and at the ends of a rarefaction (N. N. Kuznetsov, USSR Comput. Math. Math. Phys.
-    16(6), 105-119 (1976), doi:10.1016/0041-5553(76)90046-X).
+    Limits: the error of a shift by two cells, and the order 1/2 of a first-order scheme at shocks and at the ends of a
+    rarefaction (N. N. Kuznetsov, USSR Comput. Math. Math. Phys. 16(6), 105-119 (1976),
+    doi:10.1016/0041-5553(76)90046-X).
     """
     errors = []
     for n in (100, 200):
@@ -167,10 +167,10 @@ def dam_break(run: Run, low: float) -> Iterator[Check]:
 
 
 def parabolic_bowl(run: Run, shift: float = 250.0, courant: float = 0.5) -> Iterator[Check]:
-    """Water that turns in a paraboloid, frictionless: errors at shores, mass, negative depths after one turn.
+    """Rotating planar surface in a frictionless paraboloid: errors, mass and negative depths after one period.
 
-    The limit of the error is that of a bowl of water half a cell out of place, 8 dx / (3 pi radius). With a
-    shift of half the radius water runs up as fast as it is deep: without a limit, to show where it ends.
+    The limit of the error is that of a shift by half a cell, 8 dx / (3 pi radius). With a shift of half the radius the
+    run-up speed is as large as the wave speed; this case has no limit and shows the range of the scheme.
     """
     case = basins.planar_bowl(100, shift=shift)
     model = model_of(run, case, courant)

@@ -1,4 +1,4 @@
-"""Validations of the implicit shallow-water model: rotation, and what single precision loses."""
+"""Validation of the ADI shallow-water model: rotation, and errors of single precision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eagre.validation.setting import BOTH, PRECISIONS, Check, Run, Validation, e
 
 
 def geostrophic_vortex(run: Run) -> Iterator[Check]:
-    """A vortex in geostrophic balance on a flat bottom stays as it is for a day (linear equations)."""
+    """A vortex in geostrophic balance on a flat bottom is steady for a day (linear equations)."""
     grid = Grid(100, 100, 10e3, 10e3)
     x, y = grid.mesh()
     f, depth, radius = 1e-4, 100.0, 100e3
@@ -33,11 +33,11 @@ def geostrophic_vortex(run: Run) -> Iterator[Check]:
 
 
 def geostrophic_adjustment(run: Run) -> Iterator[Check]:
-    """A hump at rest on a rotating sea sends waves out and keeps a vortex: the whole field after 12 hours, linear.
+    """Geostrophic adjustment: a hump on a rotating sea emits waves and leaves a vortex; field after 12 hours, linear.
 
-    Each Fourier mode of the surface is z(t) = z(0) (f^2 + g h k^2 cos w t) / w^2 with w^2 = f^2 + g h k^2: its
-    potential vorticity stays (A. E. Gill, Atmosphere-Ocean Dynamics, Academic Press (1982), section 7.2). Walls are
-    too far for the waves.
+    Each Fourier mode of the surface is z(t) = z(0) (f^2 + g h k^2 cos w t) / w^2 with w^2 = f^2 + g h k^2, as its
+    potential vorticity is conserved (A. E. Gill, Atmosphere-Ocean Dynamics, Academic Press (1982), section 7.2). The
+    waves do not reach the walls.
     """
     length, depth, f, height, radius, end = 4000e3, 100.0, 1e-4, 0.01, 250e3, 12 * 3600.0
     errors = []
@@ -56,13 +56,13 @@ def geostrophic_adjustment(run: Run) -> Iterator[Check]:
         errors.append(float(np.abs(found - exact).max()) / height)
     detail = f"{n} x {n} cells, {model.steps} steps"
     yield Check("max |error| / height of the hump", errors[-1], 0.01, detail=detail)
-    yield Check("order of the surface", observed_orders(errors)[-1], 1.85, True, "40 to 80 cells a side")
+    yield Check("order of the surface", observed_orders(errors)[-1], 1.85, True, "40 to 80 cells per side")
     curves = {"start": z[n // 2], "12 h": found[n // 2]}
     run.picture(draw_profile, "A hump on a rotating sea after 12 h", grid.x, curves, exact[n // 2])
 
 
 def precisions(run: Run) -> Iterator[Check]:
-    """Single against double precision in the thesis's pool: the 1e-5 of its section 9.4, and how it grows."""
+    """Single against double precision in the pool of the source: the 1e-5 of its section 9.4, and its growth."""
     models = [pool((64, 64), run.setting.device, precision, "mike21") for precision in PRECISIONS]
     for steps in (100, 1000, 10_000):
         for model in models:

@@ -1,4 +1,4 @@
-"""Validations of the anelastic model: vortices, gravity waves, a density current, decaying turbulence."""
+"""Validation of the anelastic model: vortices, gravity waves, a density current, decaying turbulence."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from eagre.validation.anelastic_layers import breaking_wave, convection, neutral
 from eagre.validation.setting import Check, Run, Validation, each, once
 
 CURRENTS = {400.0: (16452.0, -6.85), 200.0: (15197.0, -9.12), 100.0: (14792.0, -9.74)}
-"""Front, m, and lowest theta', K, of another program of these equations, 15 K lower in theta, by spacing, m."""
+"""Front, m, and minimum theta', K, of another model of these equations, 15 K lower in theta, by spacing, m."""
 
 TURBULENCE = {0.0: (0.250000, 0.62293), 2.0: (0.249992, 1.04840), 4.0: (0.248474, 2.05521)}
-"""Mean energy and enstrophy of another program at 63 points, by time, s."""
+"""Mean energy and enstrophy of another model at 63 points, by time, s."""
 
 SPECTRAL = {
     2.0: 0.12391677, 4.0: 0.12150819, 5.0: 0.11843575, 6.0: 0.11358111, 7.0: 0.10702473, 8.0: 0.09828988,
@@ -34,11 +34,12 @@ SPECTRAL = {
 }  # fmt: skip
 """Mean energy of the Taylor-Green vortex at a Reynolds number of 1600, by time: spectral, 512^3; W. M. van Rees et al.,
 J. Comput. Phys. 230, 2794-2805 (2011), doi:10.1016/j.jcp.2010.11.031, case C3.5 of the workshops on high-order
-methods. Its dissipation is largest at 8.97, 0.0128575."""
+methods. Its dissipation has its maximum, 0.0128575, at 8.97.
+"""
 
 
 def vortices(run: Run, viscosity: float) -> Iterator[Check]:
-    """Taylor-Green vortices in a wind after 1 s at a constant Courant number, against the exact solution."""
+    """Taylor-Green vortices in a uniform wind after 1 s at a constant Courant number, against the exact solution."""
     errors = []
     for points in (17, 33, 65):
         model = taylor_green(points, viscosity, time_step=1.0 / points, **run.options)
@@ -64,14 +65,14 @@ def gravity_waves(run: Run) -> Iterator[Check]:
 
 
 def front(model: AnelasticFlow) -> float:
-    """Where theta' is -1 K at the ground, farthest to the east, m."""
+    """Return the easternmost position where theta' is -1 K at the ground, m."""
     theta, x = model.field("theta_perturbation")[0, 0], model.grid.x
     last = int(np.flatnonzero(theta < -1.0).max())
     return float(x[last] + (x[last + 1] - x[last]) * (theta[last] + 1.0) / (theta[last] - theta[last + 1]))
 
 
 def current(run: Run, spacing: float) -> Iterator[Check]:
-    """The density current of Straka et al. (1993) after 900 s, against another program of the same equations."""
+    """The density current of Straka et al. (1993) after 900 s, against another model of the same equations."""
     model = density_current(spacing, **run.options)
     model.advance(900.0)
     place, lowest = CURRENTS[spacing]
@@ -81,7 +82,7 @@ def current(run: Run, spacing: float) -> Iterator[Check]:
 
 
 def turbulence(run: Run) -> Iterator[Check]:
-    """Decay of the vortices of Rojek et al. (2015) at 63 points, against another program."""
+    """Decay of the vortices of Rojek et al. (2015) at 63 points, against another model."""
     model = decaying_turbulence(63, "solenoidal", time_step=0.02, tolerance=1e-7, **run.options)
     for time, (energy, turning) in TURBULENCE.items():
         model.advance(time)
@@ -103,7 +104,7 @@ def mountain(run: Run) -> Iterator[Check]:
 
 
 def transition(run: Run) -> Iterator[Check]:
-    """The Taylor-Green vortex at a Reynolds number of 1600, which 64 points do not resolve, against a spectral run."""
+    """Under-resolved Taylor-Green vortex at a Reynolds number of 1600, 64 points, against a spectral simulation."""
     missed = []
     for points in (32, 64):
         model = taylor_green_cube(points, **run.options)
@@ -114,10 +115,10 @@ def transition(run: Run) -> Iterator[Check]:
         found = dict(zip(times.tolist(), energies, strict=True))
         missed.append(max(abs(found[time] - energy) for time, energy in SPECTRAL.items()) / energies[0])
     losses = -np.gradient(energies, times)
-    yield Check("mean energy, largest difference of the first", missed[-1], 0.08, detail="64 points, to 10 s")
-    yield Check("the same over that at 32 points", missed[-1] / missed[0], 0.8)
-    yield Check("largest dissipation, of 0.01286", float(losses.max()) / 0.0128575, 0.7, at_least=True)
-    yield Check("its time, s from 8.97", abs(float(times[losses.argmax()]) - 8.97), 0.5)
+    yield Check("mean energy, maximum difference / initial energy", missed[-1], 0.08, detail="64 points, to 10 s")
+    yield Check("mean energy, difference at 64 points / at 32 points", missed[-1] / missed[0], 0.8)
+    yield Check("maximum dissipation / 0.01286", float(losses.max()) / 0.0128575, 0.7, at_least=True)
+    yield Check("time of maximum dissipation, difference from 8.97 s", abs(float(times[losses.argmax()]) - 8.97), 0.5)
 
 
 ANELASTIC: dict[str, Validation] = {

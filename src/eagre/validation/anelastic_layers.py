@@ -1,4 +1,4 @@
-"""Validations of the anelastic model: waves over hills of finite height, neutral and convective boundary layers."""
+"""Validation of the anelastic model: waves over finite-amplitude hills, neutral and convective boundary layers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from eagre.validation.setting import Check, Run
 
 Array = np.ndarray
 HALF_WIDTH, WIND, FREQUENCY = 5e3, 10.0, 0.01
-SPIN_UP, END = 10e3, 20e3  # s, one and two over f
+SPIN_UP, END = 10e3, 20e3  # s, 1 / f and 2 / f
 
 
 def hill_wave(hill: float, run: Run) -> AnelasticFlow:
-    """Wind over a hill, m, at 1 km x 400 m, with layers at the ends of x that let waves out."""
+    """Flow over a hill, m, at 1 km x 400 m, with sponge layers at both ends of x."""
     sides = {"x": (HALF_WIDTH * 5.0, 0.005)}
     options: dict[str, Any] = {"side_sponges": sides, "tolerance": 1e-5, "time_step": None, "courant_number": 0.5}
     return mountain_wave(HALF_WIDTH, hill, 200, 51, 40.0, **options, **run.options)
 
 
 def apart(found: Array, exact: Array) -> float:
-    """Root mean square of the difference over that of the second."""
+    """Return the root mean square of the difference relative to that of the second field."""
     return float(np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2)))
 
 
 def steady_wave(run: Run) -> Iterator[Check]:
-    """A hill of N h / U = 0.6 after 20 half widths of wind, against the exact steady solution of Long's equation.
+    """A hill of N h / U = 0.6 after 20 half-widths of advection, against the exact steady solution of Long's equation.
 
-    Compared within three half widths of the top, up to 9 km; of u what departs from its mean there at each level, as
-    the wind upstream, and with it that mean, comes to rest far more slowly than the wave.
+    The comparison is within three half-widths of the top, up to 9 km. For u the deviation from its mean at each level
+    is compared, because the upstream wind, and with it the mean, becomes steady much more slowly than the wave.
     """
     model = hill_wave(600.0, run)
     ground, grid = np.asarray(model.levels.terrain_height)[0], model.grid
@@ -53,15 +53,15 @@ def steady_wave(run: Run) -> Iterator[Check]:
         (w_found, u_found), u = found, u - u.mean(1, keepdims=True)
         u_found = u_found - u_found.mean(1, keepdims=True)
         missed[name] = apart(w_found[inside], w[inside]), apart(u_found[inside], u[inside])
-    yield Check("w, relative to the exact one", missed["exact"][0], 0.2, detail="1 km x 400 m, 20 half widths")
-    yield Check("u along a level, relative", missed["exact"][1], 0.15)
-    yield Check("u, over what linear theory misses", missed["exact"][1] / missed["linear"][1], 0.7)
+    yield Check("w, relative error", missed["exact"][0], 0.2, detail="1 km x 400 m, 20 half widths")
+    yield Check("u along a level, relative error", missed["exact"][1], 0.15)
+    yield Check("u, error / error of linear theory", missed["exact"][1] / missed["linear"][1], 0.7)
     theta = model.field("theta").astype(float)
-    yield Check("least rise of theta from level to level, K", float(np.diff(theta, axis=0).min()), 0.0, at_least=True)
+    yield Check("minimum increase of theta between levels, K", float(np.diff(theta, axis=0).min()), 0.0, at_least=True)
 
 
 def breaking_wave(run: Run) -> Iterator[Check]:
-    """A hill of N h / U = 1.2, above the 0.85 at which air overturns: it does, and drag is far above the linear one."""
+    """A hill of N h / U = 1.2, above the overturning threshold 0.85: waves break, and drag exceeds the linear drag."""
     model = hill_wave(1200.0, run)
     drags = []
     ground = np.asarray(model.levels.terrain_height)[0]
@@ -71,31 +71,31 @@ def breaking_wave(run: Run) -> Iterator[Check]:
         drags.append(push * model.grid.dx / (0.25 * math.pi * WIND * FREQUENCY * 1200.0**2))
     aloft = (model.levels.z[1:, 0] > 1500.0) & (np.abs(model.grid.x) < 3.0 * HALF_WIDTH)
     rise = np.diff(model.field("theta")[:, 0].astype(float), axis=0)[aloft]
-    yield Check("least rise of theta aloft, K", float(rise.min()), 0.0, detail="1 km x 400 m")
-    yield Check("drag over the linear one", float(np.mean(drags)), 2.0, at_least=True, detail="14 to 20 half widths")
+    yield Check("minimum increase of theta aloft, K", float(rise.min()), 0.0, detail="1 km x 400 m")
+    yield Check("drag / linear drag", float(np.mean(drags)), 2.0, at_least=True, detail="14 to 20 half widths")
 
 
 def stresses(rate: Array, spacing: float) -> Array:
-    """The upward flux at levels under no flux at the top, of the rate at which what it leaves behind grows."""
+    """Return the upward flux at levels, with zero flux at the top, from the tendency of the flux divergence."""
     weight = np.ones(rate.size)
     weight[[0, -1]] = 0.5
-    faces = np.append(np.cumsum((weight * rate * spacing)[::-1])[::-1], 0.0)  # below each level
+    faces = np.append(np.cumsum((weight * rate * spacing)[::-1])[::-1], 0.0)  # faces below each level
     found = 0.5 * (faces[1:] + faces[:-1])
     found[0], found[-1] = faces[0], 0.0
     return found
 
 
 def balanced(model: AnelasticFlow, air: Mapping[str, Array], change: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Fluxes of momentum, m2 s-2, that the mean wind and its change, m s-2, ask for: f (v - v_g) and -f (u - u_g)."""
+    """Return the momentum fluxes, m2 s-2, that balance the mean wind and its tendency: f (v - v_g) and -f (u - u_g)."""
     f, spacing = model.setup.coriolis, model.setup.spacing[0]
     return stresses(change[0] - f * air["v"], spacing), stresses(change[1] + f * (air["u"] - 10.0), spacing)
 
 
 def neutral_layer(run: Run) -> Iterator[Check]:
-    """A neutral boundary layer: its stress against the balance of momentum, its wind at the ground against the log law.
+    """Neutral boundary layer: stress against the momentum balance, surface wind against the log law.
 
-    The balance, with the change of the mean wind over the interval, is exact; what departs from it is what advection
-    carries beyond the covariance of points.
+    The balance, including the tendency of the mean wind, is exact; deviations are due to advective transport that
+    differs from the covariance at points.
     """
     model = neutral_boundary_layer(24, **run.options)
     model.advance(SPIN_UP)
@@ -111,21 +111,26 @@ def neutral_layer(run: Run) -> Iterator[Check]:
     missed = np.hypot(found[0] - wanted[0], found[1] - wanted[1]) / friction**2
     speed, height = np.hypot(air["u"], air["v"]), model.levels.height
     law = friction / VON_KARMAN * np.log(height[1:3] / 0.1)
-    yield Check("drag of the ground from the balance, over u*^2", float(missed[0]), 0.01, detail="24 x 24 x 25")
     yield Check(
-        "stress aloft from the balance, over u*^2", float(missed[1:].max()), 0.08, detail=f"u* {friction:.3f} m/s"
+        "surface drag, deviation from the momentum balance / u*^2", float(missed[0]), 0.01, detail="24 x 24 x 25"
     )
-    yield Check("wind at 50 m over the log law, from 1", abs(float(speed[1] / law[0]) - 1.0), 0.05)
-    yield Check("wind at 100 m over the log law, from 1", abs(float(speed[2] / law[1]) - 1.0), 0.15)
+    yield Check(
+        "stress aloft, deviation from the momentum balance / u*^2",
+        float(missed[1:].max()),
+        0.08,
+        detail=f"u* {friction:.3f} m/s",
+    )
+    yield Check("wind at 50 m, relative deviation from the log law", abs(float(speed[1] / law[0]) - 1.0), 0.05)
+    yield Check("wind at 100 m, relative deviation from the log law", abs(float(speed[2] / law[1]) - 1.0), 0.15)
 
 
 def convection(run: Run) -> Iterator[Check]:
-    """A dry convective layer: its height over that of encroachment, its heat flux and its largest variance of w.
+    """Dry convective layer: height relative to encroachment, heat flux, and maximum variance of w.
 
-    A layer that draws in air from above with a share A of the ground's flux grows as sqrt(1 + 2 A); A = 0.2 in the
-    mean (R. B. Stull, An Introduction to Boundary Layer Meteorology, 1988, doi:10.1007/978-94-009-3027-8). The heat
-    flux, resolved and subgrid, is what the air below does not keep of the ground's: from the third level on, as
-    below it the covariance of points is not what advection carries between them.
+    With an entrainment ratio A a layer grows as sqrt(1 + 2 A) times encroachment; A = 0.2 on average (R. B. Stull, An
+    Introduction to Boundary Layer Meteorology, 1988, doi:10.1007/978-94-009-3027-8). The heat flux, resolved and
+    subgrid, is compared with the heat balance from the third level on; below it the covariance at points differs from
+    advection.
     """
     model, given = convective_boundary_layer(32, **run.options), 0.1
     lapse, heights, spacing = 300.0 * 1e-4 / GRAVITY, [], model.setup.spacing[0]
@@ -144,6 +149,11 @@ def convection(run: Run) -> Iterator[Check]:
     inside = (model.levels.height > 100.0) & (model.levels.height < 1100.0)
     scale = (GRAVITY / 300.0 * given * float(np.mean(heights))) ** (2.0 / 3.0)
     variance = float(air["variance_w"].max()) / scale
-    yield Check("height over encroachment, from sqrt(1.4)", abs(ratio - math.sqrt(1.4)), 0.1, detail=f"{ratio:.3f}")
-    yield Check("heat flux from what the air keeps, over the ground's", float(missed[inside].max()) / given, 0.05)
-    yield Check("largest variance of w over w*^2", variance, 0.27, at_least=True)
+    yield Check(
+        "height / encroachment height, deviation from sqrt(1.4)",
+        abs(ratio - math.sqrt(1.4)),
+        0.1,
+        detail=f"{ratio:.3f}",
+    )
+    yield Check("heat flux, deviation from the heat balance / surface flux", float(missed[inside].max()) / given, 0.05)
+    yield Check("maximum variance of w / w*^2", variance, 0.27, at_least=True)

@@ -24,14 +24,14 @@ BENCHMARK_START = {33: (6.2027, 999.98, 3.18031e5), 65: (5.9268, 982.45, 8.91960
 
 
 def gyre(run: Run, points: int, **options: Any) -> BarotropicVorticity:
-    """Return the double gyre on the device and, unless `options` override it, in the precision of the run."""
+    """Return the double gyre on the device and in the precision of the run, unless `options` override them."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     return BarotropicVorticity.double_gyre(points, **{**run.options, **options})
 
 
 def benchmark_start(run: Run) -> Iterator[Check]:
-    """Benchmark of Bleichrodt (2011), 10,000 steps: psi_max, energy and enstrophy against a reference run."""
+    """Benchmark of the source, 10,000 steps: psi_max, energy and enstrophy of a reference run."""
     for points, expected in BENCHMARK_START.items():
         model = gyre(run, points, **SCHEME)
         model.advance(1e-3)
@@ -78,7 +78,7 @@ def figure(run: Run) -> Iterator[Check]:
 
 
 def coarse(run: Run) -> Iterator[Check]:
-    """Under-resolved boundary layers, called divergence in Bleichrodt (2011): the gyres are far too strong."""
+    """Divergence in the source: under-resolved boundary layers give a far too strong circulation."""
     model = gyre(run, 33, time_step=5e-7, **SCHEME)
     model.advance(0.02)
     found = model.diagnostics()["max_streamfunction"]
@@ -86,7 +86,7 @@ def coarse(run: Run) -> Iterator[Check]:
 
 
 def coarse_ten_years(run: Run) -> Iterator[Check]:
-    """Under-resolved gyres over ten years: grid-scale noise without overflow, compared with reference runs."""
+    """The same to the end: grid-scale noise without overflow; values of reference runs."""
     for points, expected in COARSE_TEN_YEARS.items():
         model = gyre(run, points, time_step=5e-7, **SCHEME)
         model.advance(TEN_YEARS)
@@ -98,10 +98,10 @@ def coarse_ten_years(run: Run) -> Iterator[Check]:
 
 
 def eddies(run: Run) -> Iterator[Check]:
-    """Decaying eddies at a Reynolds number of 10^4 on a beta plane form zonal jets.
+    """Decaying eddies at a Reynolds number of 10^4 on a beta plane develop zonal jets.
 
-    Most energy remains, enstrophy is dissipated at small scales, and the jets have the Rhines scale: their wavenumber
-    is sqrt(beta / (2 U)) (P. B. Rhines, J. Fluid Mech. 69, 417-443 (1975), doi:10.1017/S0022112075001504).
+    Energy is conserved, enstrophy is lost to small scales, and the inverse wavenumber of the jets is the Rhines scale
+    sqrt(2 U / beta) (P. B. Rhines, J. Fluid Mech. 69, 417-443 (1975), doi:10.1017/S0022112075001504).
     """
     from eagre.models.barotropic.model import BarotropicVorticity
 
@@ -112,7 +112,7 @@ def eddies(run: Run) -> Iterator[Check]:
         relative_vorticity=ring_of_eddies(n, 20.0), **run.options,
     )  # fmt: skip
     first = model.diagnostics()
-    speed = math.sqrt(2.0 * first["energy"]) / (2.0 * math.pi)  # root-mean-square velocity
+    speed = math.sqrt(2.0 * first["energy"]) / (2.0 * math.pi)  # root mean square
     model.advance(4.0)
     last = model.diagnostics()
     u = model.field("velocity_x").astype(np.float64)
@@ -129,7 +129,7 @@ def eddies(run: Run) -> Iterator[Check]:
 
 
 def ring_of_eddies(n: int, size: float) -> np.ndarray:
-    """Return vorticity with random phases at wavenumbers 6 to 12 and standard deviation `size`, (n, n)."""
+    """Return vorticity of random phases at wavenumbers 6 to 12 with standard deviation `size`, (n, n)."""
     k = np.fft.fftfreq(n, 1.0 / n)
     wavenumber = np.hypot(k, k[:, None])
     noise = np.fft.fft2(np.random.default_rng(7).standard_normal((n, n)))

@@ -14,9 +14,9 @@ from eagre.validation.norms import observed_orders, relative_norms
 from eagre.validation.setting import Check, Run, Validation, once
 
 MUNK = {33: (1.52e-2, 3.217), 65: (3.66e-3, 3.229), 129: (9.06e-4, 3.233)}
-"""Relative Linf error of a reference run and psi_max beta / alpha of the exact gyre, by number of points."""
+"""By number of points: relative Linf error of a reference run, and psi_max beta / alpha of the exact gyre there."""
 BASIN_MODE = {33: ("2.8e-2", 3e-2), 65: ("6.9e-3", 7.5e-3), 129: ("1.6e-3", 2e-3)}
-"""Relative L2 error of a reference run and the limit of the check, by number of points."""
+"""By number of points: relative L2 error of a reference run, and the limit."""
 
 
 def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
@@ -30,7 +30,7 @@ def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
 def munk(run: Run) -> Iterator[Check]:
     """Steady linear gyre with lateral viscosity, against the discrete and the exact solution.
 
-    Runs of 65 points or more use implicit viscosity, which has the same steady state and allows longer time steps.
+    From 65 points on viscosity is implicit, which has the same steady state and allows longer time steps.
     """
     alpha, beta, reynolds = 1e-9, 1000.0, 0.314
     errors, heights, apart = [], [], 0.0
@@ -70,7 +70,7 @@ def stommel(run: Run) -> Iterator[Check]:
 
 
 def no_slip(run: Run) -> Iterator[Check]:
-    """Steady flow psi = 1 - cos 2y in a channel with no-slip walls, and its wall vorticity of 4."""
+    """Steady flow psi = 1 - cos 2y in a channel with walls at rest, and the wall vorticity 4."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     for walls in ("no-slip", "no-slip-thom"):

@@ -1,4 +1,4 @@
-"""Validation of the numerics of the barotropic model: first step, symmetry, conservation, orders, transforms."""
+"""Validation of the barotropic model: first step, symmetry, conservation, orders, transforms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUND_OFF = {"single": 2e-6, "double": 1e-13}
 
 
 def conservation(run: Run) -> Iterator[Check]:
-    """Conservation of energy and enstrophy by the Arakawa Jacobian; the remaining change is the time-stepping error."""
+    """Energy and enstrophy conservation of Arakawa's Jacobian; the residual is due to the time scheme."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     rng = np.random.default_rng(4)
@@ -30,14 +30,14 @@ def conservation(run: Run) -> Iterator[Check]:
         model = BarotropicVorticity(grid, time_step=1e-3, relative_vorticity=zeta, jacobian=jacobian, **run.options)
         psi = model.field("streamfunction")
         model.advance(1e-3)
-        tendency = model.state()["tendency0_0"]  # -J at the start
+        tendency = model.state()["tendency0_0"]  # initial -J
         for what, field in (("psi", psi), ("zeta", zeta)):
             left = abs(float((field * tendency).sum())) / float(np.abs(field * tendency).sum())
             yield Check(f"sum of {what} J, {name}, relative", left, 1e-13 if jacobian == "arakawa" else None)
     changes: dict[str, list[float]] = {"energy": [], "enstrophy": []}
     for steps in (100, 200, 400):
         model = BarotropicVorticity(grid, time_step=4.0 / steps, relative_vorticity=zeta, **run.options)
-        model.advance(4.0 / steps * 2)  # after the first steps of lower order
+        model.advance(4.0 / steps * 2)  # after the low-order start
         first = model.diagnostics()
         model.advance(4.0)
         last = model.diagnostics()
@@ -49,7 +49,7 @@ def conservation(run: Run) -> Iterator[Check]:
 
 
 def first_step(run: Run) -> Iterator[Check]:
-    """Vorticity after one step from rest equals dt curl; a history initialised with zeros would give 1.5 dt curl."""
+    """After one step from rest the vorticity is that of the wind forcing; a zero history would give 1.5 times it."""
     model = gyre(run, 65)
     model.advance(1e-7)
     expected = -1e-7 * 1.36e5 * np.sin(2.0 * model.grid.y)[1:-1, None] * np.ones((1, 63))
@@ -58,7 +58,7 @@ def first_step(run: Run) -> Iterator[Check]:
 
 
 def symmetry(run: Run) -> Iterator[Check]:
-    """Mirror symmetry of the two gyres; boundary currents at the western wall."""
+    """The two gyres are symmetric; the boundary currents are in the west."""
     model = gyre(run, 129)
     model.advance(1e-4)
     psi = model.field("streamfunction").astype(np.float64)
@@ -71,7 +71,7 @@ def symmetry(run: Run) -> Iterator[Check]:
 
 
 def restart(run: Run) -> Iterator[Check]:
-    """A repeated run and a restarted run are bitwise identical to the first run."""
+    """A repeated run, and an interrupted and restarted run, are bitwise identical to the first."""
     whole, again, cut, on = (gyre(run, 65, walls="no-slip") for _ in range(4))
     for model in (whole, again):
         model.advance(2.01e-5)
@@ -123,7 +123,7 @@ def tendency_of_waves(grid: Grid, beta: float, viscosity: float, friction: float
 
 
 def poisson(run: Run) -> Iterator[Check]:
-    """Sine transforms of Bleichrodt (2011) against direct summation; residual and precision of the Poisson solver."""
+    """Transforms of Bleichrodt (2011) against the plain sum; round trip of the solver, also in single precision."""
     rng = np.random.default_rng(0)
     worst = 0.0
     for n in (*range(2, 66), 128, 256, 512):
@@ -138,7 +138,7 @@ def poisson(run: Run) -> Iterator[Check]:
         f = -1.36e5 * np.sin(2.0 * y)[:, None] * (math.pi - y) / math.pi + 100.0 * rng.standard_normal((n - 1, n - 1))
         double = solve_poisson(f, (h, h))
         detail = f"{n} intervals"
-        if n <= 256:  # on larger grids rounding errors of the differences exceed the error of the solver
+        if n <= 256:  # on larger grids rounding errors of the differences exceed those of the solver
             apart = relative_norms(vorticity_of(np.pad(double, 1), h)[1:-1, 1:-1], f).l2
             yield Check("Lap psi - zeta, relative", apart, 1e-12, detail=detail)
         apart = relative_norms(solve_poisson(f.astype(np.float32), (h, h)), double).l2

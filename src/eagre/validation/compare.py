@@ -1,4 +1,4 @@
-"""How far two runs are apart: norms of the difference of their fields."""
+"""Comparison of two runs: norms of the difference of their fields."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ class Difference:
     """Norms of first - second at the points where both have a value, in the unit of the field.
 
     After K. A. Rojek et al., Adaptation of fluid model EULAG to graphics processing unit architecture (2014), equations
-    4 to 6; its third norm is the largest difference divided by the points, and so smaller than the mean: both are here.
+    4 to 6. Its third norm is the maximum difference divided by the number of points; the maximum itself is also given.
     """
 
-    l1: float  # mean of the modulus
-    l2: float  # root of the mean square
-    largest: float  # modulus
-    size: float  # mean modulus of the second field
+    l1: float  # mean absolute value
+    l2: float  # root mean square
+    largest: float  # maximum absolute value
+    size: float  # mean absolute value of the second field
     points: int
-    alone: int  # points where only one of the two has a value
+    alone: int  # number of points where only one field has a value
 
     @property
     def largest_over_points(self) -> float:
-        """Linf as equation 6 defines it: the largest modulus over the number of points."""
+        """Linf of equation 6: the maximum absolute value divided by the number of points."""
         return self.largest / self.points if self.points else math.nan
 
     @property
     def relative(self) -> float:
-        """L1 over the mean modulus of the second field; 0 of two fields of zeros, NaN where only the second is 0."""
+        """L1 divided by the mean absolute value of the second field; 0 for zero fields, NaN if only the second is 0."""
         if self.l1 == self.size == 0.0:
             return 0.0
         return self.l1 / self.size if self.size > 0.0 else math.nan
 
 
 def difference(first: np.ndarray, second: np.ndarray) -> Difference:
-    """Compare two fields of one shape point by point, in double precision; NaN is no value.
+    """Compare two fields of the same shape point by point, in double precision; NaN counts as missing.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def difference(first: np.ndarray, second: np.ndarray) -> Difference:
     """
     a, b = (np.asarray(one, np.float64) for one in (first, second))
     if a.shape != b.shape:
-        raise ValueError(f"fields of the shapes {a.shape} and {b.shape}; allowed: the same points")
+        raise ValueError(f"The fields have different shapes, {a.shape} and {b.shape}; allowed: the same points.")
     both = ~np.isnan(a) & ~np.isnan(b)
     apart, alone = np.abs(a[both] - b[both]), int(np.sum(np.isnan(a) != np.isnan(b)))
     if not apart.size:
@@ -65,17 +65,17 @@ def difference(first: np.ndarray, second: np.ndarray) -> Difference:
 def differing_axis(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, name: str) -> str | None:
     """Return the first coordinate of a field in which two files differ, or None.
 
-    Compared are the coordinates of the dimensions, the time (as a date where both files have dates) and the coordinate
-    system where both files name one. Coordinates are equal up to rounding and a millionth of their spacing.
+    The coordinates of the dimensions, the time (as a date if both files have dates) and the coordinate reference system
+    (if both files have one) are compared. Coordinates are equal within rounding and a millionth of their spacing.
 
     Parameters
     ----------
     first, second : Path
-        The files, for messages.
+        Files, for messages.
     a, b : xarray.Dataset
         One record of each, with undecoded times.
     name : str
-        The field, which both have.
+        Field that both have.
     """
     from eagre.io.grid_mapping import crs_of
 
@@ -92,7 +92,7 @@ def differing_axis(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, name
 
 
 def _same_axis(one: xr.DataArray, other: xr.DataArray) -> bool:
-    """Return whether two coordinates are equal up to rounding."""
+    """Return whether two coordinates are equal within rounding."""
     if one.dtype.kind not in "iuf" or other.dtype.kind not in "iuf":
         return bool(np.array_equal(one.values, other.values))
     x, y = (np.atleast_1d(np.asarray(axis.values, np.float64)) for axis in (one, other))
@@ -107,7 +107,7 @@ def _same_axis(one: xr.DataArray, other: xr.DataArray) -> bool:
 
 
 def _date_shift(one: xr.DataArray, other: xr.DataArray) -> float:
-    """Seconds by which the reference date of `other` is later; 0 unless both count from a date."""
+    """Return the seconds by which the reference date of `other` is later; 0 unless both have a reference date."""
     from eagre.plots.labels import date_of_zero
 
     dates = [date_of_zero(str(axis.attrs.get("units", ""))) for axis in (one, other)]

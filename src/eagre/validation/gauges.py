@@ -1,4 +1,4 @@
-"""Series at gauges of a model that is run for a case, and the data of Monai Valley to compare with."""
+"""Gauge series of a model run for a case, and the Monai Valley data for comparison."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def surface_at(
     times: np.ndarray,
     look: Callable[[], object] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Run `model` and take the surface elevation at gauges, m, at increasing times.
+    """Run `model` and return the surface elevation at gauges, m, at increasing times.
 
     Parameters
     ----------
     model
-        At its start or later; run to the last of `times`.
+        Model at its start or later; it is run to the last of `times`.
     gauges : mapping of name to (x, y), m
     times : (n,) array
         s.
@@ -49,10 +49,10 @@ def surface_at(
 
 
 def monai_data(run: Run) -> tuple[Path | None, list[Check]]:
-    """The folder of the data; without it a check that says so, or an error where the user asked for this case."""
+    """Return the folder of the Monai Valley data; without data a "not run" check, or an error if requested."""
     try:
         return monai.find_data(), []
     except InputError as error:
         if run.setting.chosen:
             raise
-        return None, [Check("not run: its data are not there", 0.0, detail=error.fix)]
+        return None, [Check("not run: data not found", 0.0, detail=error.fix)]

@@ -1,4 +1,4 @@
-"""Run a case and measure it: the steps that the validations and the tests share."""
+"""Run a case and compute its errors: functions shared by validations and tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eagre.validation.norms import Norms, observed_orders, relative_norms
 
 
 class Outcome(NamedTuple):
-    """A finished run: its model, its water, and errors of depth and unit discharge against the exact ones."""
+    """Finished run: model, final state, and errors of depth and unit discharge relative to the exact solution."""
 
     model: Model
     water: Water
@@ -22,21 +22,21 @@ class Outcome(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """Grid, end time and steps in words."""
+        """Description of grid, end time and steps."""
         grid = self.model.grid
         return f"{grid.nx} x {grid.ny} cells, t = {self.model.time:.4g} s, {self.model.steps} steps"
 
 
 def water_of(model: Model) -> Water:
-    """The model's water now, in double precision."""
+    """Return the current state of the model in double precision."""
     names = ("depth", "discharge_x", "discharge_y")
     return Water(*(np.asarray(model.field(name), np.float64) for name in names))
 
 
 def run_case(case: WaterCase, **options: Any) -> Outcome:
-    """Run `case` to its end; norms are relative to those of the exact depth and discharge vector.
+    """Run `case` to its end; errors are relative to the norms of the exact depth and discharge vector.
 
-    Cases without an exact solution give norms that are not a number.
+    Errors are NaN for cases without an exact solution.
     """
     model = case.model(**options)
     model.advance(case.end_time)
@@ -51,7 +51,7 @@ def run_case(case: WaterCase, **options: Any) -> Outcome:
 
 
 class Study(NamedTuple):
-    """Runs of one case on ever finer grids."""
+    """Runs of one case on successively refined grids."""
 
     cells: tuple[int, ...]
     outcomes: list[Outcome]

@@ -19,11 +19,11 @@ class Norms(NamedTuple):
 
 
 def relative_norms(computed: np.ndarray, reference: np.ndarray, scale: np.ndarray | None = None) -> Norms:
-    """Relative L1, L2 and Linf errors on a uniform grid, evaluated in double precision.
+    """Return the relative L1, L2 and Linf errors on a uniform grid, evaluated in double precision.
 
-    ||computed - reference|| / ||scale||, the norms being the mean of the modulus, the root of the
-    mean square and the largest modulus. `scale` is `reference` unless given (give one where the
-    reference is zero or nearly so); where its norm is 0 the error is returned undivided.
+    The errors are ||computed - reference|| / ||scale|| with the mean absolute value, the root mean square and the
+    maximum absolute value as norms. `scale` is `reference` by default; give another scale if the reference is almost
+    zero. If the norm of the scale is 0, the absolute error is returned.
     """
     error = np.abs(np.asarray(computed, np.float64) - np.asarray(reference, np.float64))
     size = np.abs(np.asarray(reference if scale is None else scale, np.float64))
@@ -40,10 +40,10 @@ def relative_norms(computed: np.ndarray, reference: np.ndarray, scale: np.ndarra
 
 
 def observed_orders(errors: Sequence[float], refinement: float = 2.0) -> list[float]:
-    """log(e_k / e_{k+1}) / log(refinement) between neighbours of a sequence of ever finer grids."""
+    """Return log(e_k / e_{k+1}) / log(refinement) for consecutive errors on successively refined grids."""
     return [math.log(coarse / fine) / math.log(refinement) for coarse, fine in itertools.pairwise(errors)]
 
 
 def root_mean_square(difference: np.ndarray) -> float:
-    """Root of the mean square."""
+    """Return the root mean square."""
     return math.sqrt(float(np.mean(np.square(np.asarray(difference, np.float64)))))

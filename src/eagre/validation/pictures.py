@@ -1,4 +1,4 @@
-"""Pictures of validation runs: profiles, convergence, gauges, flows. Matplotlib is imported when one is drawn."""
+"""Pictures of validation runs: profiles, convergence, gauges, flows. Matplotlib is imported at first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def draw_profile(
     bed: np.ndarray | None = None,
     label: str = "surface elevation [m]",
 ) -> Path:
-    """Write curves over `position` (n,), m: computed ones by name, the exact one and the bed if they are known."""
+    """Write curves over `position` (n,), m: computed curves by name, and the exact curve and the bed if known."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
@@ -64,7 +64,7 @@ def draw_gauges(
     measured: Mapping[str, np.ndarray],
     reference: str = "measured",
 ) -> Path:
-    """Write one panel a gauge: measured (or another `reference`) and computed surface elevation, m, against time, s."""
+    """Write one panel per gauge: measured (or another `reference`) and computed surface elevation, m, over time, s."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 2.2 * len(measured)), layout="constrained")
@@ -81,7 +81,7 @@ def draw_gauges(
 
 
 def draw_flow(path: Path, title: str, values: np.ndarray, grid: Grid, name: str) -> Path:
-    """Draw a field that changes sign, (ny, nx), with contours of equal steps, and write it to `path`."""
+    """Write a picture of a field of both signs, (ny, nx), with equally spaced contours, to `path`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 5.0), layout="constrained")

@@ -1,4 +1,4 @@
-"""Validations of the potential-flow waves over beds: Whalin's and Berkhoff's shoals, the bar of Beji and Battjes."""
+"""Validation of the potential-flow wave model over Whalin's and Berkhoff's shoals and the bar of Beji and Battjes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from eagre.waves import StreamFunctionWave
 
 REFERENCE = "ow3d_reference"
 WHALIN_SPREAD = (0.67e-3, 0.41e-3, 0.44e-3)
-"""m, harmonics 1 to 3 of the reference: how far two of its grids and two of its windows in time are apart, added."""
+"""Spread of the reference for harmonics 1 to 3, m: sum of the differences of two grids and of two time windows."""
 
 BAR_SPREAD = (0.2e-3, 0.3e-3, 0.5e-3, 0.9e-3)
-"""m, harmonics 1 to 4 of the reference: how far two of its windows in time are apart."""
+"""Spread of the reference for harmonics 1 to 4, m: difference of two time windows."""
 
 
 def harmonics(series: np.ndarray, periods: int, count: int) -> np.ndarray:
-    """Amplitudes of the first harmonics of evenly spaced values, (n, ...), over whole periods: (count, ...)."""
+    """Return amplitudes of the first harmonics of evenly spaced values, (n, ...), over whole periods: (count, ...)."""
     modes = np.fft.rfft(series, axis=0)[periods : (count + 1) * periods : periods]
     return np.abs(modes) * (2.0 / series.shape[0])
 
 
 def reference_table(run: Run, name: str) -> tuple[np.ndarray | None, list[Check]]:
-    """A table of runs of another code, without its header; without it a check that says so, or an error if chosen."""
+    """Return a table of runs of another model; if missing, a "not run" check, or an error if requested."""
     folders = [os.environ["EAGRE_DATA"]] if "EAGRE_DATA" in os.environ else []
     folders.append(str(Path(__file__).parents[4] / "shared" / "data"))
     for folder in folders:
@@ -41,15 +41,16 @@ def reference_table(run: Run, name: str) -> tuple[np.ndarray | None, list[Check]
             return np.loadtxt(path, delimiter=",", skiprows=1), []
     fix = f"EAGRE_DATA=/path/to/data eagre validate potential-waves --case {run.name}"
     if run.setting.chosen:
-        raise InputError(f"no {REFERENCE}/{name}", allowed="the folder that EAGRE_DATA names", fix=fix)
-    return None, [Check("not run: its data are not there", 0.0, detail=fix)]
+        problem = "The reference data of this validation were not found."
+        raise InputError(f"no {REFERENCE}/{name}", allowed="the folder named by EAGRE_DATA", fix=fix, problem=problem)
+    return None, [Check("not run: data not found", 0.0, detail=fix)]
 
 
 # -- Whalin's shoal -------------------------------------------------------------------------------
 
 
 def whalin(run: Run) -> Iterator[Check]:
-    """T 2 s: amplitudes of three harmonics along the axis against a run of another code on the same points."""
+    """T 2 s: amplitudes of three harmonics along the axis against another model on the same points."""
     table, missing = reference_table(run, "whalin_T2_axis_harmonics.csv")
     yield from missing
     if table is None:
@@ -67,12 +68,12 @@ def whalin(run: Run) -> Iterator[Check]:
     inside = (grid.x > 5.0) & (grid.x < 30.0)
     for n, limit in enumerate(WHALIN_SPREAD):
         apart = np.abs(amplitudes[n] - table[:, 1 + n])[inside].max()
-        yield Check(f"harmonic {n + 1} on the axis, largest difference, mm", 1e3 * apart, 1e3 * limit)
-    yield Check("largest second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
+        yield Check(f"harmonic {n + 1} on the axis, maximum difference, mm", 1e3 * apart, 1e3 * limit)
+    yield Check("maximum second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
 
 
 def whalin_periods(run: Run) -> Iterator[Check]:
-    """T 1 s and 3 s, 19.5 and 6.8 mm: what comes in, and how high three harmonics become behind the shoal."""
+    """T 1 s and 3 s, 19.5 and 6.8 mm: incident amplitude, and maxima of three harmonics behind the shoal."""
     for period, height, layers, ahead in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
         steps, length = 50, 30.0 + 2.0 * ahead
         grid = Grid.from_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
@@ -90,8 +91,8 @@ def whalin_periods(run: Run) -> Iterator[Check]:
         apart = float(np.abs(amplitudes[0][flat].mean() / own - 1.0))
         yield Check(f"T {period:g} s, mean harmonic 1 before the slope, relative error", apart, 0.02)
         told = ", ".join(f"{high:.2f}" for high in amplitudes[:, behind].max(axis=1))
-        where = f"largest harmonics 1 to 3 behind the slope, {told} mm; {grid.nx} x {grid.ny} x {layers} points"
-        yield Check(f"T {period:g} s, largest harmonic 2, mm", float(amplitudes[1][behind].max()), detail=where)
+        where = f"maximum harmonics 1 to 3 behind the slope, {told} mm; {grid.nx} x {grid.ny} x {layers} points"
+        yield Check(f"T {period:g} s, maximum harmonic 2, mm", float(amplitudes[1][behind].max()), detail=where)
 
 
 # -- the bar --------------------------------------------------------------------------------------
@@ -100,12 +101,12 @@ GAUGES = (4.0, 10.5, 12.5, 13.5, 14.5, 15.7, 17.3, 19.0, 21.0)
 
 
 def bar_depth(x: np.ndarray) -> np.ndarray:
-    """Depth, m: S. Beji, J. A. Battjes (1993), doi:10.1016/0378-3839(93)90022-Z."""
+    """Return the depth, m: S. Beji, J. A. Battjes (1993), doi:10.1016/0378-3839(93)90022-Z."""
     return np.interp(x, [6.0, 12.0, 14.0, 17.0], [0.4, 0.1, 0.1, 0.4])
 
 
 def bar(run: Run) -> Iterator[Check]:
-    """T 2.02 s, H 0.02 m: harmonics at gauges against a run of another code from the same start."""
+    """T 2.02 s, H 0.02 m: harmonics at gauges against another model with the same start."""
     table, missing = reference_table(run, "submerged_bar_T2.02_gauges.csv")
     yield from missing
     if table is None:
@@ -131,7 +132,7 @@ def bar(run: Run) -> Iterator[Check]:
         apart, own = np.abs(last[n] - known[n]), float(np.abs(last[n] - before[n]).max())
         where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * own:.2g} mm"
         yield Check(
-            f"harmonic {n + 1}, largest difference, mm", 1e3 * float(apart.max()), 1e3 * (spread + own), detail=where
+            f"harmonic {n + 1}, maximum difference, mm", 1e3 * float(apart.max()), 1e3 * (spread + own), detail=where
         )
 
 
@@ -139,10 +140,10 @@ def bar(run: Run) -> Iterator[Check]:
 
 
 def berkhoff(run: Run) -> Iterator[Check]:
-    """Waves of 1 s over an ellipse on a slope: where they are highest behind it, relative to those that come.
+    """Waves of 1 s over an elliptic shoal on a slope: relative maximum height behind it, and its position.
 
-    Told, not judged: the measurements are in figures only (J. C. W. Berkhoff, N. Booij, A. C. Radder, Coastal Eng. 6,
-    255-279 (1982), doi:10.1016/0378-3839(82)90022-9).
+    Reported without limits: the measurements are available as figures only (J. C. W. Berkhoff, N. Booij, A. C. Radder,
+    Coastal Eng. 6, 255-279 (1982), doi:10.1016/0378-3839(82)90022-9).
     """
     steps, end = 40, 26
     model = wave_tanks.berkhoff(257, time_step=1.0 / steps, **run.options)
@@ -157,9 +158,9 @@ def berkhoff(run: Run) -> Iterator[Check]:
     j, i = np.unravel_index(int(np.argmax(behind)), behind.shape)
     x = grid.x[(grid.x > 0.0) & (grid.x < 10.0)][i]
     yield Check(
-        "largest height behind the shoal / 0.0464 m", float(behind.max()), detail="257 x 129 x 5 points, order 4"
+        "maximum wave height behind the shoal / 0.0464 m", float(behind.max()), detail="257 x 129 x 5 points, order 4"
     )
-    yield Check("its place along the tank, m behind the middle of the shoal", float(x), detail=f"y = {grid.y[j]:.3g} m")
+    yield Check("distance of the maximum from the centre of the shoal, m", float(x), detail=f"y = {grid.y[j]:.3g} m")
 
 
 BEDS: dict[str, Validation] = {

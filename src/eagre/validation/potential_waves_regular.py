@@ -1,4 +1,4 @@
-"""Validations of the potential-flow waves by exact solutions: curved bed, dispersion, steady waves, zones, a group."""
+"""Validation of the potential-flow wave model by exact solutions: curved bed, dispersion, steady waves, zones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ GRAVITY = 9.81
 
 
 class CurvedBed:
-    """Flow without vorticity along a bed that is a streamline, 1 m long, periodic, and even about its ends.
+    """Irrotational flow along a bed that is a streamline, 1 m long, periodic, and symmetric about its ends.
 
-    phi = cosh(k (z + a)) cos(k x) + B cosh(2 k (z + b)) cos(2 k x); the bed z = -h(x) is where the stream function
-    over sin(k x) vanishes: sinh(k (z + a)) + 2 B cos(k x) sinh(2 k (z + b)) = 0.
+    phi = cosh(k (z + a)) cos(k x) + B cosh(2 k (z + b)) cos(2 k x). The bed z = -h(x) is the zero of the stream
+    function divided by sin(k x): sinh(k (z + a)) + 2 B cos(k x) sinh(2 k (z + b)) = 0.
     """
 
     k, a, b, share = 2.0 * math.pi, 0.25, 0.1, 0.02
 
     def depth(self, x: np.ndarray) -> np.ndarray:
-        """h, m, by Newton's method."""
+        """Return h, m, by Newton's method."""
         z, k = np.full(x.shape, -self.a), self.k
         for _ in range(60):
             c = 2.0 * self.share * np.cos(k * x)
@@ -43,20 +43,20 @@ class CurvedBed:
         return -z
 
     def potential(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """phi, m2/s."""
+        """Return phi, m2/s."""
         k = self.k
         second = self.share * np.cosh(2.0 * k * (z + self.b)) * np.cos(2.0 * k * x)
         return np.cosh(k * (z + self.a)) * np.cos(k * x) + second
 
     def upward(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """phi_z, m/s."""
+        """Return phi_z, m/s."""
         k = self.k
         second = 2.0 * k * self.share * np.sinh(2.0 * k * (z + self.b)) * np.cos(2.0 * k * x)
         return k * np.sinh(k * (z + self.a)) * np.cos(k * x) + second
 
 
 def curved_bed_errors(n: int, layers: int, order: int, along: str) -> tuple[float, float]:
-    """Largest relative errors of w~ and of the potential, on n points a length along x, y or the diagonal."""
+    """Return maximum relative errors of w~ and of the potential, n points per wavelength along x, y or the diagonal."""
     flow, both = CurvedBed(), along == "diagonal"
     side = math.sqrt(2.0) if both else 1.0
     spacing = {"x": (1.0, 1.0 / n), "y": (1.0 / n, 1.0)}.get(along, (side / n, side / n))
@@ -77,7 +77,7 @@ def curved_bed_errors(n: int, layers: int, order: int, along: str) -> tuple[floa
 
 
 def manufactured(run: Run) -> Iterator[Check]:
-    """Orders of the potential and of w~ under a curved surface over a curved bed, points and layers doubled."""
+    """Orders of the potential and of w~ under a curved surface over a curved bed; points and layers are doubled."""
     cases = ("x", 2, (32, 64)), ("x", 4, (32, 64)), ("x", 6, (96, 192)), ("y", 4, (32, 64)), ("diagonal", 4, (24, 48))
     for along, order, sizes in cases:
         errors = np.array([curved_bed_errors(n, n // 4 + 1, order, along) for n in sizes])
@@ -109,12 +109,13 @@ KNOWN = (
     (0.08, 1.0, 1.0, 9.82, 1.2902737383148, 1.2842325935752),
     (0.2, 1.0, 2.0 * math.pi, 9.81, 2.7648548305022, 2.7472763091226),
 )
-"""Height, depth, length, m; g; celerity without mean Eulerian current, and without mean Stokes current, m/s: known from
-two other codes."""
+"""Height, depth, length, m; g; celerity for zero mean Eulerian and for zero mean Stokes current, m/s, from two
+other codes.
+"""
 
 
 def steady_numbers(run: Run) -> Iterator[Check]:
-    """Celerities of stream function waves in both conventions against other codes."""
+    """Celerities of stream-function waves in both conventions against other codes."""
     for height, depth, length, gravity, eulerian, stokes in KNOWN:
         waves = (
             StreamFunctionWave(height, depth, length=length, gravity=gravity, eulerian_current=0.0),
@@ -126,14 +127,14 @@ def steady_numbers(run: Run) -> Iterator[Check]:
 
 
 def energy_of(model: PotentialWaves) -> float:
-    """Kinetic and potential energy."""
+    """Return kinetic and potential energy."""
     return model.diagnostics()["energy"]
 
 
 def travelling(
     run: Run, periods: int, wave: StreamFunctionWave, points: int, limits: tuple[float, ...]
 ) -> Iterator[Check]:
-    """A steady wave in a periodic basin of one length: shape, celerity and energy after so many periods."""
+    """Steady wave in a periodic basin of one wavelength: shape, celerity and energy after a number of periods."""
     grid = Grid.from_points(points, 1, wave.length, 1.0, periodic=(True, False))
     start = np.asarray(wave.elevation(grid.x, 0.0, 0.0))
     model = PotentialWaves(
@@ -155,7 +156,7 @@ def travelling(
 
 
 def steady(run: Run, periods: int = 25) -> Iterator[Check]:
-    """Stream function waves, shallow to deep, over 25 periods."""
+    """Stream-function waves, shallow to deep, over 25 periods."""
     for height, depth, points, limits in (
         (0.0175, 0.5 / math.pi / 2.0, 32, (1e-4, 1e-3, 1e-3)),
         (0.05, 1.0, 32, (1e-4, 1e-3, 1e-3)),
@@ -170,13 +171,13 @@ def steady(run: Run, periods: int = 25) -> Iterator[Check]:
 AGNON_GLOZMAN = (0.8867e-1, 0.5243e-2, 0.4978e-3, 0.6542e-4, 0.1007e-4, 0.1653e-5, 0.2753e-6, 0.4522e-7)
 STANDING_PERIOD, STANDING_GRAVITY = 1.13409, 9.82
 STANDING_KNOWN = ((0.0, 0.0478354, -0.0415052), (1.0, 0.0477296, -0.0415848), (2.0, 0.0478078, -0.0415262))
-"""Periods; elevation at the wall and half a length from it, m: converged runs of another code."""
+"""Time in periods; elevation at the wall and half a wavelength from it, m: converged runs of another code."""
 
 
 def nonlinear_standing(run: Run) -> Iterator[Check]:
-    """A standing wave 2 m long and 0.089 m high in 2 m of water, over two periods.
+    """Standing wave 2 m long and 0.089 m high in 2 m of water, over two periods.
 
-    Start: Y. Agnon, M. Glozman, Wave Motion 24, 139-150 (1996), doi:10.1016/0165-2125(96)00012-8, page 145.
+    Initial state: Y. Agnon, M. Glozman, Wave Motion 24, 139-150 (1996), doi:10.1016/0165-2125(96)00012-8, page 145.
     """
     grid = Grid.from_points(33, 1, 1.0, 1.0)
     n = np.arange(1.0, 9.0)
@@ -203,7 +204,7 @@ def nonlinear_standing(run: Run) -> Iterator[Check]:
 def flume(
     run: Run, waves: Any, length: float, points: int, zones: list[RelaxationZone], dt: float, **options: Any
 ) -> PotentialWaves:
-    """A flume 0.45 m deep."""
+    """Return a flume 0.45 m deep."""
     grid = Grid.from_points(points, 1, length, 1.0)
     return PotentialWaves(
         grid,
@@ -217,7 +218,7 @@ def flume(
 
 
 def zones(run: Run) -> Iterator[Check]:
-    """Waves of 2 s made in the west and absorbed in the east of a flume: reflection, and the height that is made."""
+    """Waves of 2 s generated in the west and absorbed in the east of a flume: reflection, and generated height."""
     for height, limit in ((0.01, 0.02), (0.06, 0.02)):
         wave = StreamFunctionWave.over_still_water(height, 0.45, period=2.0, stokes_current=0.0)
         made = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
@@ -235,7 +236,7 @@ def zones(run: Run) -> Iterator[Check]:
 
 
 def group(run: Run) -> Iterator[Check]:
-    """A focused group of small waves meets at its place and time."""
+    """A focused group of linear waves meets at its focal point and time."""
     waves = FocusedGroup(Jonswap(0.1, 1.6), 0.45, crest_height=0.004, x=9.0, t=24.0, band=(0.35, 1.2), count=120)
     made = [RelaxationZone("west", 4.0, 1.6, waves, ramp=2.0), RelaxationZone("east", 8.0, 2.0)]
     model = flume(run, waves, 24.0, 481, made, 0.04)

@@ -1,4 +1,4 @@
-"""Validations of the potential-flow waves by linear standing waves in a basin."""
+"""Validation of the potential-flow wave model by linear standing waves in a basin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRAVITY = 9.81
 
 
 def standing(run: Run, points: int, depth: float, **options: object) -> tuple[PotentialWaves, np.ndarray, float]:
-    """A linear wave one basin of 1 m long, its shape, and its frequency, rad/s."""
+    """Return a linear wave in a basin of 1 m, its shape, and its angular frequency, rad/s."""
     grid = Grid.from_points(points, 1, 0.5, 1.0)
     shape = np.cos(2.0 * math.pi * grid.x)[None]
     k = 2.0 * math.pi

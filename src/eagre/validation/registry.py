@@ -1,4 +1,4 @@
-"""Run the cases that have a reference and report the errors: `eagre validate` on the command line."""
+"""Validation cases with a reference, and their report: `eagre validate` on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagre.validation.setting import PRECISIONS, Setting, Validation
 
 
 def validations(kind: str) -> dict[str, Validation]:
-    """The validations of a kind of model by name, in the order in which they run.
+    """Return the validations of a model by name, in the order of execution.
 
     Raises
     ------
@@ -45,7 +45,8 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return dict(ANELASTIC)
     allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves", "anelastic"'
-    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
+    problem = "There is no validation of this model."
+    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water", problem=problem)
 
 
 def validate(
@@ -61,18 +62,17 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"``,
-        ``"potential-waves"`` or ``"anelastic"``.
+        Model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"``, ``"potential-waves"`` or ``"anelastic"``.
     names : sequence of str, optional
-        Some of `validations`; all if left out.
+        Names of `validations`; all by default.
     output_dir : path, optional
-        Folder for ``validation.csv``, ``validation.md`` and the pictures; nothing is written if left out.
+        Folder for ``validation.csv``, ``validation.md`` and the pictures; without it no files are written.
     device : str
-        As of the model.
+        Device of the model.
     precision : str, optional
-        ``"single"`` or ``"double"``; both if left out.
+        ``"single"`` or ``"double"``; both by default.
     on_result : callable, optional
-        Called with each `Result` as soon as it is there.
+        Called with each `Result` when it is available.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def validate(
     Raises
     ------
     InputError
-        For unknown kinds, names and precisions, and if the data of a named case are not found; without
-        names such a case is reported as not run.
+        For unknown models, names and precisions, and if the data of a named case are not found; without names such a
+        case is reported as not run.
     """
     known = validations(kind)
     chosen = list(known) if names is None else list(names)
@@ -91,7 +91,8 @@ def validate(
         if name not in known:
             first = next(iter(known))
             fix = f"eagre validate {kind} --case {first}"
-            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix)
+            problem = "The validation case does not exist."
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix, problem=problem)
     if precision is not None and precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
     folder = None if output_dir is None else Path(output_dir)

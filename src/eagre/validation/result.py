@@ -1,4 +1,4 @@
-"""One line of a validation report, and the report's files."""
+"""Results of validation cases, and the report files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = ("case", "precision", "quantity", "value", "limit", "passed", "detail"
 
 @dataclass(frozen=True)
 class Result:
-    """A number that a validation case gave, beside what it must be.
+    """Value of a validation case with its limit.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ class Result:
     precision : str
         ``"single"`` or ``"double"``, or ``"single/double"`` for a comparison of the two.
     quantity : str
-        What was measured, with its unit.
+        Measured quantity, with its unit.
     value : float
     limit : float or None
-        Largest value that passes; None for a number that is only reported.
+        Largest accepted value; None for a value that is only reported.
     at_least : bool
-        True if `limit` is the smallest value that passes (orders of convergence).
+        True if `limit` is the smallest accepted value (orders of convergence).
     detail : str
         Grid, steps, end time.
     """
@@ -41,33 +41,33 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """True if the value is within its limit, or has none; a value that is not a number never passes."""
+        """True if the value is within its limit, or has no limit; NaN never passes."""
         if self.limit is None:
             return self.value == self.value
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     @property
     def compared(self) -> bool:
-        """False of a case that could not be run here: it is named, and not counted."""
+        """False for a case that could not be run: it is listed but not counted."""
         return not self.quantity.startswith("not run")
 
     @property
     def limit_text(self) -> str:
-        """The limit as the report shows it."""
+        """Limit as shown in the report."""
         if self.limit is None:
             return ""
         return f"{'>=' if self.at_least else '<='} {self.limit:.4g}"
 
     def row(self) -> tuple[str, ...]:
-        """Texts for the columns `COLUMNS`."""
+        """Return strings for the columns `COLUMNS`."""
         verdict = "" if self.limit is None and self.passed else ("yes" if self.passed else "NO")
         return (self.case, self.precision, self.quantity, f"{self.value:.4g}", self.limit_text, verdict, self.detail)
 
 
 def write_report(folder: Path, results: Sequence[Result], title: str, plots: Sequence[Path] = ()) -> list[Path]:
-    """Write ``validation.csv`` and ``validation.md`` into `folder`; returns the two paths.
+    """Write ``validation.csv`` and ``validation.md`` into `folder` and return the two paths.
 
-    The Markdown page has the same table and shows the pictures, which lie in the same folder.
+    The Markdown page has the same table and shows the pictures, which are in the same folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / "validation.csv", folder / "validation.md"

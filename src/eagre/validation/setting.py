@@ -1,4 +1,4 @@
-"""What a validation is: a function that runs a model and yields checks of what it must give."""
+"""Definition of validations: functions that run a model and yield checks."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ BOTH = "single/double"
 
 
 class Check(NamedTuple):
-    """A number that a validation found; the case and the precision are those of the run."""
+    """Value of a validation; the case and the precision are those of the run."""
 
     quantity: str
     value: float
     limit: float | None = None
     at_least: bool = False
     detail: str = ""
-    precision: str = ""  # where it is not that of the run
+    precision: str = ""  # if different from the precision of the run
 
 
 @dataclass
 class Setting:
-    """How the validations are run: device, precisions, the folder for pictures (None: no pictures).
+    """Settings of validations: device, precisions, and the folder for pictures (None: no pictures).
 
-    `chosen` is True if the user named the cases: then one whose data are missing is an error.
+    `chosen` is True if the user named the cases; missing data are then an error.
     """
 
     device: Any = "auto"
@@ -40,7 +40,7 @@ class Setting:
 
 
 class Run(NamedTuple):
-    """One run of a validation: the name of its case, the precision."""
+    """One run of a validation: name of the case, and precision."""
 
     name: str
     precision: str
@@ -48,11 +48,11 @@ class Run(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Device and precision, as models take them."""
+        """Device and precision as model arguments."""
         return {"device": self.setting.device, "precision": self.precision}
 
     def picture(self, draw: Callable[..., Path], title: str, *args: Any, **options: Any) -> None:
-        """Draw ``<name>-<precision>.png`` into the folder, if there is one."""
+        """Draw ``<name>-<precision>.png`` into the folder, if any."""
         if self.setting.folder is not None:
             self.setting.folder.mkdir(parents=True, exist_ok=True)
             path = self.setting.folder / f"{self.name}-{self.precision.replace('/', '-')}.png"
@@ -60,23 +60,23 @@ class Run(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """Checks of a case: ``find(run)`` yields them, in each precision that was asked for or in `precision` alone."""
+    """Checks of a case, yielded by ``find(run)`` in each requested precision or in `precision` only."""
 
     find: Callable[[Run], Iterable[Check]]
     precision: str = ""
 
     def results(self, name: str, setting: Setting) -> Iterator[Result]:
-        """Run it as the case `name`."""
+        """Run the validation as the case `name`."""
         for precision in (self.precision,) if self.precision else setting.precisions:
             for check in self.find(Run(name, precision, setting)):
                 yield Result(name, check.precision or precision, *check[:-1])
 
 
 def each(find: Callable[..., Iterable[Check]], *arguments: Any, **options: Any) -> Validation:
-    """``find(run, *arguments, **options)`` in each precision that was asked for."""
+    """Return a validation of ``find(run, *arguments, **options)`` in each requested precision."""
     return Validation(lambda run: find(run, *arguments, **options))
 
 
 def once(precision: str, find: Callable[..., Iterable[Check]], *arguments: Any, **options: Any) -> Validation:
-    """``find(run, *arguments, **options)`` in one precision."""
+    """Return a validation of ``find(run, *arguments, **options)`` in one precision."""
     return Validation(lambda run: find(run, *arguments, **options), precision)

@@ -1,4 +1,4 @@
-"""Validations of the explicit model: lakes at rest, dam breaks, moving shores, channels, Monai Valley."""
+"""Validation of the explicit model: lakes at rest, dam breaks, moving shorelines, channels, Monai Valley."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROFILE_ORDER = 1.8
 
 
 def lake_at_rest(run: Run, make: Callable[[], WaterCase]) -> Iterator[Check]:
-    """Largest discharge that the scheme makes in a lake at rest."""
+    """Maximum spurious discharge in a lake at rest."""
     end = run_case(make(), **run.options)
     largest = float(np.hypot(end.water.discharge_x, end.water.discharge_y).max())
     yield Check("max |hu| [m2 s-1]", largest, REST_LIMIT[run.precision], detail=end.detail)
@@ -29,7 +29,7 @@ def lake_at_rest(run: Run, make: Callable[[], WaterCase]) -> Iterator[Check]:
 def profile_case(
     run: Run, make: Callable[[int], WaterCase], cells: tuple[int, ...], limits: tuple[float, float, float | None]
 ) -> Iterator[Check]:
-    """Errors on the finest grid and the order towards it of a flume along x; limits of h, q and order."""
+    """Errors on the finest grid and order of convergence of a flume along x; limits of h, q and order."""
     study = convergence_study(make, cells, **run.options)
     last = study.outcomes[-1]
     yield Check("relative L1 error of h", last.depth.l1, limits[0], detail=last.detail)
@@ -46,7 +46,7 @@ def profile_case(
 def bowl(
     run: Run, make: Callable[[int], WaterCase], cells: tuple[int, ...], limits: tuple[float, float]
 ) -> Iterator[Check]:
-    """Errors, order, conserved mass and least depth of water in a paraboloid; limits of h and order."""
+    """Errors, order, mass conservation and minimum depth of water in a paraboloid; limits of h and order."""
     study = convergence_study(make, cells, **run.options)
     last = study.outcomes[-1]
     mass = abs(last.water.depth.sum() / make(cells[-1]).initial.depth.sum() - 1.0)
@@ -60,9 +60,9 @@ def bowl(
 
 
 def circular_dam(run: Run) -> Iterator[Check]:
-    """The wet circular dam of Amundsen (2014) in the treatment of its time, against the reference figures.
+    """Wet circular dam break of Amundsen (2014) with the same scheme, against the reference values.
 
-    The figures at t = 2 s belong to runs that landed on t = 1 s on their way.
+    The reference values at t = 2 s are from runs whose steps ended at t = 1 s.
     """
     options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step_control": "exact"}
     for scheme in ("rk2", "euler"):
@@ -82,7 +82,7 @@ def circular_dam(run: Run) -> Iterator[Check]:
 
 
 def monai_valley(run: Run, coarsen: int = 1) -> Iterator[Check]:
-    """Surface at the three gauges against the measurement: RMS difference and difference of the largest rise."""
+    """Surface at the three gauges against the measurement: RMS difference and difference of the maximum rise."""
     folder, missing = monai_data(run)
     if folder is None:
         yield from missing

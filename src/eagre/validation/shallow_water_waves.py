@@ -1,4 +1,4 @@
-"""Validations of the explicit model: orders on smooth waves, step counts, and the two precisions compared."""
+"""Validation of the explicit model: orders for smooth waves, step counts, and comparison of the precisions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_ORDER = 0.9
 
 
 def smooth_order(run: Run, make: Callable[[int], WaterCase]) -> Iterator[Check]:
-    """Observed orders of both time schemes where the solution is smooth; second order is asked of RK2 only."""
+    """Observed orders of both time schemes for a smooth solution; second order is required of RK2 only."""
     errors: dict[str, list[float]] = {}
     for scheme, least in (("rk2", SECOND_ORDER), ("euler", FIRST_ORDER)):
         study = convergence_study(make, CELLS, scheme=scheme, **run.options)
@@ -45,7 +45,7 @@ def standing_wave(run: Run) -> Iterator[Check]:
 
 
 def sine_steps(run: Run) -> Iterator[Check]:
-    """The step count of the thesis's sine case, exactly."""
+    """The exact step count of the sine case of Amundsen (2014)."""
     case = amundsen2014.sine(rows=16)
     model = case.model(time_step_control="exact", **run.options)
     model.advance(case.end_time)
@@ -53,7 +53,7 @@ def sine_steps(run: Run) -> Iterator[Check]:
 
 
 def precisions(run: Run) -> Iterator[Check]:
-    """How far single precision is from double after a whole turn of the planar bowl and after a wet dam break."""
+    """Difference of single and double precision after a period of the planar bowl and after a wet dam break."""
     for case in (basins.planar_bowl(100), amundsen2014.circular_dam_wet(250)):
         single, double = (run_case(case, device=run.setting.device, precision=p) for p in PRECISIONS)
         apart = relative_norms(single.water.depth, double.water.depth)

@@ -21,9 +21,9 @@ from eagre.errors import InputError
 
 
 def ritter(x: np.ndarray, t: float, high: float, gravity: float = GRAVITY) -> tuple[np.ndarray, np.ndarray]:
-    """Dam break onto a dry bed: the rarefaction h = (2 c_1 - x/t)^2 / (9 g), u = 2 (c_1 + x/t) / 3.
+    """Return the dam break onto a dry bed: the rarefaction h = (2 c_1 - x/t)^2 / (9 g), u = 2 (c_1 + x/t) / 3.
 
-    high : depth behind the dam, m; c_1 = sqrt(g high). The fan spans -c_1 t < x < 2 c_1 t.
+    high : depth behind the dam, m; c_1 = sqrt(g high). The rarefaction spans -c_1 t < x < 2 c_1 t.
     """
     c_1 = math.sqrt(gravity * high)
     s = np.asarray(x, float) / max(t, 1e-300)
@@ -32,11 +32,11 @@ def ritter(x: np.ndarray, t: float, high: float, gravity: float = GRAVITY) -> tu
 
 
 def stoker_states(high: float, low: float, gravity: float = GRAVITY) -> tuple[float, float, float]:
-    """Depth (m) and velocity (m s-1) between rarefaction and bore, and speed of the bore (m s-1).
+    """Return depth, m, and velocity, m s-1, between rarefaction and bore, and the speed of the bore, m s-1.
 
     c_m solves -8 g low c_m^2 (c_1 - c_m)^2 + (c_m^2 - g low)^2 (c_m^2 + g low) = 0 with
-    sqrt(g low) < c_m < c_1 = sqrt(g high); then h_m = c_m^2 / g, u_m = 2 (c_1 - c_m) and the bore
-    runs at u_m h_m / (h_m - low).
+    sqrt(g low) < c_m < c_1 = sqrt(g high); then h_m = c_m^2 / g, u_m = 2 (c_1 - c_m) and the speed of the bore is
+    u_m h_m / (h_m - low).
     """
     if not 0.0 < low < high:
         raise InputError(f"depths {high:g} m and {low:g} m", allowed="0 < low < high", fix="ritter(...) for low = 0")
@@ -51,9 +51,9 @@ def stoker_states(high: float, low: float, gravity: float = GRAVITY) -> tuple[fl
 
 
 def stoker(x: np.ndarray, t: float, high: float, low: float, gravity: float = GRAVITY) -> tuple[np.ndarray, np.ndarray]:
-    """Dam break onto shallower still water: rarefaction, constant state, bore.
+    """Return the dam break onto shallower still water: rarefaction, constant state, bore.
 
-    high, low : depths behind and before the dam, m.
+    high, low : upstream and downstream depths, m.
     """
     h_m, u_m, bore = stoker_states(high, low, gravity)
     c_1, c_m = math.sqrt(gravity * high), math.sqrt(gravity * h_m)

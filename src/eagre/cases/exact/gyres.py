@@ -6,7 +6,7 @@ import numpy as np
 
 
 def munk_profile(x: np.ndarray, alpha: float, beta: float, viscosity: float) -> np.ndarray:
-    """phi of the steady linear free-slip gyre psi = phi(x) sin 2y under the curl -alpha sin 2y.
+    """Return phi of the steady linear free-slip gyre psi = phi(x) sin 2y with the wind-stress curl -alpha sin 2y.
 
     A (phi'''' - 8 phi'' + 16 phi) - beta phi' = alpha, phi = phi'' = 0 at 0 and pi: four exponentials and
     a constant (W. H. Munk, J. Meteorol. 7, 80-93 (1950)).
@@ -21,7 +21,7 @@ def munk_profile(x: np.ndarray, alpha: float, beta: float, viscosity: float) -> 
 
 
 def munk_profile_discrete(n: int, alpha: float, beta: float, viscosity: float) -> np.ndarray:
-    """The same with second differences on n intervals, (n + 1,): what the model tends to."""
+    """Return the same with second differences on n intervals, (n + 1,): the discrete steady state of the model."""
     h = np.pi / n
     size = n - 1
     second = (np.diag(np.ones(size - 1), 1) + np.diag(np.ones(size - 1), -1) - 2.0 * np.eye(size)) / h**2
@@ -32,7 +32,7 @@ def munk_profile_discrete(n: int, alpha: float, beta: float, viscosity: float) -
 
 
 def stommel_profile(x: np.ndarray, alpha: float, beta: float, friction: float) -> np.ndarray:
-    """phi of the steady linear gyre with bottom friction: mu (phi'' - 4 phi) + beta phi' = -alpha, phi = 0 at the ends.
+    """Return phi of the linear gyre with bottom friction: mu (phi'' - 4 phi) + beta phi' = -alpha, phi = 0 at the ends.
 
     H. Stommel, Trans. AGU 29, 202-206 (1948), doi:10.1029/TR029i002p00202.
     """
@@ -45,11 +45,11 @@ def stommel_profile(x: np.ndarray, alpha: float, beta: float, friction: float) -
 
 
 def basin_mode(x: np.ndarray, y: np.ndarray, t: float, beta: float, m: int = 1, n: int = 1) -> np.ndarray:
-    """The inviscid Rossby mode cos(beta x / 2w + w t) sin(m x) sin(n y), w = beta / (2 sqrt(m^2 + n^2))."""
+    """Return the inviscid Rossby mode cos(beta x / 2w + w t) sin(m x) sin(n y), w = beta / (2 sqrt(m^2 + n^2))."""
     w = mode_frequency(beta, m, n)
     return np.cos(beta * x / (2.0 * w) + w * t) * np.sin(m * x) * np.sin(n * y)[:, None]
 
 
 def mode_frequency(beta: float, m: int = 1, n: int = 1) -> float:
-    """Angular frequency of `basin_mode`."""
+    """Return the angular frequency of `basin_mode`."""
     return beta / (2.0 * np.hypot(m, n))

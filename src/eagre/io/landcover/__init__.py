@@ -1,4 +1,4 @@
-"""Manning's n from classes of land cover, by a table; those of ESA WorldCover and of NLCD come with the package."""
+"""Manning's n from land-cover classes by a table; tables of ESA WorldCover and NLCD are included."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SHIPPED = ("esa-worldcover", "nlcd")
 
 
 def read_class_table(table: str | Path) -> dict[int, float]:
-    """Values by class, from a CSV with the columns ``class`` and ``n``; lines that begin with # are notes.
+    """Read values by class from a CSV file with the columns ``class`` and ``n``; lines that begin with # are comments.
 
-    Semicolons or tabs may part the columns too, and decimals then have a comma or a point.
+    Semicolons or tabs may also separate the columns; decimals then have a comma or a point.
 
     Parameters
     ----------
     table : str or Path
-        One of `SHIPPED`, or a file.
+        A name in `SHIPPED`, or a file.
 
     Raises
     ------
     InputError
-        If the file is missing or has other columns, a class is no whole number or stands there twice, or n is not > 0.
+        If the file is missing or has other columns, a class is not an integer or occurs twice, or n is not > 0.
     """
     if table in SHIPPED:
         name, text = str(table), (resources.files(__name__) / f"{table}.csv").read_text(encoding="utf-8")
@@ -47,7 +47,12 @@ def read_class_table(table: str | Path) -> dict[int, float]:
     comma = "," if delimiter != "," else "."  # of decimals, where no comma parts the columns
     if not {"class", "n"} <= set(heads):
         got = listing(heads or ["nothing"])
-        raise InputError(f"{name} with the columns {got}", allowed="class, n and, if wanted, name", fix="class,n,name")
+        raise InputError(
+            f"{name} with the columns {got}",
+            allowed="class, n and, optionally, name",
+            fix="class,n,name",
+            problem=f"The columns of the table {name} are not valid.",
+        )
     found: dict[int, float] = {}
     for row, (number, line) in zip(held, lines[1:], strict=False):
         try:
@@ -55,19 +60,24 @@ def read_class_table(table: str | Path) -> dict[int, float]:
         except (TypeError, ValueError):
             code, value = 0, math.nan
         if not 0.0 < value < math.inf or code in found:
-            wrong = f"class {code} a second time" if code in found and value > 0 else f"{line[:60]!r}"
-            raise InputError(f"{name}, line {number}: {wrong}", allowed="a class once, and n > 0", fix="10,0.1,trees")
+            wrong = f"a second line of class {code}" if code in found and value > 0 else f"{line[:60]!r}"
+            raise InputError(
+                f"{name}, line {number}: {wrong}",
+                allowed="one line per class, with n > 0",
+                fix="10,0.1,trees",
+                problem=f"Line {number} of the table {name} is not valid.",
+            )
         found[code] = value
     return found
 
 
 def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem:
-    """A raster of class numbers as one of their values; NaN where there is no data.
+    """Return the raster of the values of a raster of classes; NaN where there is no data.
 
     Raises
     ------
     InputError
-        If a class is not in the table, with its code and how many cells have it.
+        If a class is not in the table, with its code and its number of cells.
     """
     codes, place, counts = np.unique(raster.elevation, return_inverse=True, return_counts=True)
     missing = [(code, count) for code, count in zip(codes, counts, strict=True) if code == code and code not in table]
@@ -75,9 +85,10 @@ def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem
         code, count = max(missing, key=lambda one: one[1])
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
-            f"{raster.name}: class {code:g} in {count} cells{others}, which {name} does not hold",
+            f"{raster.name}: class {code:g} in {count} cells{others}, not in {name}",
             allowed=listing((f"{one}" for one in table), 30),
-            fix=f"{code:g},0.03,NAME in a table of your own",
+            fix=f"{code:g},0.03,NAME as a line of a separate table",
+            problem=f"The table {name} has no class {code:g}.",
         )
     values = np.array([table.get(code, np.nan) if code == code else np.nan for code in codes.tolist()])
     return replace(raster, elevation=values[place.reshape(raster.elevation.shape)], units="s m-1/3")

@@ -187,12 +187,15 @@ class InitialSection(Section):
         default=None, description="wind along y, m/s; the ambient wind by default", examples=[0.0]
     )
     w: SpeedVolume = Field(default=VolumeValue(0.0), description="vertical velocity, m/s", examples=[0.0])
+    theta: TemperatureVolume | None = Field(
+        default=None, description="potential temperature, K; the ambient one by default", examples=["300 + 0.003 * z"]
+    )
     theta_perturbation: TemperatureVolume | None = Field(
-        default=None, description="potential temperature minus the ambient potential temperature, K; 0 by default",
+        default=None, description="alternative to theta: potential temperature minus the ambient one, K",
         examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
     )  # fmt: skip
     noise: NoiseSection | None = Field(
-        default=None, description="random noise, added to theta_perturbation", examples=[{"amplitude": 0.1}]
+        default=None, description="random noise, added to the potential temperature", examples=[{"amplitude": 0.1}]
     )
 
 
@@ -369,11 +372,14 @@ class AnelasticCase(Case):
         return {"velocity": tuple(wind), **heat, "scalars": scalars}
 
     def _heat(self, grid: Grid, levels: Levels) -> dict[str, Any]:
-        """Return the initial perturbation of potential temperature with the noise, as an argument of the model."""
-        initial, values = self.initial, None
-        if initial.theta_perturbation is not None:
-            with self.at("initial", "theta_perturbation"):
-                values = initial.theta_perturbation.at_points(grid, levels)
+        """Return the initial potential temperature or its perturbation, with the noise, as arguments of the model."""
+        initial, fields = self.initial, {}
+        for name in ("theta", "theta_perturbation"):
+            value = getattr(initial, name)
+            if value is not None:
+                with self.at("initial", name):
+                    fields[name] = value.at_points(grid, levels)
         if initial.noise is not None:
-            values = (0.0 if values is None else values) + initial.noise.make(levels, grid)
-        return {"theta_perturbation": values}
+            for name in fields or ("theta_perturbation",):
+                fields[name] = fields.get(name, 0.0) + initial.noise.make(levels, grid)
+        return fields

@@ -26,7 +26,9 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Nudging:
-    """Nudging (relaxation) of all points towards vertical profiles: ``dx/dt = ... - (x - x_p(z)) / tau(z)``.
+    """Nudging (relaxation) of all points towards vertical profiles.
+
+    The tendency of x is ``-(x - x_p(z)) / tau(z)``.
 
     Parameters
     ----------

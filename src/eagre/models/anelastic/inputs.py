@@ -190,35 +190,46 @@ def checked_side_sponges(given: Mapping[str, Any] | None, grid: Grid) -> np.ndar
     return total if total.any() else None
 
 
-def checked_perturbation(setup: Setup, perturbation: Any) -> np.ndarray:
-    """Return the initial perturbation of potential temperature, (nz, ny, nx), K; 0 if not given.
+def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndarray:
+    """Return the initial perturbation of potential temperature, (nz, ny, nx), K, also from the total; 0 by default.
 
     Raises
     ------
     InputError
-        For a perturbation in incompressible flow, and for one as large as a total potential temperature.
+        For both arguments, for either in incompressible flow, for a perturbation as large as a total potential
+        temperature, and for a total as small as a perturbation.
     """
-    values = checked_volume("theta_perturbation", 0.0 if perturbation is None else perturbation, setup.shape)
+    if theta is not None and perturbation is not None:
+        raise InputError(
+            "theta and theta_perturbation", allowed="one of them", fix="theta_perturbation = 2.0",
+            problem="The initial potential temperature is given twice.",
+        )  # fmt: skip
+    name, value = ("theta", theta) if theta is not None else ("theta_perturbation", perturbation)
+    values = checked_volume(name, 0.0 if value is None else value, setup.shape)
     if not setup.stratified:
-        if values.any():
+        if theta is not None or values.any():
             raise InputError(
-                "theta_perturbation in incompressible flow", allowed="an atmosphere with buoyancy",
-                fix="atmosphere = boussinesq()",
+                f"{name} in incompressible flow", allowed="an atmosphere with buoyancy",
+                fix="atmosphere = boussinesq()", problem="Incompressible flow has no potential temperature.",
             )  # fmt: skip
         return values
     ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)
-    excess = np.abs(values) - 0.5 * ambient
+    excess = np.abs(values) - 0.5 * ambient if theta is None else 0.5 * ambient - values
     n = int(excess.argmax())
-    if excess.flat[n] >= 0.0:
-        raise InputError(
-            f"theta_perturbation = {values.flat[n]:g} K in ambient air of {ambient.min():g} K",
-            allowed="less than half of it", fix="theta_perturbation = ...  # minus the ambient potential temperature",
-            problem="theta_perturbation is as large as a total potential temperature.",
-        )  # fmt: skip
-    return values
+    if excess.flat[n] < 0.0:
+        return values if theta is None else values - ambient
+    got = f"{name} = {values.flat[n]:g} K in ambient air of {ambient.min():g} K"
+    if theta is None:
+        problem = "theta_perturbation is as large as a total potential temperature."
+        raise InputError(got, allowed="less than half of it", fix="theta = ...  # total", problem=problem)
+    problem = "theta is the total potential temperature, and this value is as small as a perturbation."
+    fix = "theta_perturbation = ...  # minus the ambient potential temperature"
+    raise InputError(got, allowed="more than half of it", fix=fix, problem=problem)
 
 
-def checked_start(setup: Setup, velocity: Any, perturbation: Any, scalars: Any) -> dict[str, np.ndarray]:
+def checked_start(
+    setup: Setup, velocity: Any, theta: Any, perturbation: Any, scalars: Any
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the initial fields by name, (nz, ny, nx): wind (the ambient wind by default), theta', scalars."""
     if velocity is None:
         z = setup.levels.z
@@ -230,7 +241,7 @@ def checked_start(setup: Setup, velocity: Any, perturbation: Any, scalars: Any) 
     }
     for name, values in found.items():
         check_plausible("wind", values, f"velocity {name}")
-    heat = checked_perturbation(setup, perturbation)
+    heat = checked_perturbation(setup, theta, perturbation)
     if setup.stratified:
         found["theta"] = heat
     return found | checked_scalars(scalars, setup.shape)

@@ -79,8 +79,9 @@ class AnelasticFlow(BaseModel):
         Equations, reference state and ambient state (`eagre.models.anelastic.atmosphere`); incompressible by default.
     velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
         Initial u, v, w; the first projection removes their divergence. The default is the ambient wind.
-    theta_perturbation : float or (nz, ny, nx) array, K
-        Initial potential temperature minus the ambient potential temperature; 0 by default.
+    theta, theta_perturbation : float or (nz, ny, nx) array, K
+        Initial potential temperature, or its difference from the ambient potential temperature (0 by default). The
+        output fields of these names can be used. At most one of the two is allowed.
     scalars : mapping of name to (nz, ny, nx) array
         Initial fields of passive scalars, by name.
     boundaries : mapping of "x", "y", "z" to "periodic", "wall" or (x and y) "open"
@@ -151,6 +152,7 @@ class AnelasticFlow(BaseModel):
         top_height: float | None = None,
         atmosphere: Atmosphere | None = None,
         velocity: tuple[Any, Any, Any] | None = None,
+        theta: Any = None,
         theta_perturbation: Any = None,
         scalars: Mapping[str, Any] | None = None,
         boundaries: Mapping[str, str] | None = None,
@@ -202,7 +204,7 @@ class AnelasticFlow(BaseModel):
             scalars=names, time_statistics=asked,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )  # fmt: skip
-        fields = checked_start(self.setup, velocity, theta_perturbation, scalars)
+        fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
         start = {} if velocity is None else {axis: fields[name] for axis, name in zip("xyz", "uvw", strict=True)}
         self._start_notes = blocked_wind(self.setup, start, "velocity at the start")
         self._engine = Engine(self.setup, self.device, precision)

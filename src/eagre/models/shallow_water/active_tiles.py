@@ -1,15 +1,14 @@
-"""The tiles of a march that a step can change: a list on the device, exact while water moves.
+"""Active tiles: list of the tiles that a step can change, on the device. Skipping the others is exact.
 
-A cell is *live* where there is depth or momentum, or where something may bring it: rain or a discharge inside, a side
-that is open or periodic, the seam to another device. In the hydrostatic treatment the flux between two dry cells is 0
-to the last bit, so a stage changes live cells and those beside them, and a step of two stages nothing further than two
-cells away.
+A cell is *live* if it has depth or momentum, or if rain, an internal discharge, an open or periodic boundary or the
+interface to another device can supply water. In the hydrostatic scheme the flux between two dry cells is exactly 0. So
+a stage changes live cells and their neighbours only, and a step of two stages changes cells up to two cells away.
 
-The first stage of step n leaves of every tile that it works on where it has live cells: anywhere, and along each side.
-Step n + 1 works on all tiles that had a live cell in them or within four cells: two for what step n has changed since,
-two for what step n + 1 changes. Other tiles have the same values in all buffers, so that none needs to be written: the
-last step that worked on such a tile found nothing live within reach and wrote what it read. A step that was refused is
-made again with its own list, since its buffers have not changed places.
+The first stage of step n records where each tile has live cells: anywhere, and along each side. Step n + 1 computes all
+tiles with a live cell inside or within four cells: two for the changes of step n since then, two for the changes of
+step n + 1. All other tiles have equal values in all buffers, so that no buffer must be written: the last step that
+computed such a tile found no live cell within reach and wrote the values that it read. A rejected step is repeated with
+the same list, because its buffers have not changed roles.
 """
 
 from __future__ import annotations
@@ -26,27 +25,27 @@ from eagre.grid import Grid
 from eagre.stepping.clock import STEPS, open_gate
 from eagre.terms.collect import Part, Terms
 
-REACH = 4  # cells within which something live makes a tile a part of the next step; no tile but the last is smaller
-# Bits of a tile: live cells in it, and within REACH of each of its sides.
+REACH = 4  # distance in cells within which a live cell activates a tile; minimum size of all tiles except the last
+# Bits of a tile: live cells inside, and within REACH of each of its sides.
 LIVE, SOUTH_STRIP, NORTH_STRIP, WEST_STRIP, EAST_STRIP = 1, 2, 4, 8, 16
 EVERYWHERE = 31
-MADE = 2  # after the two counts: the step whose list there is
-MOST_WET, MOST_LISTED = 0.5, 0.75  # of all cells or tiles: up to here a list pays
-LOOKS = 32  # between two questions whether it pays again
-PROBES = (0.37, -1.9)  # a force that these do not wake up without water never acts there
+MADE = 2  # index, after the two counts, of the step of the present list
+MOST_WET, MOST_LISTED = 0.5, 0.75  # maximum fractions of wet cells and of active tiles for which a list is faster
+LOOKS = 32  # state checks between two decisions whether to use a list again
+PROBES = (0.37, -1.9)  # a force that is 0 for these values at depth 0 never acts on dry cells
 
 
 class Active(NamedTuple):
-    """What a march reads and writes of the list; steps of even and of odd number count in turn."""
+    """Active-tile list that the kernels read and write; even and odd steps alternate between two counts."""
 
-    listed: np.ndarray  # numbers of tiles, row by row of tiles
-    work: np.ndarray  # how many of them there are in even and in odd steps, MADE
-    live: np.ndarray  # (rows of tiles + 2, tiles a row + 2) bits, with zeros all round
+    listed: np.ndarray  # numbers of the active tiles
+    work: np.ndarray  # number of listed tiles in even and in odd steps, then MADE
+    live: np.ndarray  # bits, (rows of tiles + 2, tiles per row + 2), with a margin of zeros
 
 
 @cell
 def is_near(live, always, j, i):
-    """Whether tile (j, i) has a live cell in it or within REACH of it."""
+    """Return whether tile (j, i) has a live cell inside or within REACH."""
     near = ((live[j + 1, i + 1] | always[j + 1, i + 1]) & LIVE) != 0
     for dj in range(3):
         for di in range(3):
@@ -59,7 +58,10 @@ def is_near(live, always, j, i):
 
 @cell
 def live_cells(q, s, over, j, corner, n):
-    """How many of n cells of row j of q are live; two columns before them: `corner` in q, `over` in s (1/h)."""
+    """Return the number of live cells among n cells of row j of q.
+
+    corner, over : index in q and in the scratch s (1/h) of the cell two columns before the first.
+    """
     found = 0
     for i in range(n):
         c = corner + i + 2
@@ -70,7 +72,10 @@ def live_cells(q, s, over, j, corner, n):
 
 @cell
 def live_bits(q, s, over, j, i0, r, rows, n):
-    """Where in a tile of `rows` rows the n cells of its row r, which is row j of q, are live: bits."""
+    """Return, as bits, the location of live cells among n cells of row r of a tile of `rows` rows.
+
+    The row is row j of q.
+    """
     bits, start = 0, np.uint32(over)
     if live_cells(q, s, start, j, i0, n) > 0:
         bits = LIVE | (SOUTH_STRIP if r < REACH else 0) | (NORTH_STRIP if r + REACH >= rows else 0)
@@ -83,7 +88,7 @@ def live_bits(q, s, over, j, i0, r, rows, n):
 
 @serial_entry
 def list_tiles_cpu(active, always, clock, turn):
-    """List the tiles of the coming step; nothing if this is another attempt at it."""
+    """List the tiles of the next step, unless this is another attempt at the same step."""
     listed, work, live = active
     step = np.int32(clock[STEPS])
     if open_gate(clock, turn) and work[MADE] != step:
@@ -99,7 +104,10 @@ def list_tiles_cpu(active, always, clock, turn):
 
 @entry
 def list_tiles_cuda(active, always, clock, turn):
-    """As `list_tiles_cpu`, a thread a tile, in any order; the first stage marks the step as made (`tiles_to_do`)."""
+    """List the tiles in any order, one thread per tile (see `list_tiles_cpu`).
+
+    The first stage sets MADE (`tiles_to_do`).
+    """
     listed, work, live = active
     room = cuda.shared.array(2, np.int32)
     step = np.int32(clock[STEPS])
@@ -121,14 +129,14 @@ def list_tiles_cuda(active, always, clock, turn):
 
 
 class ActiveTiles:
-    """The list of a run on its device.
+    """Active-tile list of a run on its device.
 
     Parameters
     ----------
     setup : Setup
     device : Device
     rows, columns : int
-        Cells of a tile; the last ones may have fewer.
+        Cells of a tile. The last tiles can have fewer cells.
     """
 
     def __init__(self, setup: Any, device: Device, rows: int, columns: int) -> None:
@@ -147,21 +155,21 @@ class ActiveTiles:
         self.report = device.transfer(self._report, self.active.work)
 
     def wake(self, step: int) -> None:
-        """Work on all tiles in the coming step: the buffers do not agree."""
+        """Activate all tiles in the next step, because the buffers differ."""
         self._device.fill(self.active.live, self._all)
         self._device.fill(self.active.work, np.array([0, 0, -1], np.int32))
         self._first = step
 
     def knows(self, step: int) -> bool:
-        """Whether the step before `step` had a list that was not of all tiles for a start."""
+        """Return whether the step before `step` had a list other than the initial list of all tiles."""
         return step > self._first + 1
 
     def share(self, step: int) -> float:
-        """Of all tiles, those that the step before `step` worked on, as the last leg reported."""
+        """Return the fraction of the tiles that were active in the step before `step`, as of the last report."""
         return float(self._report[(step - 1) & 1]) / self.count
 
     def launch(self, precision: str, clock: Any, turn: int, **switches: Any) -> Launch:
-        """What lists the tiles of the coming step."""
+        """Return the launch that lists the tiles of the next step."""
         arguments = (self.active, self._always, clock, turn)
         if self._device.kind == "cpu":
             return Launch(self._device.program(list_tiles_cpu, precision, switches), arguments)
@@ -171,13 +179,13 @@ class ActiveTiles:
 
 
 class Chooser:
-    """Whether a run works on the tiles of a list, decided at looks from what is known there.
+    """Decision of a run to use the active-tile list, updated at state checks.
 
     Parameters
     ----------
     active_tiles : {"auto", "on", "off"}
     tiles : ActiveTiles or None
-        None if there is no list.
+        None if no list is available.
     """
 
     def __init__(self, active_tiles: str, tiles: ActiveTiles | None) -> None:
@@ -185,13 +193,13 @@ class Chooser:
         self.listed, self._looks = tiles is not None and active_tiles == "on", 0
 
     def begin(self, step: int, wet_share: Callable[[], float]) -> None:
-        """A run begins with a state, before step `step`; wet_share : gives the part of all cells that is wet."""
+        """Decide for a new state before step `step`; wet_share : returns the fraction of wet cells."""
         if self._tiles is not None:
             self.listed, self._looks = not self._auto or wet_share() < MOST_WET, 0
             self._tiles.wake(step)
 
     def choose(self, step: int, wet_share: Callable[[], float]) -> None:
-        """Before a leg that begins with step `step`."""
+        """Decide before a batch of steps that starts with step `step`."""
         if self._tiles is None or not self._auto:
             return
         if self.listed:
@@ -204,17 +212,17 @@ class Chooser:
                 self._tiles.wake(step)
 
     def never(self) -> None:
-        """Work on all tiles from now on."""
+        """Compute all tiles from now on."""
         self.listed, self._tiles = False, None
 
     def wake(self, step: int) -> None:
-        """A buffer was used for something else before step `step`."""
+        """Activate all tiles, because a buffer was used for another purpose before step `step`."""
         if self._tiles is not None:
             self._tiles.wake(step)
 
 
 def bits_of(live: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Bits of all tiles with zeros all round; live : (ny, nx), whether a cell is."""
+    """Return the LIVE and side bits of all tiles with a margin of zeros; live : (ny, nx), whether a cell is live."""
     (first_j, south, north), (first_i, west, east) = (
         _strips(count, size) for count, size in zip(live.shape, (rows, columns), strict=True)
     )
@@ -228,7 +236,7 @@ def bits_of(live: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where tiles of so many cells begin, and which cells are within REACH of the low and of the high end of theirs."""
+    """Return the first cells of the tiles along an axis, and masks of the cells within REACH of the tile ends."""
     place = np.arange(count)
     low = place % size
     high = np.minimum(place - low + size, count) - 1 - place
@@ -236,7 +244,10 @@ def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndarray:
-    """Cells that something may bring water or momentum to, whatever is in them, (ny, nx); faced : of the own rows."""
+    """Return the mask of cells that can receive water or momentum from outside, (ny, nx).
+
+    faced : boundary segments of the own rows.
+    """
     found = np.zeros(grid.shape, bool)
     for part in terms.water:
         found |= _brings(part, grid)
@@ -254,12 +265,12 @@ def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndar
 
 
 def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> float:
-    """Part of the cells that are live at the start of a run: with water, or always."""
+    """Return the fraction of cells that are live at the start of a run: with water, or always live."""
     return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
 
 
 def _brings(part: Part, grid: Grid) -> np.ndarray:
-    """Where a term may bring water: where one of its quantities is not 0, or everywhere if it needs none."""
+    """Return where a term can add water: where a quantity is nonzero, or everywhere if the term needs no quantity."""
     if part.cell(*[0.0] * len(part.quantities)) != 0.0:
         return np.ones(grid.shape, bool)
     found = np.zeros(grid.shape, bool)

@@ -1,4 +1,4 @@
-"""What the explicit shallow-water model can average over time (`eagre.kernels.averages`), and when it does."""
+"""Time statistics of the explicit model: quantities (`eagre.kernels.averages`) and time of accumulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagre.stepping.clock import PARITY, T
 
 @cell
 def water_of(j, i, pair, bed, p, clock):
-    """The water of interior cell (j, i); its surface is over the datum."""
+    """Return the water of interior cell (j, i), with the surface relative to the datum."""
     q = pair[1 if clock[PARITY] > 0.0 else 0]
     b = bed_centre(bed, j + 2, i + 2)
     h = depth(q[0, j + 2, i + 2], b)
@@ -28,7 +28,7 @@ def water_of(j, i, pair, bed, p, clock):
 
 @cell
 def weigh_present(i, numbers, clock):
-    """The present state: it weighs nothing if it was taken up before."""
+    """Weight the present state; the weight is 0 if the state has been accumulated before."""
     weigh(numbers, clock[T])
 
 
@@ -36,13 +36,13 @@ QUANTITIES = quantities_of_water("pair, bed, p, clock", water_of)
 
 
 class PresentAverages(Averaging):
-    """The averages of an engine's present state, taken up before every step and when they are asked for."""
+    """Time statistics of an engine: the present state is accumulated before every step and on request."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, QUANTITIES)
         self._engine = engine
 
     def present(self) -> list[Launch]:
-        """What takes up the present state."""
+        """Return the launches that accumulate the present state."""
         engine = self._engine
         return self.take(weigh_present, (engine.clock,), engine.pair, engine.bed, engine.parameters, engine.clock)

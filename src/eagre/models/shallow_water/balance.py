@@ -1,8 +1,8 @@
-"""The balance of water: what came through open sides and as rain, booked step by step.
+"""Water balance: volumes through open boundaries and rain, accumulated step by step.
 
-The flux through a face is that of the stages, made again from the states that they start from. A row of the book is
-(sum, rate, time up to which the sum goes). A step leaves its rate before it is known whether it counts; the next one
-books it for as long as the clock has moved, which is not at all if it was refused.
+The flux through a face is computed again from the states at the start of the stages. A row contains the sum, the rate
+and the end time of the sum. A step stores its rate before the step is accepted. The next step adds this rate times the
+elapsed time of the clock, which is 0 after a rejected step.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from eagre.terms.collect import Terms
 from eagre.terms.moving import Moving
 
 SUM, RATE, BOOKED = 0, 1, 2
-RATE_2 = 3  # where the second stage of a tile leaves its half of the rate; else 0
+RATE_2 = 3  # column of the rate of the second stage in the tile kernels; otherwise 0
 COLUMNS = 4
-TWO_STAGES = switch("TWO_STAGES", True)  # whether the mean flux of two states counts
-SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
+TWO_STAGES = switch("TWO_STAGES", True)  # whether the rate is the mean flux of two states
+SOURCES = switch("SOURCES", 0)  # number of rows of mass sources, after the rows of the faces
 
 
 @cell
 def booked(book, k, rate, now):
-    """Book the last rate of row k up to `now`, s, and leave a new one."""
+    """Accumulate the last rate of row k up to `now`, s, and store a new rate."""
     book[k, SUM] += (now - book[k, BOOKED]) * (book[k, RATE] + book[k, RATE_2])
     book[k, BOOKED] = now
     book[k, RATE] = rate
@@ -42,7 +42,7 @@ def booked(book, k, rate, now):
 
 @cell
 def book_rate(book, k, rate, now, turn):
-    """Book row k, or the half of its rate that one of the two steps has which a split scheme makes as one."""
+    """Accumulate row k; a split scheme that advances two steps at once stores half of the rate for each step."""
     if SPLIT == DOUBLE and stage_of(turn) >= 4:
         book[k, RATE_2] = 0.5 * rate
     elif SPLIT == DOUBLE:
@@ -53,7 +53,7 @@ def book_rate(book, k, rate, now, turn):
 
 @cell
 def book_face(q, middle, bed, walls, faces, book, p, clock, turn, k):
-    """Book face k; its rate is the inflow, m2 s-1. A sweep books the faces that it runs across."""
+    """Accumulate face k, whose rate is the inflow, m2 s-1; a sweep accumulates the faces normal to its direction."""
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
     if SPLIT == 0 or across_of(stage_of(turn)) == across:
         rate = water_flux(q, bed, walls, j, i, across, p)
@@ -64,14 +64,14 @@ def book_face(q, middle, bed, walls, faces, book, p, clock, turn, k):
 
 @cell
 def book_source(book, k, factor, clock, turn):
-    """Book row k, of a term that brings water, once a step."""
+    """Accumulate row k of a mass source once per step."""
     if SPLIT == 0 or across_of(stage_of(turn)) == 1:
         book_rate(book, k, factor, clock[T], turn)
 
 
 @serial_entry
 def book_cpu(q, middle, bed, walls, faces, factors, book, p, clock, turn):
-    """Book all faces of open segments, and the factors of rain behind them."""
+    """Accumulate all faces of open segments, then the mass sources."""
     if open_gate(clock, turn):
         for k in range(faces.shape[0]):
             book_face(q, middle, bed, walls, faces, book, p, clock, turn, k)
@@ -81,7 +81,7 @@ def book_cpu(q, middle, bed, walls, faces, factors, book, p, clock, turn):
 
 @entry
 def book_cuda(q, middle, bed, walls, faces, factors, book, p, clock, turn):
-    """As `book_cpu`, a thread a row."""
+    """See `book_cpu`; one thread per row."""
     launch_dependents()
     grid_dependency_wait()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -95,7 +95,10 @@ def book_cuda(q, middle, bed, walls, faces, factors, book, p, clock, turn):
 def booking(
     device: Device, precision: str, states: tuple[Any, Any], faces: Any, book: Any, *common: Any, **switches: Any
 ) -> list[Launch]:
-    """What books a step from the first of two states, by way of the second if it has two stages; see `Balance`."""
+    """Return the launches that accumulate a step from its initial state and, with two stages, its intermediate state.
+
+    See `Balance`.
+    """
     bed, walls, factors, *numbers = common
     q, middle = states
     arguments = (q, middle if switches["TWO_STAGES"] else q, bed, walls, faces, factors, book, *numbers)
@@ -107,7 +110,7 @@ def booking(
 
 
 class CrossSectionBook(lines.CrossSectionBook):
-    """The book of what goes through the lines of a run; a row is that of `Balance`."""
+    """Volumes through the faces of the cross-sections of a run; the columns are those of `Balance`."""
 
     def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
@@ -117,26 +120,26 @@ class CrossSectionBook(lines.CrossSectionBook):
         super().__init__(given, device, table, (COLUMNS,))
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
-        """As of `Balance`."""
+        """See `Balance.launches`."""
         if not len(self.table):
             return []
         return booking(self.device, precision, (q, middle), self.faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
-        """Start an empty book at `time`, s."""
+        """Reset the volumes at `time`, s."""
         rows = np.zeros(self.book.shape)
         rows[:, BOOKED] = time
         self.device.fill(self.book, rows)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """Go on with the book of a state at `time`, s, or with a new one where it has other lines."""
+        """Restore the volumes of a state at `time`, s, or reset them if the state has other cross-sections."""
         if self.goes_on(state):
             self.device.fill(self.book, state["cross_sections"])
         else:
             self.begin(time)
 
     def volumes(self, time: float) -> np.ndarray:
-        """What went to the right of each line up to `time`, s, since the start; m3."""
+        """Return the volume through each cross-section from the start to `time`, s, positive to its right, m3."""
         assert self.lines is not None
         rows = self.device.host(self.book)
         through = rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2])
@@ -144,21 +147,21 @@ class CrossSectionBook(lines.CrossSectionBook):
 
 
 class Balance:
-    """The book of a run, on its device.
+    """Water balance of a run, on its device.
 
     Parameters
     ----------
     segments : sequence of FaceRange
     table : (segments, COLUMNS) array
-        Of all segments, as `segment_table` makes it.
+        Table of all segments from `segment_table`.
     grid : Grid
     terms : Terms
     device : Device
 
     Attributes
     ----------
-    book : (faces of open sides + terms that bring water, COLUMNS) array
-        The last row is there, and 0, where nothing brings water.
+    book : (open boundary faces + mass sources, COLUMNS) array
+        Without mass sources the last row is present and 0.
     """
 
     def __init__(
@@ -170,19 +173,19 @@ class Balance:
         self._weights = np.append(self._open.lengths, np.zeros(max(1, len(terms.sources))))
         sides = self._open.lengths.size
         self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, Moving)]
-        self._settled = np.zeros(self._weights.size)  # m3 of records that are not in use any more
+        self._settled = np.zeros(self._weights.size)  # volumes of records that are no longer in use, m3
         self.weigh(terms)
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
         self._faces = device.array(np.concatenate([np.zeros((0, 4), np.int64), *faces]))
         self.book = device.zeros((self._weights.size, COLUMNS), np.float64)
 
     def weigh(self, terms: Terms) -> None:
-        """Take the sums over the domain of what brings water, m3 s-1, with the records in use of what moves."""
+        """Set the mass sources integrated over the domain, m3 s-1, with the records in use."""
         for k, one in enumerate(terms.sources, self._open.lengths.size):
             self._weights[k] = one.total(self._grid) * self._grid.cell_area
 
     def settle(self, time: float, terms: Terms) -> None:
-        """Book the rain of records up to `time`, s, and weigh those that come into use."""
+        """Accumulate the rain of the present records up to `time`, s, and set the weights of the next records."""
         if self._moving:
             rows = self.device.host(self.book)
             self._settled[self._moving] += self._volumes(rows, time)[self._moving]
@@ -196,12 +199,12 @@ class Balance:
 
     @property
     def sources(self) -> int:
-        """How many rows behind those of the faces are of terms that bring water."""
+        """Number of rows of mass sources."""
         return len(self._rain)
 
     @property
     def varies(self) -> bool:
-        """Whether any rate of the book changes with time: open sides, or rain with a series."""
+        """True if a rate changes with time: open boundaries, or rain with a series."""
         return bool(self._open.segments) or not all(series.is_constant for series in self._rain)
 
     def asked(self, start: float, end: float) -> dict[str, float]:
@@ -209,9 +212,9 @@ class Balance:
         return self._open.asked(start, end)
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
-        """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
+        """Return the launches that accumulate the step from `q` via `middle`; none if no rate changes with time.
 
-        common : bed, walls inside, factors of the terms, parameters, clock, turn.
+        common : bed, internal walls, factors of the source terms, parameters, clock, turn.
         """
         if not self.varies:
             return []
@@ -219,7 +222,7 @@ class Balance:
         return booking(self.device, precision, (q, middle), self._faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
-        """Start an empty book at `time`, s."""
+        """Reset the balance at `time`, s."""
         rows = np.zeros(self.book.shape)
         rows[:, BOOKED] = time
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
@@ -228,21 +231,21 @@ class Balance:
         self.resume_settled({})
 
     def state(self) -> dict[str, np.ndarray]:
-        """The book and what it is of, for a restart."""
+        """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
         return {"book": self.device.host(self.book), "open_sides": self._open.places(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        """Whether the book of a state is one of the same open sides."""
+        """Return whether a state has the same open boundary segments."""
         return self._open.are_those_of(state) and len(state["book"]) == len(self.book)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """Go on with the book of a state at `time`, s; with a new one where other sides are open."""
+        """Restore the balance of a state at `time`, s, or reset it if the open segments differ."""
         if not self.goes_on(state):
             self.begin(time)
             return
         rows = np.zeros(self.book.shape)
-        rows[:, : state["book"].shape[1]] = state["book"]  # older states have no second rate
+        rows[:, : state["book"].shape[1]] = state["book"]  # states of older versions have no second rate
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             rate = row[RATE] + row[RATE_2]
             if series.is_constant and rate != series(time):
@@ -251,13 +254,13 @@ class Balance:
         self.resume_settled(state)
 
     def resume_settled(self, state: Mapping[str, np.ndarray], terms: Terms | None = None) -> None:
-        """Go on with what a state has of records that are not in use any more; terms : to weigh those that are."""
+        """Restore the volumes of records that are no longer in use; terms : sets the weights of the records in use."""
         self._settled[:] = state.get("settled", 0.0)
         if terms is not None:
             self.weigh(terms)
 
     def amounts(self, time: float) -> tuple[dict[str, float], float]:
-        """Water that came in through each open part of a side or inside, by its name, and as rain, to `time`, s; m3."""
+        """Return the inflow volumes by segment or internal discharge, and the rain volume, up to `time`, s; m3."""
         rows = self.device.host(self.book)
         came = self._settled + self._volumes(rows, time)
         return self._open.by_name(came, self._places)

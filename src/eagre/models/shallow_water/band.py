@@ -1,6 +1,6 @@
-"""A band of rows of a run on one device: an engine of its own, with two rows of its neighbours beside its own.
+"""Row-slab subdomain of the explicit model on one device: an engine with a halo of two rows.
 
-What bands wait and exchange for: `bands`.
+For the synchronisation and the halo exchange see `bands`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from eagre.stepping.maps import cut_maps
 
 @dataclass(frozen=True, eq=False)
 class BandSetup(Setup):
-    """The set-up of a band: `segments` reach over its halo, `faced` are those of its own rows."""
+    """Set-up of a row slab: `segments` include the halo rows, `faced` only the own rows."""
 
     faced: Sequence[FaceRange] = ()
-    corners: np.ndarray | None = None  # bed over the datum with two more all round, where bands meet the neighbour's
-    uniform_manning: bool = True  # on the whole domain
+    corners: np.ndarray | None = None  # bed above the datum with a margin of two, from neighbours at interfaces
+    uniform_manning: bool = True  # whether Manning's n is uniform on the whole domain
 
     def padded_bed(self) -> np.ndarray:
         assert self.corners is not None
@@ -36,7 +36,7 @@ class BandSetup(Setup):
 
 
 def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> BandSetup:
-    """The set-up of rows first .. last - 1 of a run; corners : bed of the whole over its datum, padded by two."""
+    """Return the set-up of rows first .. last - 1; corners : bed of the whole domain above the datum, padded by two."""
     whole = setup.grid
     grid = replace(whole, ny=last - first, y0=whole.y0 + first * whole.dy)
     across = [s for s in setup.segments if s.side in ("south", "north") and not s.condition.periodic]
@@ -61,12 +61,12 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
 
 
 class Rates:
-    """Where the bands leave and find rates: own of even and of odd stages, zeros, those of all bands.
+    """Layout of the rate buffer of a slab: own rates of even and odd stages, zeros, rates of all slabs.
 
     Parameters
     ----------
     counts : sequence of int
-        How many rates each band leaves.
+        Number of rates of each slab.
     rank : int
     """
 
@@ -80,7 +80,7 @@ class Rates:
 
 
 class StageLaunches(NamedTuple):
-    """The launches of a stage: those that make the new state in the interior, and the boundary pass over it."""
+    """Launches of a stage: interior update and boundary pass."""
 
     interior: list[Any]
     out: Any
@@ -88,13 +88,13 @@ class StageLaunches(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Marks where a stage has written `out`, or, without it, where its boundary pass has ended."""
+    """Marker in a list of launches: a stage has written `out`, or, for None, its boundary pass has ended."""
 
     out: Any
 
 
 class BandMarch(March):
-    """The schedule of a band: its tails take the rates of all bands, its ghosts are filled after an exchange."""
+    """Schedule of a row slab: tails use the rates of all slabs, and ghosts are filled after a halo exchange."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
@@ -109,22 +109,22 @@ class BandMarch(March):
         self.engine.rates = self._all_rates[places.all]
 
     def _active_tiles(self) -> ActiveTiles | None:
-        """All bands make the same launches in every leg: a list only where it was asked for."""
+        """Return the active-tile list only if requested, because all slabs must have the same launches."""
         return super()._active_tiles() if self.engine.setup.active_tiles == "on" else None
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
-        """As of one device, with a place for its rates that the next stage does not use."""
+        """Return the launches of a stage, with a rate buffer that the next stage does not use."""
         self.rates = self._own_rates[self._stages_made % 2]
         self._stages_made += 1
         return [*super().stage(turn, q, old, out, **switches), Written(out)]
 
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Any]:
-        """As of one device, marked as the end of a stage."""
+        """Return the launches of a boundary pass, followed by the marker of the end of a stage."""
         return [*super().boundary(turn, q, **switches), Written(None)]
 
 
 def _split(launches: Sequence[Any]) -> list[StageLaunches]:
-    """The stages of a round of steps from its launches and the marks between them."""
+    """Return the stages of a step graph from its launches and the markers between them."""
     found, marked = [], [k for k, one in enumerate(launches) if isinstance(one, Written)]
     for start, made, end in zip([-1, *marked[1::2]], marked[::2], marked[1::2], strict=False):
         interior, boundary = launches[start + 1 : made], launches[made + 1 : end]
@@ -133,12 +133,12 @@ def _split(launches: Sequence[Any]) -> list[StageLaunches]:
 
 
 class Band(Engine):
-    """Rows first .. last - 1 of the domain on one device.
+    """Engine of rows first .. last - 1 of the domain on one device.
 
     Attributes
     ----------
     places : array
-        Where the faces that it books stand in the book of the whole domain.
+        Global numbers of its boundary faces in the water balance of the domain.
     """
 
     places: np.ndarray
@@ -153,7 +153,7 @@ class Band(Engine):
         return BandMarch
 
     def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
-        """A state of the whole domain as one of this band; book : of the whole domain, or None to begin a new one."""
+        """Return the part of a domain state for this slab; book : balance of the whole domain, or None to reset it."""
         own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
         own |= cut_maps(state, self.first, self.last)
         if book is None:

@@ -1,12 +1,15 @@
-"""One run over several devices: a band of rows on each (decision 0037).
+"""Multi-device engine of the explicit model: row slabs, one per device.
 
-A stage of a step is, on every device: its rows | two rows of each neighbour and the largest rates of all, then the
-boundary pass over its own sides, whose tail judges the clock. At the bar all devices wait for one another, once a
-stage. All judge the same clock by the same rates: times, time steps and refusals are the same everywhere.
+See docs/development/decisions/0037-explicit-rows-over-several-devices.md.
 
-One wait is enough. What a device reads of another after the bar of stage k, the rows and the rates that stage k wrote,
-is not written again before stage k + 2, which comes after the bar of stage k + 1: stages write two arrays in turn
-(the second stage of RK2 never writes where the first did), and leave their rates in two places in turn.
+In each stage every device updates its rows, exchanges two halo rows with each neighbour and the maximum rates with all
+devices, and runs the boundary pass, whose tail updates the clock. All devices wait for each other once per stage, at
+the barrier. All devices evaluate the same clock with the same rates: times, time steps and rejected steps are the same
+everywhere.
+
+One wait per stage is sufficient. After the barrier of stage k a device reads the rows and rates that stage k wrote on
+another device. These are not overwritten before stage k + 2, which follows the barrier of stage k + 1: the stages write
+alternately to two arrays (the second stage of RK2 never writes to the array of the first) and to two rate buffers.
 """
 
 from __future__ import annotations
@@ -34,23 +37,17 @@ from eagre.stepping import clock as ck
 from eagre.stepping.maps import join_maps
 from eagre.stepping.recording import Extra, Ring
 
-LEAST_ROWS = 4  # of a band
+LEAST_ROWS = 4  # minimum rows of a slab
 
 
 class Bands(Legs):
-    """The engine of one run over several devices; what it gives to the model is gathered on the host."""
+    """Engine of one run on several devices; results for the model are assembled on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         grid, count = setup.grid, len(group.members)
-        if setup.kernels == "reference":
-            raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
-        if setup.scheme not in ("rk2", "euler"):
-            got, allowed = f'scheme = "{setup.scheme}" on {count} devices', "one device, or rk2 and euler"
-            raise InputError(got, allowed=allowed, fix='scheme = "rk2"')
-        if setup.walls is not None:
-            raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
+        _check_options(setup, count)
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
         halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
@@ -77,7 +74,7 @@ class Bands(Legs):
     # -- schedules ----------------------------------------------------------------------------------
 
     def arrange(self) -> None:
-        """Put the lists of the bands side by side, with waits and exchanges between them."""
+        """Combine the launches of the slabs, with barriers and halo exchanges between them."""
         self.transport = transport = LocalTransport(self.device)
         marches = [band.schedule for band in self.bands]
         for rank, march in enumerate(marches):
@@ -97,13 +94,13 @@ class Bands(Legs):
         self.launches_a_round = len(marches[0].launches) + len(marches[0].stages)
 
     def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
-        """Two rows of each neighbour of a state, and what else is exchanged with them."""
+        """Return the exchange of two halo rows of a state, and of additional messages."""
         for rank, array in enumerate(arrays):
             self.transport.publish(rank, name, array)
         return self.transport.exchange([*self.decomposition.messages({name: "centre"}), *more])
 
     def _rates_after(self, slot: int) -> list[Message]:
-        """What collects the rates of a stage everywhere, and makes room for those of the next."""
+        """Return the messages that collect the rates of a stage everywhere and clear the buffer of the next stage."""
         found = []
         for target, here in enumerate(self.rates):
             for source, there in enumerate(self.rates):
@@ -113,43 +110,43 @@ class Bands(Legs):
 
     @property
     def schedule(self) -> BandMarch:
-        """What every band launches."""
+        """Schedule of every slab."""
         return self.bands[0].schedule
 
     # -- the clock ----------------------------------------------------------------------------------
 
     def give_orders(self, until: float, steps: int) -> None:
-        """Like `Engine.give_orders`."""
+        """Set the step request of all slabs; see `Engine.give_orders`."""
         for band in self.bands:
             band.give_orders(until, steps)
 
     def take_report(self) -> None:
-        """Like `Engine.take_report`."""
+        """Read the step results of all slabs; see `Engine.take_report`."""
         for band in self.bands:
             band.take_report()
 
     def leave_unread(self) -> None:
-        """Like `Engine.leave_unread`."""
+        """Mark the clocks as unread; see `Engine.leave_unread`."""
         for band in self.bands:
             band.leave_unread()
 
     @property
     def seen(self) -> np.ndarray:
-        """The clock, which is the same everywhere."""
+        """Clock as the host last read it; the same on all devices."""
         return self.bands[0].seen
 
     @property
     def current(self) -> int:
-        """Which of the two buffers holds the state."""
+        """Index of the buffer with the present state."""
         return self.bands[0].current
 
     @property
     def failure(self) -> int:
-        """Like `Engine.failure`."""
+        """Failure code; see `Engine.failure`."""
         return max(band.failure for band in self.bands)
 
     def read_clock(self) -> np.ndarray:
-        """A host copy of the clock."""
+        """Return a host copy of the clock."""
         return self.bands[0].read_clock()
 
     def write_clock(self, values: np.ndarray) -> None:
@@ -158,7 +155,7 @@ class Bands(Legs):
             band.write_clock(values)
 
     def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
-        """Like `Engine.rings`: one a band."""
+        """Return one ring buffer per slab for in-run sampling; see `Engine.rings`."""
         columns = [np.flatnonzero((j >= band.first) & (j < band.last)) for band in self.bands]
         rings = [band.rings(j[at] - band.first, i[at])[0][0] for band, at in zip(self.bands, columns, strict=True)]
         self.extra = Extra(*([list(stage)] for stage in zip(*(band.extra for band in self.bands), strict=True)))
@@ -167,7 +164,7 @@ class Bands(Legs):
     # -- state --------------------------------------------------------------------------------------
 
     def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
-        """Like `Engine.set_state`."""
+        """Set the interior state and the time; see `Engine.set_state`."""
         for band in self.bands:
             rows = slice(band.first, band.last)
             band.set_state(eta[rows], hu[rows], hv[rows], time)
@@ -177,7 +174,7 @@ class Bands(Legs):
         self.device.synchronize()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Like `Engine.state`: a run goes on with any number of devices."""
+        """Return the state of the whole domain, which any number of devices can restore."""
         self.device.synchronize()
         each = [band.device.host(band.q[band.current]) for band in self.bands]
         inner = [q[:, LAYERS:-LAYERS] for q in each]
@@ -185,11 +182,11 @@ class Bands(Legs):
         return {"q": q, **self.small_state(), **self.maps_state()}
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """Like `Engine.maps_state`."""
+        """Return the maps of the whole domain; see `Engine.maps_state`."""
         return join_maps([band.maps_state() for band in self.bands])
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take up a state of any number of devices; its ghosts too, unless other conditions hold now."""
+        """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
         book = state["book"] if self._book.goes_on(state) else None
         for band in self.bands:
             band.restore(band.resume_book(state, book) | self._lines.cut(state, band.lines))
@@ -199,38 +196,38 @@ class Bands(Legs):
         self.device.synchronize()
 
     def next_records(self, time: float) -> None:
-        """Like `Engine.next_records`."""
+        """Load the next records of time-varying fields; see `Engine.next_records`."""
         self.balance.settle(time, self.setup.terms)
         for band in self.bands:
             band.next_records(time)
 
     @property
     def balance(self) -> Balance:
-        """The book of the whole domain, as it stands."""
+        """Present water balance of the whole domain."""
         self.device.synchronize()
         rows = np.zeros(self._book.book.shape)
-        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # those that keep a book last
+        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # slabs with a time-varying balance last
             join_book(rows, band.places, band.device.host(band.balance.book))
         self._book.device.fill(self._book.book, rows)
         return self._book
 
     @property
     def lines(self) -> CrossSectionBook:
-        """The book of the lines of the whole domain, as it stands."""
+        """Present volumes through the cross-sections of the whole domain."""
         self.device.synchronize()
         self._lines.join([band.lines for band in self.bands])
         return self._lines
 
-    # -- looks --------------------------------------------------------------------------------------
+    # -- state checks -------------------------------------------------------------------------------
 
     def sums(self) -> dict[str, float]:
-        """Like `Engine.sums`."""
+        """Return sums and extremes over the domain; see `Engine.sums`."""
         self.device.synchronize()
         rows = np.concatenate([band.row_sums() for band in self.bands])
         return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
 
     def bad_cell(self) -> tuple[int, int] | None:
-        """(j, i) of the first cell that is not finite, or None."""
+        """Return (j, i) of the first cell that is not finite, or None."""
         self.device.synchronize()
         for band in self.bands:
             if (found := band.bad_cell()) is not None:
@@ -238,12 +235,12 @@ class Bands(Legs):
         return None
 
     def fastest_cell(self) -> tuple[int, int]:
-        """(j, i) of the largest speed."""
+        """Return (j, i) of the maximum speed."""
         speed = np.hypot(*self.derived()[4:])
         return divmod(int(np.argmax(speed)), speed.shape[1])
 
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """Like `Engine.at`."""
+        """Return the values in cells (j, i); see `Engine.at`."""
         self.device.synchronize()
         found = np.zeros((7, j.size), self.real)
         for band in self.bands:
@@ -253,11 +250,30 @@ class Bands(Legs):
         return found
 
     def derived(self) -> np.ndarray:
-        """Like `Engine.derived`."""
+        """Return the fields of the whole domain; see `Engine.derived`."""
         self.device.synchronize()
         return np.concatenate([band.derived() for band in self.bands], axis=1)
 
 
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | Bands:
-    """The engine of a run on one device, or on several."""
+    """Return the engine of a run on one device or on several devices."""
     return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
+
+
+def _check_options(setup: Setup, count: int) -> None:
+    """Raise `InputError` for options that are not supported on several devices."""
+    if setup.kernels == "reference":
+        raise InputError(
+            f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"',
+            problem="The reference kernels run on one device only.",
+        )  # fmt: skip
+    if setup.scheme not in ("rk2", "euler"):
+        raise InputError(
+            f'scheme = "{setup.scheme}" on {count} devices', allowed='one device, or scheme = "rk2" or "euler"',
+            fix='scheme = "rk2"', problem="This scheme runs on one device only.",
+        )  # fmt: skip
+    if setup.walls is not None:
+        raise InputError(
+            f"internal walls on {count} devices", allowed="one device", fix='device = "cpu"',
+            problem="Internal walls are supported on one device only.",
+        )  # fmt: skip

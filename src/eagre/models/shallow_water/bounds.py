@@ -1,4 +1,4 @@
-"""Bounds of the time step (as asked for, and on dry ground before the water has come) and of thin water."""
+"""Limits of the time step (user options, and water that reaches dry cells later) and of thin water."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from eagre.terms.collect import ROLES, Terms
 
 UNBOUNDED = 1e12  # s
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
-TO_EVERY_CELL = ("srk2", *STAGES)  # of which no step works on a list of tiles
+TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists
 ACTIVE_TILES = ("auto", "on", "off")
-LEAST_KAPPA = 1e-9  # m: its fourth power is a normal number in single precision
+LEAST_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
 
 
 def longest_step_asked(name: str, step: float | None) -> float:
-    """The step of an option, s, checked; without one there is no bound."""
+    """Return the checked time step of an option, s; no limit if it is None."""
     return UNBOUNDED if step is None else checked_number(name, step, 1e-12, UNBOUNDED)
 
 
 def longest_step_with_water_to_come(
     terms: Terms, segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float
 ) -> float:
-    """Bound for rain and for water that boundary series bring, s."""
+    """Return the limit of the time step for rain and for water from boundary series, s."""
     arrivals = longest_step_with_arrivals(segments, grid, bed, gravity)
     return min(longest_step_with_rain(terms, grid, gravity), arrivals)
 
 
 class Steps(NamedTuple):
-    """The longest time step, the longest first one, s, and whether all have one length."""
+    """Maximum time step and maximum first step, s, and whether the time step is fixed."""
 
     longest_step: float
     first_step: float
@@ -47,7 +47,11 @@ class Steps(NamedTuple):
 
 
 def steps_of(longest: float | None, fixed: float | None, coming: float, first: Callable[[], float]) -> Steps:
-    """Bounds of the time step, s: as a user asked, for water to come, and for what falls at first if it varies."""
+    """Return the limits of the time step, s.
+
+    longest, fixed : options of the user. coming : limit for water that arrives later. first : returns the limit of the
+    first adaptive step.
+    """
     if fixed is not None:
         step = longest_step_asked("time_step", fixed)
         return Steps(step, step, True)
@@ -56,15 +60,19 @@ def steps_of(longest: float | None, fixed: float | None, coming: float, first: C
 
 
 def longest_step_with_arrivals(segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float) -> float:
-    """Bound for water that a boundary series brings to dry ground: dx / (4 sqrt(g h)) at its deepest, s."""
+    """Return the limit for water that boundary series bring to dry cells, s.
+
+    The limit is dx / (4 sqrt(g h)) with the maximum depth h of that water.
+    """
     deepest = max(segment.deepest_arrival(bed, gravity) for segment in segments)
     return 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity * deepest) if deepest > 0.0 else UNBOUNDED
 
 
 def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
-    """Bound for rain on dry ground, where no wave limits the time step: the film of one step obeys it.
+    """Return the limit for rain on dry cells, where no wave limits the time step.
 
-    With h = R dt, sqrt(g h) dt <= dx / 4 gives dt = (dx / 4)^(2/3) (g R)^(-1/3).
+    The thin layer of one step obeys the limit of waves: h = R dt and sqrt(g h) dt <= dx / 4 give
+    dt = (dx / 4)^(2/3) (g R)^(-1/3).
     """
     if terms.wettest <= 0.0:
         return UNBOUNDED
@@ -72,9 +80,10 @@ def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
 
 
 def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_number: float, gravity: float) -> float:
-    """Bound of the first step, s: water at rest, which no speed bounds yet, falls no further than a part of a cell.
+    """Return the limit of the first step, s, for water at rest, which has no speed yet.
 
-    Down a drop d from cell to cell it has the speed g d dt / dx after dt, and courant_number dx / dt is allowed.
+    A surface drop d between adjacent cells accelerates the water to the speed g d dt / dx after dt; the limit is
+    courant_number dx / dt.
     """
     steepest = 0.0
     for axis, size in ((0, grid.dy), (1, grid.dx)):
@@ -86,7 +95,7 @@ def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_numbe
 
 
 def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
-    """Depth below which velocities are damped, m: as given, or a small part of the greatest depth at the start."""
+    """Return the desingularisation depth, m; the default is a fraction of the maximum initial depth."""
     if given is not None:
         return checked_number("desingularisation_depth", given, LEAST_KAPPA, 1e3)
     scale = float(thickness.max())
@@ -96,7 +105,7 @@ def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry:
 
 
 def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) -> dict[str, Any]:
-    """Scheme and rule of the time step of a run, for its set-up."""
+    """Return the scheme and the time-step control of a run, for its set-up."""
     found = {
         "scheme": one_of("scheme", scheme, SCHEMES),
         "time_step_control": one_of("time_step_control", time_step_control, ("predicted", "exact")),
@@ -106,37 +115,43 @@ def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) ->
         return found
     if time_step_control == "exact":
         raise InputError(
-            f'time_step_control = "exact" with scheme = "{scheme}", whose second sweep is not known when a step begins',
+            f'time_step_control = "exact" with scheme = "{scheme}"',
             allowed='time_step_control = "predicted" with "ds1" and "ds2"',
             fix='time_step_control = "predicted"',
+            problem='time_step_control = "exact" is not supported by the split schemes: the limit of the second sweep '
+            "is unknown at the start of the step.",
         )
     return found | {"predicted_fraction": part}
 
 
 def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarray | None, scheme: str) -> str:
-    """Which cells are left out, "auto", "on" or "off": as given, or none where that would not be exact.
+    """Return "auto", "on" or "off": the option, or "off" where skipping dry tiles would not be exact.
 
-    The reference kernels, and those of a domain with walls inside, go to every cell.
+    The reference kernels and the kernels with internal walls compute all cells.
     """
     asked = ("on" if given else "off") if isinstance(given, bool) else one_of("active_tiles", given, ACTIVE_TILES)
     exact, plain = wet_dry == "hydrostatic", kernels == "reference" or walls is not None
     if asked == "on" and not exact:
         raise InputError(
-            f'active_tiles = "on" with wet_dry = "{wet_dry}", whose dry cells have fluxes',
+            f'active_tiles = "on" with wet_dry = "{wet_dry}"',
             allowed='active_tiles = "on" with wet_dry = "hydrostatic"',
             fix='active_tiles = "auto"',
+            problem="Dry tiles cannot be skipped: this wetting-and-drying scheme has fluxes between dry cells.",
         )
     if asked == "on" and plain:
         raise InputError(
-            'active_tiles = "on" with walls inside the domain or kernels = "reference", whose steps go to every cell',
-            allowed='active_tiles = "auto" or "off" there',
+            'active_tiles = "on" with internal walls or kernels = "reference"',
+            allowed='active_tiles = "auto" or "off" with internal walls or the reference kernels',
             fix='active_tiles = "auto"',
+            problem="Dry tiles cannot be skipped: kernels with internal walls and the reference kernels compute all "
+            "cells.",
         )
     if asked == "on" and scheme in TO_EVERY_CELL:
         raise InputError(
-            f'active_tiles = "on" with scheme = "{scheme}", which goes to every cell',
+            f'active_tiles = "on" with scheme = "{scheme}"',
             allowed='active_tiles = "on" with scheme = "rk2" or "euler"',
             fix='active_tiles = "auto"',
+            problem="Dry tiles cannot be skipped: this scheme computes all cells.",
         )
     return asked if exact and not plain else "off"
 
@@ -144,7 +159,7 @@ def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
 def check_room(
     grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
 ) -> None:
-    """Refuse what does not fit the device, or the devices, or whose input the host has no room for."""
+    """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
     forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
     words = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
     check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
@@ -153,7 +168,7 @@ def check_room(
 def gathered(
     maps: Maps | None, time_statistics: Asked | None, lines: Mapping[str, Any] | None, grid: Grid
 ) -> dict[str, Any]:
-    """Maps, averages and lines of a set-up."""
+    """Return the maps, time statistics and cross-sections of a set-up."""
     return {
         "maps": maps,
         "time_statistics": time_statistics,

@@ -1,4 +1,4 @@
-"""Case files of the shallow-water model, and how a model is made from one."""
+"""Case file of the explicit shallow-water model and construction of the model from a case."""
 
 from __future__ import annotations
 
@@ -31,42 +31,49 @@ class FrictionSection(Section):
 
 
 class NumericsSection(Section):
-    """Choices of the scheme; what is left out keeps the model's default."""
+    """Options of the numerical scheme. Keys that are left out take the default of the model."""
 
     scheme: Annotated[str, one_of("rk2", "euler", "srk2", "ds1", "ds2", "auto")] | None = Field(
         default=None,
-        description="rk2, euler, srk2, ds1, ds2, or auto: of second order what was fastest here (eagre tune)",
+        description="rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune",
     )
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
-        default=None, description="hydrostatic or kurganov-petrova"
+        default=None, description="wetting-and-drying scheme: hydrostatic or kurganov-petrova"
     )
     active_tiles: ActiveTiles | None = Field(
-        default=None, description="auto, on or off: work on tiles with water only", examples=["auto"]
+        default=None, description="skip dry tiles: auto, on or off", examples=["auto"]
     )
     minmod_theta: float | None = Field(
-        default=None, description="the limiter: 1 (smooth) to 2 (steep)", ge=1, le=2, examples=[1.3]
+        default=None,
+        description="parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive)",
+        ge=1,
+        le=2,
+        examples=[1.3],
     )
     courant_number: float | None = Field(
         default=None, description="Courant number, above 0 to 0.5", gt=0, le=0.5, examples=[0.25]
     )
     desingularisation_depth: PositiveMetres | None = Field(
-        default=None, description="depth below which velocities are damped, metres", examples=[0.001]
+        default=None, description="depth below which velocities are desingularised, metres", examples=[0.001]
     )
     time_step_control: Annotated[str, one_of("predicted", "exact")] | None = Field(
-        default=None, description="predicted or exact"
+        default=None, description="time-step control: predicted or exact"
     )
     predicted_fraction: float | None = Field(
-        default=None, description="ds1, ds2: part of what the last step allowed that a step takes", ge=0.5, le=1
+        default=None,
+        description="time step of ds1 and ds2 as a fraction of the limit of the previous step, 0.5 to 1",
+        ge=0.5,
+        le=1,
     )
-    max_time_step: PositiveSeconds | None = Field(default=None, description="the longest step", examples=["1 s"])
+    max_time_step: PositiveSeconds | None = Field(default=None, description="maximum time step", examples=["1 s"])
     time_step: PositiveSeconds | None = Field(
-        default=None, description="the step, without adaption", examples=["0.1 s"]
+        default=None, description="fixed time step; without it the step is adaptive", examples=["0.1 s"]
     )
-    gravity: Acceleration | None = Field(default=None, description="acceleration of gravity, m/s2", examples=[9.81])
+    gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
 
 
 class ShallowWaterCase(WaterCase):
-    """A case file of the shallow-water model: ``ShallowWaterCase.load("case.toml").build()``."""
+    """Case file of the explicit model: ``ShallowWaterCase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "shallow-water"
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
@@ -74,15 +81,15 @@ class ShallowWaterCase(WaterCase):
 
     friction: FrictionSection | None = Field(default=None, description="the section [friction]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
-    _why: str = PrivateAttr("")  # its scheme
+    _why: str = PrivateAttr("")  # reason for the choice of the scheme
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWater:
-        """Make the model: grid, bed, initial water, boundaries and sources.
+        """Build the model: grid, bed, initial water, boundaries and source terms.
 
         Parameters
         ----------
         device, precision : str or Device, str, optional
-            In place of those in [run].
+            Override the keys of the section [run].
 
         Returns
         -------
@@ -99,7 +106,7 @@ class ShallowWaterCase(WaterCase):
             return ShallowWater(grid, corners, **options, **numerics)
 
     def _scheme(self, cells: int, device: Any, precision: str | None) -> str:
-        """The scheme by its name, "auto" being the fastest one of second order that can have the case's time step."""
+        """Return the name of the scheme; "auto" selects the fastest second-order scheme for the time-step control."""
         self._why = ""
         if self.numerics.scheme != "auto":
             return self.numerics.scheme or USUAL_SCHEME
@@ -115,5 +122,5 @@ class ShallowWaterCase(WaterCase):
 
     @property
     def tuned(self) -> str:
-        """Which scheme, if the case leaves that open, and which values its kernels have, and why, in words."""
+        """Description of the scheme, if the case sets "auto", and of the tuning parameters, with the reasons."""
         return "; ".join(filter(None, (self._why, super().tuned)))

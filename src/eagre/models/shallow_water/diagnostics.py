@@ -1,4 +1,4 @@
-"""What is computed from a state: output fields, sums over the domain, the search for bad cells."""
+"""Diagnostics of a state: output fields, sums over the domain and the search for cells that are not finite."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from eagre.stepping.recording import FEW_PLACES, PASSED, Ring, has_landed, next_
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
-ALWAYS = 3  # a `turn` without a gate
+ALWAYS = 3  # value of `turn` without a gate
 
 
 @cell
 def depth_and_velocity(j, i, q, bed, out, p):
-    """Depth, m, and velocities, m s-1, of interior cell (j, i) into planes 0, 1, 2 of `out`."""
+    """Store depth, m, and velocities, m s-1, of interior cell (j, i) in planes 0, 1, 2 of `out`."""
     h = signed_depth(q[0, j + 2, i + 2], bed_centre(bed, j + 2, i + 2))
     over_h = over_depth(max(h, real(0.0)), p)
     out[0, j + 2, i + 2] = h
@@ -34,7 +34,7 @@ def depth_and_velocity(j, i, q, bed, out, p):
 
 @cell
 def sampled(k, pair, bed, places, found, clock, p):
-    """eta, h, hu, hv, u, v and the bed of interior cell `places[:, k]` into column k of `found`."""
+    """Store eta, h, hu, hv, u, v and the bed of interior cell `places[:, k]` in column k of `found`."""
     q = pair[1 if clock[PARITY] > 0.0 else 0]
     j, i = places[0, k] + 2, places[1, k] + 2
     b = bed_centre(bed, j, i)
@@ -51,7 +51,7 @@ def sampled(k, pair, bed, places, found, clock, p):
 
 @cell
 def recorded(k, pair, bed, places, values, landings, clock, p):
-    """eta, h, hu, hv, u and v of interior cell `places[:, k]` where a run has landed (`eagre.stepping.recording`)."""
+    """Store eta, h, hu, hv, u and v of interior cell `places[:, k]` at an output time (`eagre.stepping.recording`)."""
     if has_landed(landings, clock):
         found = values[np.int64(landings[PASSED])]
         q = pair[1 if clock[PARITY] > 0.0 else 0]
@@ -68,7 +68,7 @@ def recorded(k, pair, bed, places, values, landings, clock, p):
 
 @entry
 def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
-    """`recorded` at all places, a thread each; the last block to finish goes on with `next_landing`."""
+    """Run `recorded` for all points, one thread per point; the last block to finish runs `next_landing`."""
     launch_dependents()
     grid_dependency_wait()
     if not has_landed(landings, clock):
@@ -86,7 +86,10 @@ def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
 
 
 def recording(engine: Any, places: Any, ring: Ring) -> list[Launch]:
-    """What takes the state of an engine at places on a device, (2, n), wherever it lands, and lets it go on."""
+    """Return the launches that sample the state at points on a device, (2, n), at output times.
+
+    The last launch continues the run.
+    """
     device, count, going_on = engine.device, places.shape[1], {"SPLIT": engine.setup.split}
     before = (engine.pair, engine.bed, places, ring.values, ring.landings, engine.clock)
     if device.kind == "cuda":
@@ -104,7 +107,7 @@ def recording(engine: Any, places: Any, ring: Ring) -> list[Launch]:
 
 @cell
 def take_state(j, i, pair, bed, kept, p, clock, turn):
-    """Take up the present state of interior cell (j, i) in the maps of the run: if a step begins from it, or ALWAYS."""
+    """Accumulate the state of interior cell (j, i) in the maps of the run if a step begins from it, or for ALWAYS."""
     if turn == ALWAYS or open_gate(clock, turn):
         q = pair[1 if clock[PARITY] > 0.0 else 0]
         row, column = j + 2, i + 2
@@ -115,7 +118,7 @@ def take_state(j, i, pair, bed, kept, p, clock, turn):
 
 
 def take(engine: Any, turn: int, **switches: Any) -> Launch:
-    """What takes up the present state of an engine: `take_state`."""
+    """Return the launch that accumulates the present state of an engine (`take_state`)."""
     program = engine.device.loop(take_state, engine.precision, {**engine.gathered.switches, **switches})
     arguments = (engine.pair, engine.bed, engine.gathered.kept, engine.parameters, engine.clock, turn)
     return engine.device.over(program, engine.setup.grid.shape, arguments)
@@ -123,7 +126,7 @@ def take(engine: Any, turn: int, **switches: Any) -> Launch:
 
 @cell
 def terms_of(q, bed, j, i, p):
-    """Depth, kinetic and potential energy (over the datum) per area and density, and speed, of cell (j, i)."""
+    """Return depth, kinetic and potential energy (above the datum) per area and density, and speed, of cell (j, i)."""
     b = bed_centre(bed, j, i)
     h = signed_depth(q[0, j, i], b)
     over_h = over_depth(max(h, real(0.0)), p)
@@ -139,7 +142,7 @@ def terms_of(q, bed, j, i, p):
 
 @entry
 def row_sums_cpu(q, bed, sums, p):
-    """sums[j] = sums and extremes over interior row j, in double precision, always in one order."""
+    """Set sums[j] to sums and extremes over interior row j, in double precision and a fixed order."""
     for j in prange(sums.shape[0]):
         volume, kinetic, potential, wet, deepest, shallowest, fastest = 0.0, 0.0, 0.0, 0.0, -1e30, 1e30, 0.0
         for i in range(q.shape[2] - 4):
@@ -162,7 +165,7 @@ def row_sums_cpu(q, bed, sums, p):
 
 @entry
 def row_sums_cuda(q, bed, sums, p):
-    """As `row_sums_cpu`; one block a row, a tree over its threads."""
+    """See `row_sums_cpu`; one block per row, with a tree reduction over its threads."""
     tree = cuda.shared.array((SUMS, BLOCK), np.float64)
     t = cuda.threadIdx.x
     j = cuda.blockIdx.x
@@ -196,7 +199,7 @@ def row_sums_cuda(q, bed, sums, p):
 
 @entry
 def first_bad_cpu(q, found):
-    """found[j] = column of the first bad cell of interior row j, or NOWHERE."""
+    """Set found[j] to the column of the first bad cell of interior row j, or NOWHERE."""
     for j in prange(found.shape[0]):
         first = NOWHERE
         for i in range(q.shape[2] - 4):
@@ -207,7 +210,7 @@ def first_bad_cpu(q, found):
 
 @entry
 def first_bad_cuda(q, found):
-    """As `first_bad_cpu`; one block a row."""
+    """See `first_bad_cpu`; one block per row."""
     j = cuda.blockIdx.x
     if cuda.threadIdx.x == 0:
         found[j] = NOWHERE
@@ -219,7 +222,7 @@ def first_bad_cuda(q, found):
 
 @cell
 def bad_at(q, j, i):
-    """Whether a value of interior cell (j, i) is not finite."""
+    """Return whether a value of interior cell (j, i) is not finite."""
     return is_bad(q[0, j + 2, i + 2]) | is_bad(q[1, j + 2, i + 2]) | is_bad(q[2, j + 2, i + 2])
 
 
@@ -237,7 +240,7 @@ def scan_cpu(pair, clock, bad):
 
 @entry
 def scan_cuda(pair, clock, bad):
-    """As `scan_cpu`; one block a row."""
+    """See `scan_cpu`; one block per row."""
     parity = 1 if clock[PARITY] > 0.0 else 0
     j = cuda.blockIdx.x
     for i in range(cuda.threadIdx.x, pair.shape[3] - 4, BLOCK):

@@ -1,4 +1,4 @@
-"""The engine of the shallow-water model: its arrays on a device, its legs and what is read from them."""
+"""Engine of the explicit shallow-water model: arrays on a device, batches of steps, and access to the results."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from eagre.stepping.recording import Extra, Ring
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
-MOST_DISCARDED = 50  # double steps in a row, each half as long as the one before
+MOST_DISCARDED = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
 class Engine(Legs):
-    """Arrays and programs of one run on one device."""
+    """Arrays and kernels of one run on one device."""
 
-    rates: Any  # what the stages leave for the clock
-    blended: bool | None = None  # whether its terms read from tables, once they are bound
+    rates: Any  # maximum rates that the stages store for the clock
+    blended: bool | None = None  # whether the source terms read from tables; None before they are bound
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
@@ -55,7 +55,7 @@ class Engine(Legs):
         self.most_in_vain = MOST_DISCARDED if setup.split else Legs.most_in_vain
 
     def _arrange(self) -> None:
-        """Bind programs to the arrays."""
+        """Bind the kernels to the arrays."""
         made_by = self.made_by()
         self._bind_terms(made_by.blends and self.device.kind == "cuda")
         self.schedule = made_by(self)
@@ -66,7 +66,7 @@ class Engine(Legs):
         self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
 
     def use_tuning(self, device: Device) -> None:
-        """Go on with the layouts of `device`, the same one with another table; arrays and the state stay."""
+        """Use the launch parameters of `device`, the same device with another table; arrays and state are kept."""
         time, self.device = float(self.seen[ck.T]), device
         self._arrange()
         self._set_forcing(time)
@@ -78,8 +78,8 @@ class Engine(Legs):
         grid = setup.grid
         shape = (3, grid.ny + 4, grid.nx + 4)
         self.bed = device.array(setup.padded_bed().astype(real))
-        # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
-        # stage overwrites the state; a GPU is slow at that (see march_cuda).
+        # Two buffers that hold the state alternately, and one for the first stage. On the CPU the second stage
+        # overwrites the state; on a GPU this would be slow (see march_cuda).
         in_place = setup.scheme in ("rk2", "srk2") and device.kind == "cpu"
         self.pair = device.zeros((1 if in_place else 2, *shape), real)
         self.q = list(self.pair)
@@ -87,7 +87,7 @@ class Engine(Legs):
         self.spare = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.middle
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock, self._seen = self.clocks[0], self._first_clock()
-        self._unread = False  # whether steps were made since
+        self._unread = False  # whether steps were made since the clock was read
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
@@ -129,13 +129,13 @@ class Engine(Legs):
         return clock
 
     def made_by(self) -> type[March] | type[Tiles]:
-        """What makes its steps."""
+        """Return the class of the schedule."""
         return schedule_for(self.setup, self.device)
 
-    # -- legs ---------------------------------------------------------------------------------------
+    # -- batches of steps --------------------------------------------------------------------------
 
     def _prepare_looks(self) -> None:
-        """Lists of launches that begin a leg with the orders of the host, and that end it with a report to the host."""
+        """Prepare the launches at the start of a batch (step request) and at its end (state check and step result)."""
         device, cuda, ny = self.device, self.device.kind == "cuda", self.setup.grid.ny
         self._orders = device.pinned((2,), np.float64)
         self._report = device.pinned((ck.SIZE,), np.float64)
@@ -162,7 +162,7 @@ class Engine(Legs):
         self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
 
     def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
-        """Where the state in interior cells (j, i) is taken whenever a leg lands, six words a cell (`recorded`)."""
+        """Return the ring buffer for in-run samples of interior cells (j, i), six values per cell (`recorded`)."""
         ring = Ring(self.device, 6, j.size, self.real)
         places = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
         self.extra = Extra(ring.begin, [*self.schedule.conclude, *diagnostics.recording(self, places, ring)], ring.look)
@@ -170,25 +170,25 @@ class Engine(Legs):
 
     @property
     def listed(self) -> bool:
-        """Whether steps work on the tiles of a list."""
+        """True if the steps use the active-tile list."""
         return self.chooser.listed
 
     @property
     def round(self) -> list[Launch]:
-        """What makes `steps_a_round` steps."""
+        """Launches of `steps_a_round` steps."""
         if self.way == "first":
             return list(self.schedule.first)
         return self.schedule.listed if self.listed else self.schedule.launches
 
     @property
     def way(self) -> str:
-        """Which launches `round` is: "first", where a split scheme begins, "listed" or "all"."""
+        """Kind of the launches in `round`: "first" for the first step of a split scheme, "listed" or "all"."""
         if self.schedule.first and self.seen[ck.STEPS] == 0.0:
             return "first"
         return "listed" if self.listed else "all"
 
     def leg(self, until: float, steps: int) -> int:
-        """Make up to `steps` steps towards `until`, s, on tiles with water only where that pays."""
+        """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
         self.chooser.choose(int(self.seen[ck.STEPS]), self.wet_share)
         if self.way != "first":
             return super().leg(until, steps)
@@ -199,35 +199,35 @@ class Engine(Legs):
         return made + (super().leg(until, steps - 1) if goes_on else 0)
 
     def listed_share(self) -> float:
-        """Of all tiles, those that the last step worked on."""
+        """Return the fraction of tiles that were active in the last step."""
         step = int(self.seen[ck.STEPS])
         return self.schedule.active.share(step) if self.schedule.active is not None and self.listed else 1.0
 
     def wet_share(self) -> float:
-        """Of all cells, those that are wet."""
+        """Return the fraction of wet cells."""
         return float(self.row_sums()[:, WET].sum()) / self.setup.grid.cells
 
     def _begin_lists(self) -> None:
-        """The state was set: buffers differ, and another way to work may pay now."""
+        """Decide again about the active-tile list after the state was set: the buffers differ."""
         self.chooser.begin(int(self.seen[ck.STEPS]), self.wet_share)
 
     def give_orders(self, until: float, steps: int) -> None:
-        """What the next leg is to reach."""
+        """Set the target time and the number of steps of the next batch."""
         self._orders[:] = until, steps
 
     def take_report(self) -> None:
-        """See the clock as the last leg left it."""
+        """Read the clock of the last batch of steps."""
         self._seen, self._unread = self._report.copy(), False
 
     def leave_unread(self) -> None:
-        """Steps were made without a report: the clock is read when it is asked for."""
+        """Mark the clock as unread after steps without a report."""
         self._unread = True
 
     # -- state --------------------------------------------------------------------------------------
 
     @property
     def seen(self) -> np.ndarray:
-        """The clock as it is: as a leg reported it, or read now after unchecked steps."""
+        """Present clock: from the last report, or read now after unchecked steps."""
         if self._unread:
             self.device.run(self.look)
             self.device.synchronize()
@@ -236,16 +236,16 @@ class Engine(Legs):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the state with its ghosts."""
+        """Shape of the state with ghosts."""
         return tuple(self.q[0].shape)
 
     @property
     def current(self) -> int:
-        """Which of the two buffers holds the state."""
+        """Index of the buffer with the present state."""
         return int(self.seen[ck.PARITY])
 
     def read_clock(self) -> np.ndarray:
-        """A host copy of the clock."""
+        """Return a host copy of the clock."""
         return self.device.host(self.clock)
 
     def write_clock(self, values: np.ndarray) -> None:
@@ -254,11 +254,11 @@ class Engine(Legs):
         self._seen, self._unread = np.array(values), False
 
     def _fill_ghosts(self) -> None:
-        """Fill the ghosts of the state, for its time."""
+        """Fill the ghosts of the present state."""
         self.device.run(self.schedule.fill[self.current])
 
     def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
-        """Set the interior state (ny, nx) (see `kernels`) and the time, and fill the ghosts."""
+        """Set the interior state, (ny, nx) arrays (see `kernels`), and the time, and fill the ghosts."""
         grid = self.setup.grid
         state = np.zeros((3, grid.ny + 4, grid.nx + 4), self.real)
         state[:, 2:-2, 2:-2] = eta, hu, hv
@@ -284,35 +284,38 @@ class Engine(Legs):
         self.schedule.set_forcing(values)
 
     def begin_records(self) -> None:
-        """Take the records in use of what moves."""
+        """Load the records in use of the time-varying fields."""
         self.records.load()
         self.balance.weigh(self.setup.terms)
 
     def next_records(self, time: float) -> None:
-        """The same in a run that has come to `time`, s: the rain of the records before is booked."""
+        """Load the next records of the time-varying fields at `time`, s.
+
+        The rain of the previous records is accumulated.
+        """
         self.balance.settle(time, self.setup.terms)
         self.records.load()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
+        """Return host copies of the complete state for a bitwise-identical restart, with ghosts."""
         if isinstance(self.schedule, Tiles):
             self._fill_ghosts()
         return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state()}
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """The maps of the run with the present state taken up, for a restart; nothing where none were asked for."""
+        """Return the maps of the run including the present state, for a restart; empty if none were requested."""
         self._take_present()
         return {**self.gathered.state(), **self.averages.state()}
 
     def _take_present(self) -> None:
-        """Take up the present state in the maps of the run, if it has any: its steps may not begin with that."""
+        """Accumulate the present state in the maps of the run, if it has any."""
         own = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
         self.device.run([*own, *self.averages.present()])
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now.
+        """Restore a state, with its ghosts unless the boundary conditions have changed.
 
-        What the user chose stays that of this set-up.
+        Options of the user keep the values of this set-up.
         """
         own = self._first_clock()
         clock = own.copy()
@@ -337,26 +340,26 @@ class Engine(Legs):
             self._fill_ghosts()
         self._begin_lists()
 
-    # -- looks --------------------------------------------------------------------------------------
+    # -- state checks -------------------------------------------------------------------------------
 
     @property
     def failure(self) -> int:
-        """0, or why the leg ended early: 1 values that are not finite, 2 the time step collapsed."""
+        """Failure code: 0 none, 1 values that are not finite, 2 the time step collapsed."""
         return int(self._seen[ck.FAILED]) or int(self._bad_report[0] != 0)
 
     def sums(self) -> dict[str, float]:
-        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        """Return sums and extremes over the domain, in double precision, bitwise reproducible."""
         return self.setup.datum.over_zero(named_sums(self.row_sums(), self.setup.grid), self.setup.gravity)
 
     def row_sums(self) -> np.ndarray:
-        """Sums and extremes over each row."""
+        """Return sums and extremes over each row."""
         q = self.q[self.current]
         arguments = (q, self.bed, self._row_sums, self.parameters)
         self.device.run([Launch(self._sum, arguments, (self.setup.grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
 
     def bad_cell(self) -> tuple[int, int] | None:
-        """(j, i) of the first cell that is not finite, or None."""
+        """Return (j, i) of the first cell that is not finite, or None."""
         q = self.q[self.current]
         self.device.run([Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (BLOCK,))])
         columns = self.device.host(self._bad_columns)
@@ -364,23 +367,23 @@ class Engine(Legs):
         return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
 
     def fastest_cell(self) -> tuple[int, int]:
-        """(j, i) of the largest speed."""
+        """Return (j, i) of the maximum speed."""
         _, _, _, _, u, v = self.derived()
         return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(u, v)), u.shape))  # type: ignore[return-value]
 
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """eta, h, hu, hv, u, v and the bed over the datum of interior cells (j, i), (7, n)."""
+        """Return eta, h, hu, hv, u, v and the bed above the datum of interior cells (j, i), (7, n)."""
         places = np.stack([j, i]).astype(np.int64)
         key = places.tobytes()
         if key not in self._samples:
-            self._samples.clear()  # of one set of points, which a run asks for again and again
+            self._samples.clear()  # only one set of points is kept; a run samples the same points repeatedly
             device, count = self.device, max(1, places.shape[1])
             found = device.zeros((7, count), self.real)
             report = device.pinned((7, count), self.real)
             arguments = (self.pair, self.bed, device.array(places), found, self.clock, self.parameters)
             launch = device.over(device.loop(diagnostics.sampled, self.precision), (places.shape[1],), arguments)
             work: list[Work] = [launch, device.transfer(report, found)]
-            device.run(work)  # compiled before it is captured
+            device.run(work)  # compiles the kernels before the graph capture
             self._samples[key] = device.repeated(work, 1), report
         go, report = self._samples[key]
         go()
@@ -388,7 +391,7 @@ class Engine(Legs):
         return report[:, : places.shape[1]].copy()
 
     def derived(self) -> np.ndarray:
-        """Host copy of eta, h, hu, hv, u, v at interior cells, (6, ny, nx)."""
+        """Return host copies of eta, h, hu, hv, u, v of the interior cells, (6, ny, nx)."""
         at = self.current
         spare = self.middle if self.middle is not self.q[0] else self.q[1 - at]
         grid = self.setup.grid

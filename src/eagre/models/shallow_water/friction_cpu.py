@@ -1,4 +1,4 @@
-"""Friction on a row of the new state on the CPU: loops of their own, in which roots need not wait for one another."""
+"""Bed friction on a row of the new state on the CPU, in separate loops with independent square roots."""
 
 from eagre.backend.cells import cell
 from eagre.kernels.elevation import depth
@@ -15,7 +15,7 @@ from eagre.models.shallow_water.kernels import (
 
 @cell
 def rub(out, bed, manning, row, i0, n, second, dt, p):
-    """Friction on interior row `row` of the new state, after a stage of both directions."""
+    """Apply bed friction to interior row `row` of the new state, after a stage of both directions."""
     if FRICTION != 0:
         j, dt = row + 2, rubbed_for(dt, second)
         for i in range(n):
@@ -28,9 +28,9 @@ def rub(out, bed, manning, row, i0, n, second, dt, p):
 
 @cell
 def rub_across(q, out, bed, manning, across_row, along_row, s, row, i0, n, across, second, dt, p):
-    """As `rub`, after a stage of a sweep from q: on the momentum across its faces.
+    """Apply bed friction to the normal momentum after a stage of a sweep from q; see `rub`.
 
-    across_row, along_row : where the velocities across and along them stand in the scratch s.
+    across_row, along_row : positions of the velocities normal and tangential to the faces in the scratch s.
     """
     if FRICTION != 0:
         j, dt = row + 2, rubbed_for(dt, second)

@@ -1,9 +1,9 @@
-"""Cells of the shallow-water model: one stage of the central-upwind scheme.
+"""Point functions of the explicit shallow-water model: one stage of the central-upwind scheme.
 
-State arrays are (3, ny + 4, nx + 4): eta, the surface as `eagre.kernels.elevation` stores it (m), and unit
-discharges hu, hv (m2 s-1) at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m over the datum of
-the run, at corners: corner (j, i) is the low corner of cell (j, i). Surfaces are compared as elevations w over the
-datum; depths come from eta. The equation numbers are those of README.md beside this file.
+State arrays are (3, ny + 4, nx + 4): eta, the surface as stored by `eagre.kernels.elevation` (m), and the unit
+discharges hu, hv (m2 s-1) at centres, with two ghost cells on each side. The bed is (ny + 5, nx + 5), m above the datum
+of the run, at corners: corner (j, i) is the low corner of cell (j, i). Surfaces are compared as elevations w above the
+datum; depths follow from eta. Equation numbers refer to README.md of this folder.
 """
 
 from typing import NamedTuple
@@ -18,25 +18,25 @@ from eagre.kernels.roots import larger, power_minus_seven_thirds, reciprocal, ro
 from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
-DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
+DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place, for the rounding of w and of the bed
 
 
 class Parameters(NamedTuple):
-    """Numbers of a run, in the precision of the run."""
+    """Parameters of a run, in the precision of the run."""
 
-    theta: np.floating  # half the limiter's theta
+    theta: np.floating  # half of the limiter parameter theta
     central: np.floating  # 1 / (2 theta): weight of the central difference
     kappa: np.floating  # desingularisation depth, m
-    kappa4: np.floating  # its fourth power, m4
+    kappa4: np.floating  # fourth power of kappa, m4
     dry: np.floating  # depth below which a cell counts as dry, m
     g: np.floating  # m s-2
     over_dx: np.floating  # 1/dx, m-1
     over_dy: np.floating  # 1/dy, m-1
     friction: np.floating  # g n^2 of a uniform Manning n
-    first_row: np.floating  # of the domain that is row 0 here
+    first_row: np.floating  # global index of local row 0
 
 
-# -- what is reconstructed in a cell and what a face sees of it: the two wet/dry treatments ---------
+# -- reconstruction and face values of the two wetting-and-drying schemes ---------------------------
 
 
 @cell
@@ -47,20 +47,20 @@ def over_depth(h, p):
 
 @cell
 def velocity_of_cell(q, over_h):
-    """Hydrostatic treatment: the desingularised velocity is what is reconstructed."""
+    """Return the desingularised velocity, which the hydrostatic scheme reconstructs."""
     return q * over_h
 
 
 @cell
 def wedge(w, w_l, w_h, h, b_high, p):
-    """How much deeper than the mean the water of a shore cell stands at its high face, -h to h, m.
+    """Return the depth at the high face of a cell at the wet-dry front less its mean depth, -h to h, m.
 
-    A level surface that the bed cuts makes a wedge; it needs water that stands against it, so it is
-    no thicker than the neighbour's surface lies above the bed of the cell. A film that runs down to
-    a lower neighbour stays as deep as it is.
+    A level surface that intersects the bed forms a wedge. The wedge needs water on its deep side, so its thickness is
+    limited by the height of the neighbour's surface above the bed of the cell. A thin layer that runs down to a lower
+    neighbour keeps its depth.
     """
     zero = real(0.0)
-    undo = real(4.0) * p.central  # of the scale of the differences
+    undo = real(4.0) * p.central  # reverses the scale of the differences
     behind = larger(smaller(h - undo * w_l, h), zero)
     ahead = larger(smaller(h + undo * w_h, h), zero)
     level = smaller(larger(w - b_high, zero), h + h) - h
@@ -69,16 +69,16 @@ def wedge(w, w_l, w_h, h, b_high, p):
 
 @cell
 def covered(least, w, p):
-    """Whether water covers both faces of a cell, so that its surface is a plain limited slope.
+    """Return whether a cell is fully wet at both faces, so that its surface is a plain limited slope.
 
-    least : lower bound of the depths at its faces, whose mean is the depth of the cell, m; w : its surface, m.
+    least : lower bound of the depths at the faces, whose mean is the depth of the cell, m; w : surface of the cell, m.
     """
     return least >= p.dry + real(DRY_ULP) * abs(w)
 
 
 @cell
 def hydrostatic_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
-    """Face values of a covered cell: w, u, v at its low face, then at its high one; see `hydrostatic_faces`."""
+    """Return w, u, v at the low face of a fully wet cell, then at the high face; see `hydrostatic_faces`."""
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
@@ -87,15 +87,14 @@ def hydrostatic_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p)
 
 @cell
 def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
-    """Face values of any cell: y, h, u, v at its low face, then at its high one, and the rise of its surface, m.
+    """Return y, h, u, v at the low face of any cell, then at the high face, and the rise of its surface, m.
 
-    w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
-    h : depth; b_low, b_high : bed at the faces. y : surface over the bed of the face, m; h : depth there, m.
+    w, u, v : cell values; _l, _h : scaled differences to the low and the high side; h : depth; b_low, b_high : bed at
+    the faces. y : surface above the bed of the face, m; h : depth at the face, m.
 
-    Where the reconstructed surface stays above the bed, the bed at the face is that of the face, and y is h.
-    A shore cell, whose surface would cut the bed, keeps a level surface, and its water stands on a
-    bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h, whatever the rounding of w.
-    A dry cell is flat.
+    Where the reconstructed surface stays above the bed, y equals h. A cell at the wet-dry front, whose reconstructed
+    surface would intersect the bed, keeps a level surface. Its bed is then modified so that the mean depth is that of
+    the cell: 0 <= h_face <= 2 h, for any rounding of w. A dry cell has a level surface.
     """
     zero = real(0.0)
     w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_covered(
@@ -121,13 +120,13 @@ def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p
 
 @cell
 def discharge_of_cell(q, over_h):
-    """Kurganov-Petrova treatment: the unit discharge itself is reconstructed."""
+    """Return the unit discharge, which the Kurganov-Petrova scheme reconstructs."""
     return q
 
 
 @cell
 def discharges_to_velocities(h_low, q_low, r_low, h_high, q_high, r_high, p):
-    """Velocities at the low face, then at the high one, from depth and unit discharges q, r at the faces."""
+    """Return the velocities at the low and high face from depths and unit discharges q, r at the faces."""
     over_low = over_depth(larger(h_low, real(0.0)), p)
     over_high = over_depth(larger(h_high, real(0.0)), p)
     return q_low * over_low, r_low * over_low, q_high * over_high, r_high * over_high
@@ -135,7 +134,7 @@ def discharges_to_velocities(h_low, q_low, r_low, h_high, q_high, r_high, p):
 
 @cell
 def kurganov_petrova_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
-    """As `hydrostatic_covered`, in the document's treatment; u, v here are unit discharges."""
+    """See `hydrostatic_covered`, for the scheme of Kurganov and Petrova (2007); u and v are unit discharges."""
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
@@ -148,10 +147,10 @@ def kurganov_petrova_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_hig
 
 @cell
 def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
-    """As `hydrostatic_faces`, in the document's treatment; u, v here are unit discharges.
+    """See `hydrostatic_faces`, for the scheme of Kurganov and Petrova (2007); u and v are unit discharges.
 
-    A surface that would cut the bed at one face is turned about the cell's mean until it touches
-    it there (Kurganov and Petrova 2007, equation (2.8)); not balanced in partly wet cells.
+    A surface that would intersect the bed at one face is rotated about the mean of the cell until it touches the bed
+    there (equation (2.8) of the paper). Partly wet cells are not well balanced.
     """
     high = w + half_slope(w_l, w_h, p)
     low = w + w - high
@@ -169,15 +168,15 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
 PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
 FACES = switch("FACES", hydrostatic_faces)
 COVERED_FACES = switch("COVERED_FACES", hydrostatic_covered)
-SKIP_DRY = switch("SKIP_DRY", False)  # early exit: leave out the fluxes between dry rows, hydrostatic only
-RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
+SKIP_DRY = switch("SKIP_DRY", False)  # skip the fluxes between dry rows, hydrostatic scheme only
+RESET = switch("RESET", True)  # hydrostatic scheme: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
-PART = switch("PART", 0)  # what a kernel of one direction makes, see below
+PART = switch("PART", 0)  # part that a kernel of one direction computes, see below
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
 
-# A kernel of one direction makes a whole sweep of a split scheme (0), or a part of a stage of both directions ("srk2"):
-LEAVES = 1  # the one along x leaves its tendencies
-TAKES_UP = 2  # the one along y adds its own and makes the stage
+# A kernel of one direction computes a whole sweep of a split scheme (0), or a part of an unsplit stage ("srk2"):
+LEAVES = 1  # the kernel along x stores its tendencies
+TAKES_UP = 2  # the kernel along y adds its tendencies and completes the stage
 
 
 # -- the bed --------------------------------------------------------------------------------------
@@ -185,7 +184,7 @@ TAKES_UP = 2  # the one along y adds its own and makes the stage
 
 @cell
 def bed_west(bed, j, i):
-    """Bed at the west face of cell (j, i), m: the mean of its two corners."""
+    """Bed at the west face of cell (j, i), m: mean of its two corners."""
     return real(0.5) * (bed[j, i] + bed[j + 1, i])
 
 
@@ -197,7 +196,7 @@ def bed_south(bed, j, i):
 
 @cell
 def bed_centre(bed, j, i):
-    """Bed of cell (j, i), m: the mean of its four corners, and so of opposite faces."""
+    """Bed of cell (j, i), m: mean of its four corners, and so of opposite faces."""
     return real(0.5) * (bed_west(bed, j, i) + bed_west(bed, j, i + 1))
 
 
@@ -206,13 +205,13 @@ def bed_centre(bed, j, i):
 
 @cell
 def seed_of_stage(clock, second, p):
-    """What the rounding of a stage begins from: see `eagre.kernels.elevation.seed_of`."""
+    """Return the seed of the rounding of a stage; see `eagre.kernels.elevation.seed_of`."""
     return seed_of(np.int64(clock[STEPS]) * 2 + (1 if second else 0), p.first_row)
 
 
 @cell
 def kept_momentum(h, q, u, p):
-    """Unit discharge that a stage starts from: h u where the velocity is desingularised."""
+    """Return the unit discharge at the start of a stage: h u where the velocity is desingularised."""
     if RESET:
         return select(h < p.kappa, h * u, q)
     return q
@@ -220,19 +219,19 @@ def kept_momentum(h, q, u, p):
 
 @cell
 def manning_loss(h, g_n2, dt, p):
-    """Manning friction over the unit discharge, times dt: dt g n^2 / h^(7/3), s m-2; h counts as kappa at least."""
+    """Return Manning friction per unit discharge, times dt: dt g n^2 / h^(7/3), s m-2, with h at least kappa."""
     return (dt * g_n2) * power_minus_seven_thirds(larger(h, p.kappa))
 
 
 @cell
 def share_kept(loss):
-    """What implicit friction leaves of a momentum: k of k (1 + loss k) = 1, loss = dt a |q| of the momentum before."""
+    """Return the fraction k of momentum after implicit friction: k (1 + loss k) = 1, loss = dt a |q| before."""
     return reciprocal(real(0.5) + root(real(0.25) + loss))
 
 
 @cell
 def rubbed(hu, hv, h, g_n2, dt, p):
-    """Momenta of water of the new depth h after friction for dt by the speed that it leaves (2.9; decision 0078)."""
+    """Return hu and hv after implicit bed friction at the new depth h over dt (equation 2.9; decision 0078)."""
     if FRICTION == 0:
         return hu, hv
     keep = share_kept(root(hu * hu + hv * hv) * manning_loss(h, g_n2, dt, p))
@@ -241,7 +240,7 @@ def rubbed(hu, hv, h, g_n2, dt, p):
 
 @cell
 def first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt):
-    """eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9 before friction."""
+    """Return eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9 before friction."""
     hu = kept_momentum(h, hu, u, p) + dt * r_u
     hv = kept_momentum(h, hv, v, p) + dt * r_v
     return added(eta, dt * r_h, noise), hu, hv
@@ -249,7 +248,7 @@ def first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt):
 
 @cell
 def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt):
-    """As `first_update` after the second stage of SSP-RK2, from the state _n and the first stage."""
+    """Return eta, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage, before friction."""
     half = real(0.5)
     hu = half * (hu_n + kept_momentum(h, hu, u, p) + dt * r_u)
     hv = half * (hv_n + kept_momentum(h, hv, v, p) + dt * r_v)
@@ -258,13 +257,13 @@ def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise,
 
 @cell
 def rubbed_for(dt, second):
-    """How long friction acts in a stage, s: half of a step in the second."""
+    """Return the duration of friction in a stage, s: half of the step in the second stage."""
     return real(0.5) * dt if second else dt
 
 
 @cell
 def depth_after(h, eta, eta_n, r_h, second, dt):
-    """Depth that friction finds behind a stage, m: below 0 where rounding has it so; eta_n before the step."""
+    """Return the depth after a stage, m, for friction; rounding can make it negative; eta_n : before the step."""
     if second:
         return h + real(0.5) * (dt * r_h + (eta_n - eta))
     return h + dt * r_h
@@ -272,7 +271,7 @@ def depth_after(h, eta, eta_n, r_h, second, dt):
 
 @cell
 def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
-    """New eta, hu, hv of a cell in the stage that SECOND names."""
+    """Return the new eta, hu, hv of a cell after the stage selected by SECOND."""
     h_new = depth_after(h, eta, eta_n, r_h, SECOND, dt)
     if SECOND:
         eta, hu, hv = second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt)
@@ -284,9 +283,9 @@ def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise,
 
 @cell
 def rubbed_across(m, m_old, t_old, h, g_n2, dt, p):
-    """The momentum m across the faces of a sweep after friction by the speed that it leaves.
+    """Return the momentum m normal to the faces of a sweep after implicit friction.
 
-    As `rubbed`, with t along the faces as friction by the speed of before would have to find it to leave it as it is.
+    See `rubbed`. The tangential momentum t is the value that friction at the old speed would reduce to its old value.
     """
     if FRICTION == 0:
         return m
@@ -297,13 +296,13 @@ def rubbed_across(m, m_old, t_old, h, g_n2, dt, p):
 
 @cell
 def first_of_sweep(eta, m, t, r_h, r_m, r_t, noise, dt):
-    """eta and the momenta m across and t along the faces of a sweep after a forward step before friction."""
+    """Return eta and the momenta m normal and t tangential to the faces after a forward step, before friction."""
     return added(eta, dt * r_h, noise), m + dt * r_m, t + dt * r_t
 
 
 @cell
 def second_of_sweep(eta, m, t, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt):
-    """As `first_of_sweep` after the second stage of SSP-RK2, from the state _n and the first stage."""
+    """Return the same after the second stage of SSP-RK2, from the state _n and the first stage, before friction."""
     half = real(0.5)
     return mean_added(eta_n, eta, dt * r_h, noise), half * (m_n + m + dt * r_m), half * (t_n + t + dt * r_t)
 
@@ -312,7 +311,7 @@ def second_of_sweep(eta, m, t, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt):
 def updated_in_sweep(
     eta, m, t, eta_n, m_n, t_n, h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, second, p, dt
 ):  # fmt: skip
-    """New eta, m, t of a cell in a stage of a sweep; only m is rubbed."""
+    """Return the new eta, m, t of a cell after a stage of a sweep; friction acts on m only."""
     m_old, t_old = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
     h_new = depth_after(h, eta, eta_n, r_h, second, dt)
     if second:
@@ -324,13 +323,13 @@ def updated_in_sweep(
 
 @cell
 def seed_of_sweep(clock, stage, p):
-    """As `seed_of_stage`, for a stage of a step that is split into sweeps."""
+    """Return the seed of the rounding of a stage of a split step; see `seed_of_stage`."""
     return seed_of(np.int64(clock[STEPS]) * 4 + stage, p.first_row)
 
 
 @cell
 def seed_of_part(clock, stage, second, p):
-    """The seed of a kernel of one direction."""
+    """Return the seed of the rounding of a kernel of one direction."""
     if PART == 0:
         return seed_of_sweep(clock, stage, p)
     return seed_of_stage(clock, second, p)
@@ -346,7 +345,7 @@ def manning_of(manning, j, i, p):
 
 @cell
 def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
-    """Tendencies with the terms of the run added at interior cell (j, i); forcing: see `eagre.terms.compose`."""
+    """Return the tendencies including the source terms at interior cell (j, i); forcing : see `eagre.terms.compose`."""
     at = (j, i)
     return (
         WATER(r_h, forcing, j, at),
@@ -357,7 +356,7 @@ def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
 
 @cell
 def with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i):
-    """Tendencies with what the terms add in a sweep: half of the water, and the force across its faces."""
+    """Return the tendencies of a sweep including half of the mass sources and the force normal to its faces."""
     at = (j, i)
     r_h += real(0.5) * WATER(real(0.0), forcing, j, at)
     return r_h, FORCE_X(r_m, h, m, t, forcing, j, at) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, at)

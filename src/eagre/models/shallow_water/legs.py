@@ -1,4 +1,4 @@
-"""Legs of a run: stretches of many steps that a device makes by itself, on one device and on several alike."""
+"""Batches of steps between host synchronisations, on one device or on several devices."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from eagre.errors import EagreError
 from eagre.stepping import clock as ck
 from eagre.stepping.recording import Extra, Recorder, Ring
 
-CLOSE = 3.0  # steps between landings: below, values are taken after every part of a round
-OFTEN, FEW = 3, 8  # times that a graph is asked for before it is captured, rounds of those in its place: see `_pieces`
+CLOSE = 3.0  # steps between output times below which values are sampled after every part of a step graph
+OFTEN, FEW = 3, 8  # requests before a graph is captured, and maximum size of the graphs used before: see `_pieces`
 
 
 class Piece(NamedTuple):
-    """What a graph does: rounds of a way, with values taken after so many parts; begins, ends : a leg."""
+    """Content of a CUDA graph: number of step graphs of a kind and sampling; begins, ends : of a batch of steps."""
 
     rounds: int
     begins: bool
     ends: bool
     way: str
     parts: int
-    taking: int  # number of the rings, 0: none
+    taking: int  # number of the set of ring buffers, 0: none
 
 
 class Kept(NamedTuple):
-    """Where the values of cells are taken, for runs to come."""
+    """Ring buffers of sampled cells, kept for later runs."""
 
     points: tuple[bytes, ...]
     rings: list[Ring]
@@ -36,14 +36,14 @@ class Kept(NamedTuple):
 
 
 class Legs:
-    """An engine's way through time; a subclass has the arrays, and gives orders to its clock or clocks.
+    """Time stepping of an engine in batches of steps; a subclass has the arrays and sends the requests to its clocks.
 
     Attributes
     ----------
     begin, look : list of launches, or schedule of a group
-        What begins a leg with the orders of the host, and what ends it with a report to the host.
+        Launches that start a batch with the step request of the host, and that end it with a step result for the host.
     round : list of launches, or schedule of a group
-        What makes `steps_a_round` steps, a device's share of which has `launches_a_round` launches.
+        Launches of `steps_a_round` steps, with `launches_a_round` launches per device.
     """
 
     setup: Any
@@ -53,12 +53,12 @@ class Legs:
     round: Sequence[Any]
     steps_a_round: int
     launches_a_round: int
-    parts = 1  # equal parts of a round after each of which values may be taken
-    recorder: Recorder | None = None  # of the values that are taken on the way
-    extra = Extra()  # what that adds to a leg
-    way = "all"  # which launches the round has
-    most_in_vain = 2  # rounds without an accepted step: one is made again with the length that its own rate allows
-    seen: Any  # the clock as the host last saw it
+    parts = 1  # equal parts of `round`; values can be sampled after each part
+    recorder: Recorder | None = None  # recorder of in-run sampling
+    extra = Extra()  # launches that sampling adds to a batch of steps
+    way = "all"  # kind of launches in `round`
+    most_in_vain = 2  # maximum rounds without an accepted step; a rejected step is repeated with its own limit
+    seen: Any  # clock as the host last read it
     balance: Any
     lines: Any
     give_orders: Callable[[float, int], None]
@@ -69,18 +69,18 @@ class Legs:
     write_clock: Callable[[np.ndarray], None]
 
     def prepare_legs(self) -> None:
-        """Nothing is captured yet."""
+        """Discard all captured graphs and ring buffers."""
         self._graphs: dict[Piece, Callable[[], None]] = {}
         self._asked: dict[Piece, int] = {}
-        self._bound: dict[int, tuple[Any, Any]] = {}  # by id of a launch: that, and prepared for graphs
+        self._bound: dict[int, tuple[Any, Any]] = {}  # by id of a launch: the launch, and its form for graphs
         self._kept: Kept | None = None
         self._warmed: set[tuple[str, int]] = set()
-        self._taking = self._takings = 0  # number of the rings, 0: none; of rings so far
+        self._taking = self._takings = 0  # present set of ring buffers (0: none), and number of sets so far
 
     def start_sampling(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
-        """Take values in interior cells (j, i) from now on, or None: no more; recorder : makes one of `rings`.
+        """Start sampling of interior cells (j, i), or stop it with None; recorder : creates a recorder from `rings`.
 
-        Rings, and graphs that fill them, are kept for the same cells.
+        Ring buffers and their graphs are kept for the same cells.
         """
         self.recorder, self.extra, self._taking = None, Extra(), 0
         if recorder is None:
@@ -95,16 +95,16 @@ class Legs:
         self._taking = self._takings
 
     def small_state(self) -> dict[str, np.ndarray]:
-        """What a restart needs beside the fields."""
+        """Return the state for a restart, except the fields."""
         clock = self.seen.copy()
-        clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # orders are the host's
+        clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # step requests belong to the host
         sides = {"clock": clock, "edges": self.setup.sides_at(clock[ck.T])}
         return {**sides, **self.balance.state(), **self.lines.state()}
 
     def leg(self, until: float, steps: int) -> int:
-        """Make up to `steps` steps towards `until`, s; returns how many were made.
+        """Make up to `steps` steps towards `until`, s; return the number of completed steps.
 
-        On the way it lands where values are to be taken; it ends early where there is no room for more of them.
+        The steps are shortened to hit the sampling times. The batch ends early if the ring buffers are full.
         """
         if (self.way, self._taking) not in self._warmed:
             self._warm_up()
@@ -127,10 +127,12 @@ class Legs:
             left, begins = self.seen[ck.STEPS_LEFT], False
             in_vain = in_vain + 1 if self.seen[ck.STEPS] == last else 0
             if in_vain > self.most_in_vain:
-                raise EagreError(f"no time step is accepted at t = {self.seen[ck.T]:.10g} s: please report this")
+                raise EagreError(
+                    f"no time step is accepted at t = {self.seen[ck.T]:.10g} s. Please report this as a bug."
+                )
 
     def unchecked(self, until: float, steps: int) -> Callable[[], None]:
-        """A function that makes rounds for so many steps and reads nothing: for timing."""
+        """Return a function that makes at least `steps` steps without reading results, for timing."""
         self.leg(until, 1)
         self.give_orders(until, 2**50)
         self.device.run(self.begin)
@@ -145,30 +147,36 @@ class Legs:
         return make
 
     def _parts_for(self, gaps: np.ndarray) -> int:
-        """After how many parts of a round values are taken: all where landings, gaps apart in s, are close."""
+        """Return the number of parts of `round` after which values are sampled: all if the output times are close.
+
+        gaps : intervals between output times, s.
+        """
         close = self.recorder is not None and gaps.size > 0 and gaps.mean() < CLOSE * self.seen[ck.FREE]
         return self.parts if close and self.way != "first" else 1
 
     def _rounds_to(self, gaps: np.ndarray, left: float, parts: int) -> int:
-        """Rounds to landings, gaps apart in s, in `left` steps at most: a part in which one lies ends with that."""
+        """Return the number of rounds to the output times in at most `left` steps; gaps : intervals between them, s.
+
+        A part of a round in which an output time lies ends at that time.
+        """
         each = np.maximum(1.0, np.ceil(gaps / self.seen[ck.FREE]))
         each[-1:] += 1.0
         total = float(np.ceil(self._attempts * each * parts / self.steps_a_round).sum())
-        reached = min(int(np.searchsorted(each.cumsum(), left)), len(gaps) - 1)  # landings in that many steps
+        reached = min(int(np.searchsorted(each.cumsum(), left)), len(gaps) - 1)  # output times within `left` steps
         most = -(self._attempts * -left * parts // self.steps_a_round) + reached
         return max(1, -int(-min(total, most) // parts))
 
     @property
     def _attempts(self) -> float:
-        """Tries a step; an exact time step is found by a first one."""
+        """Attempts per step: 2 for exact time steps, whose first attempt determines the limit."""
         return 2.0 if self.setup.time_step_control == "exact" else 1.0
 
     def _rounds(self, steps: float) -> int:
-        """Rounds for so many steps."""
+        """Return the number of rounds for `steps` steps."""
         return max(1, -int(-self._attempts * steps // self.steps_a_round))
 
     def _launch(self, rounds: int, begins: bool, parts: int) -> None:
-        """So many rounds, the orders before the first and a report after the last."""
+        """Launch `rounds` rounds, with the step request before the first and the step result after the last."""
         sizes = self._sizes(rounds)
         for number, size in enumerate(sizes):
             asked = Piece(size, begins and number == 0, number == len(sizes) - 1, self.way, parts, self._taking)
@@ -178,7 +186,7 @@ class Legs:
                 self._graphs[piece]()
 
     def _pieces(self, asked: Piece) -> list[Piece]:
-        """What is asked for, or, until that was often, what does the same in graphs that serve any number of rounds."""
+        """Return the requested graph, or, for the first requests, equivalent graphs that serve any number of rounds."""
         if asked in self._graphs or asked.rounds <= 1 or not self.device.graphs:
             return [asked]
         self._asked[asked] = self._asked.get(asked, 0) + 1
@@ -192,7 +200,7 @@ class Legs:
         return [*found, asked._replace(rounds=0, begins=False)] if asked.ends else found
 
     def _launches(self, piece: Piece) -> list[Any]:
-        """The launches of a piece, or its stages in a group."""
+        """Return the launches of a graph, or its stages in a group."""
         extra, work = self.extra, list(self.round)
         size = max(1, len(work) // piece.parts)
         taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *extra.each)]
@@ -201,14 +209,14 @@ class Legs:
         return [*begin, *taken * piece.rounds, *look]
 
     def _prepared(self, work: Sequence[Any]) -> list[Any]:
-        """Launches, or stages of a group, that are prepared once for all graphs."""
+        """Return launches, or stages of a group, prepared once for all graphs."""
         fresh = [one for one in work if id(one) not in self._bound]
         for one, bound in zip(fresh, self.device.bound(fresh), strict=True):
             self._bound[id(one)] = one, bound
         return [self._bound[id(one)][1] for one in work]
 
     def _sizes(self, rounds: int) -> list[int]:
-        """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
+        """Return the numbers of rounds of consecutive graphs: one graph for few rounds, powers of two for many."""
         if not self.device.graphs:
             return [rounds]
         layout = self.device.layout("shallow-water.steps")
@@ -220,7 +228,10 @@ class Legs:
         return [*sizes, rounds] if rounds or not sizes else sizes
 
     def _warm_up(self) -> None:
-        """Compile and load every program before a graph is captured: stopped, they change nothing."""
+        """Compile and load every kernel before a graph is captured.
+
+        With a stopped clock the launches change nothing.
+        """
         self._warmed.add((self.way, self._taking))
         if not self.device.graphs:
             return

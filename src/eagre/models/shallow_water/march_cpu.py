@@ -1,10 +1,10 @@
-"""One stage on the CPU: a tile marches north row by row and computes each flux once.
+"""Row-streaming kernel of one stage on the CPU: a tile is processed row by row to the north, each flux once.
 
-Every inner loop runs over a row of the tile through the formulas of `kernels.py` and vectorises. Indices are
-corner + counter + constant, added in this order: else the compiler takes them for negative at times, and gathers.
-What the next row needs again (velocities, north face values, north fluxes) stays in a scratch
-array of the tile, small enough for the first-level cache. A row is looked at first: water covers
-most rows, which makes their faces and fluxes simple, and rows that are dry have none.
+Every inner loop runs over a row of the tile with the formulas of `kernels.py` and vectorises. Indices are corner +
+counter + constant, added in this order; otherwise the compiler assumes that they can be negative, and gathers. A
+scratch array per tile holds the data for the next row (velocities, north face values, north fluxes) and fits the L1
+cache. Each row is classified first: in fully wet rows, the most frequent kind, faces and fluxes are simple, and dry
+rows have no fluxes.
 """
 
 import numpy as np
@@ -36,9 +36,9 @@ from eagre.models.shallow_water.march_tiles import TILE_COLUMNS
 from eagre.stepping.clock import ACCEPTED, DT, STEPS, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
-# The scratch of a tile is one 1-D array of rows WIDTH apart. Constant distances let the compiler see
-# that rows never overlap, so that the loops vectorise without run-time checks; this is also why
-# rows move down by copying and not by turning indices.
+# The scratch of a tile is one 1-D array with rows WIDTH apart. With constant distances the compiler knows that rows do
+# not overlap, so that loops vectorise without run-time checks. For the same reason rows are copied down instead of
+# rotating indices.
 WIDTH = TILE_COLUMNS + 8
 U0, U1, U2 = 0 * WIDTH, 1 * WIDTH, 2 * WIDTH  # u of three rows, south to north
 V0, V1, V2 = 3 * WIDTH, 4 * WIDTH, 5 * WIDTH
@@ -54,12 +54,12 @@ W0, W1, W2 = 34 * WIDTH, 35 * WIDTH, 36 * WIDTH  # surface of three rows
 RISE_X = 37 * WIDTH  # rise of the surface across the cells of a row, in x
 SCRATCH = 38 * WIDTH
 
-COVERED, SHORES, DRY = 0, 1, 2  # what a row is
+COVERED, SHORES, DRY = 0, 1, 2  # class of a row: fully wet, partly wet, dry
 
 
 @cell
 def velocities(q, bed, s, j, i0, n, p):
-    """Move surface and velocities of the tile a row down and add those of row j."""
+    """Move surface and velocities of the tile one row down and compute those of row j."""
     for i in range(n):
         b = bed_centre(bed, j, i0 + i)
         h = depth(q[0, j, i0 + i], b)
@@ -80,10 +80,10 @@ def velocities(q, bed, s, j, i0, n, p):
 
 @cell
 def look_at_row(bed, s, j, i0, n, p):
-    """COVERED, SHORES or DRY: what is true of all n cells of row j + 1, which begin at column i0 + 1.
+    """Return the class of the n cells of row j + 1, which begin at column i0 + 1: COVERED, SHORES or DRY.
 
-    A limited surface stays between the surfaces of the cell's neighbours: where those and its own are
-    above its corners, water covers its faces.
+    A limited surface stays between the surfaces of the neighbouring cells. If these surfaces and its own are above the
+    corners of the cell, its faces are wet.
     """
     uncovered = 0
     for i in range(n):
@@ -102,9 +102,9 @@ def look_at_row(bed, s, j, i0, n, p):
 
 @cell
 def covered_flux_y(q, bed, s, j, c, i, p):
-    """Flux through the south face of cell (j + 1, c + 2), column i of the tile, where both sides are covered.
+    """Return the flux through the south face of cell (j + 1, c + 2), column i of the tile, for wet cells on both sides.
 
-    Then y, h, v, u at the north face of the cell (see `FACES`) and the rise of its surface.
+    The result also has y, h, v, u at the north face of the cell (see `FACES`) and the rise of its surface.
     """
     w = s[W1 + 2 + i]
     z = bed_south(bed, j + 1, c + 2)
@@ -123,7 +123,7 @@ def covered_flux_y(q, bed, s, j, c, i, p):
 
 @cell
 def any_flux_y(q, bed, s, j, c, i, p):
-    """What `covered_flux_y` returns, for any cells."""
+    """Return the result of `covered_flux_y` for any cells."""
     w = s[W1 + 2 + i]
     south = bed_south(bed, j + 1, c + 2)
     north = bed_south(bed, j + 2, c + 2)
@@ -143,7 +143,7 @@ def any_flux_y(q, bed, s, j, c, i, p):
 
 @cell
 def no_flux_y(q, bed, s, j, c, i, p):
-    """What `covered_flux_y` returns, for dry cells."""
+    """Return the result of `covered_flux_y` for dry cells."""
     zero = real(0.0)
     y_h = s[W1 + 2 + i] - bed_south(bed, j + 2, c + 2)
     return zero, zero, zero, zero, zero, y_h, zero, zero, zero, zero
@@ -151,7 +151,7 @@ def no_flux_y(q, bed, s, j, c, i, p):
 
 @cell
 def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise):
-    """Move the fluxes of column i a row down and keep new ones; returns the wave speed."""
+    """Move the fluxes of column i one row down and store new fluxes; return the wave speed."""
     s[SOUTH_M + i] = s[NORTH_M + i]
     s[SOUTH_N + i] = s[NORTH_N + i]
     s[SOUTH_T + i] = s[NORTH_T + i]
@@ -170,9 +170,9 @@ def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise
 
 @cell
 def fluxes_y(q, bed, s, j, i0, n, below, own, p):
-    """Faces of row j + 1 and the flux through its south face; returns the largest wave speed.
+    """Compute the faces of row j + 1 and the flux through its south faces; return the maximum wave speed.
 
-    below, own : what `look_at_row` says of row j and of row j + 1.
+    below, own : classes of row j and of row j + 1 (`look_at_row`).
     """
     fastest = to_bits(real(0.0))
     if below == COVERED and own == COVERED:
@@ -189,7 +189,7 @@ def fluxes_y(q, bed, s, j, i0, n, below, own, p):
 
 @cell
 def covered_faces_x(q, bed, s, j, c, i, p):
-    """y, h, u, v at the west and the east face of covered cell (j, c + 1), column i + 1 of the tile, and its rise."""
+    """Return y, h, u, v at the west and east face of wet cell (j, c + 1), column i + 1 of the tile, and its rise."""
     w = s[W0 + i + 1]
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
@@ -207,7 +207,7 @@ def covered_faces_x(q, bed, s, j, c, i, p):
 
 @cell
 def any_faces_x(q, bed, s, j, c, i, p):
-    """What `covered_faces_x` returns, for any cell."""
+    """Return the result of `covered_faces_x` for any cell."""
     w = s[W0 + i + 1]
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
@@ -223,7 +223,7 @@ def any_faces_x(q, bed, s, j, c, i, p):
 
 @cell
 def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise):
-    """Keep the face values of column i + 1 of the tile and the rise of its surface."""
+    """Store the face values of column i + 1 of the tile and the rise of its surface."""
     s[RISE_X + i] = rise
     s[WEST_Y + i] = y_l
     s[WEST_H + i] = h_l
@@ -237,7 +237,7 @@ def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise):
 
 @cell
 def keep_flux_x(s, i, mass, left, right, along, speed):
-    """Keep the flux through face i of a row; returns the wave speed."""
+    """Store the flux through face i of a row; return the wave speed."""
     s[FACE_M + i] = mass
     s[FACE_L + i] = left
     s[FACE_R + i] = right
@@ -247,7 +247,7 @@ def keep_flux_x(s, i, mass, left, right, along, speed):
 
 @cell
 def covered_flux_x(s, i, p):
-    """Flux through face i of a covered row."""
+    """Return the flux through face i of a fully wet row."""
     return covered_flux(
         s[EAST_H + i], s[EAST_U + i], s[EAST_V + i], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g
     )
@@ -255,7 +255,7 @@ def covered_flux_x(s, i, p):
 
 @cell
 def any_flux_x(s, i, p):
-    """Flux through face i of any row."""
+    """Return the flux through face i of any row."""
     return central_upwind(
         s[EAST_Y + i], s[EAST_H + i], s[EAST_U + i], s[EAST_V + i],
         s[WEST_Y + i + 1], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
@@ -264,9 +264,9 @@ def any_flux_x(s, i, p):
 
 @cell
 def fluxes_x(q, bed, s, j, i0, n, own, p):
-    """West and east face values of row j and the flux through its n + 1 faces; returns the largest wave speed.
+    """Compute west and east face values of row j and the flux through its n + 1 faces; return the maximum wave speed.
 
-    own : what `look_at_row` says of the row.
+    own : class of the row (`look_at_row`).
     """
     fastest = to_bits(real(0.0))
     if own == COVERED:
@@ -289,20 +289,20 @@ def fluxes_x(q, bed, s, j, i0, n, own, p):
 
 @cell
 def close_y(edges, s, side, i0, n):
-    """No water through the walls among the n faces in y that lie on a side, whose fluxes were just made."""
+    """Set the mass fluxes through the walls among n faces in y on a side to 0."""
     for i in range(n):
         s[NORTH_M + i] = let_through(edges, side, i0 + i, s[NORTH_M + i])
 
 
 @cell
 def close_x(edges, s, side, row, i):
-    """No water through face i of a row, which lies on a side, if it is a wall."""
+    """Set the mass flux through face i of a row on a side to 0 if the face is a wall."""
     s[FACE_M + i] = let_through(edges, side, row, s[FACE_M + i])
 
 
 @cell
 def close_ends(edges, s, row, i0, n, nx):
-    """No water through the walls among the ends of a row of n cells."""
+    """Set the mass fluxes through walls at the ends of a row of n cells to 0."""
     if i0 == 0:
         close_x(edges, s, WEST, row, 0)
     if i0 + n == nx:
@@ -311,7 +311,7 @@ def close_ends(edges, s, row, i0, n, nx):
 
 @cell
 def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
-    """Interior row `row` of the new state; in the second stage `out` has the state before the step."""
+    """Compute interior row `row` of the new state; in the second stage `out` has the state before the step."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
@@ -341,20 +341,23 @@ def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
 
 @cell
 def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, looks, seed, p, dt):
-    """One tile with low corner (j0, i0) of its ghosts: bits of its largest rate, s-1, and if it looks of live cells."""
+    """Compute one tile with low corner (j0, i0) of its ghosts.
+
+    Return its maximum rate, s-1, and its live cells, as bits.
+    """
     for k in range(SCRATCH):
         s[k] = real(0.0)
     rate, live = real(0.0), 0
     ny, nx = q.shape[1] - 4, q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
     own, above = SHORES, SHORES
-    # One loop, whose first turns make what the first row needs from below: each call here is compiled into its place.
+    # One loop, whose first iterations compute the data below the first row: each call is inlined by the compiler.
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
             own, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
             met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p)
-            rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first have nothing below them yet
+            rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
         if r >= 4:
@@ -365,7 +368,7 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, l
             close_ends(edges, s, row, i0, columns, nx)
             if looks:
                 live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns)
-            if second:  # each call with its own constant: no question is left in a loop over cells
+            if second:  # constants in each call, so that the loops over cells have no branches
                 update(q, out, bed, forcing, s, row, i0, columns, True, seed, p, dt)
             else:
                 update(q, out, bed, forcing, s, row, i0, columns, False, seed, p, dt)
@@ -375,9 +378,10 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, l
 
 @entry
 def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, active, p, clock, turn, second, listed):
-    """One stage from q into out over all tiles (j0, i0, rows, columns), or the listed ones; rates gets the largest.
+    """Compute one stage from q into out over all tiles (j0, i0, rows, columns) or the listed tiles.
 
-    The second stage of RK2 needs an accepted step, finds the state at the old time level in `out` and overwrites it.
+    rates receives the maximum rate per worker. The second stage of RK2 requires an accepted step; it reads the old
+    state from `out` and overwrites it.
     """
     dt, seed = real(clock[DT]), seed_of_stage(clock, second, p)
     runs = open_gate(clock, turn) and (not second or clock[ACCEPTED] > 0.0)

@@ -1,8 +1,8 @@
-"""One stage on a GPU: each warp marches north over a strip of 28 columns, 32 with its halo.
+"""Row-streaming kernel of one stage on a GPU: each warp advances north over 28 columns, 32 with the halo.
 
-A lane holds one column. What the next row needs stays in registers, neighbours in x come by
-shuffle, and every flux is computed once a strip. Nothing but the state, the bed and the new state
-touches device memory: 7 words a cell, 10 in the second stage.
+Each lane has one column. Registers hold the data for the next row, shuffles supply the neighbours in x, and every flux
+is computed once per strip. Only the state, the bed and the new state use device memory: 7 values per cell, 10 in the
+second stage.
 """
 
 from math import log2, sqrt
@@ -49,18 +49,18 @@ from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bit
 from eagre.stepping.clock import DT, UNTIL, T, moved, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
-ROWS = switch("ROWS", 32)  # rows that a warp marches
+ROWS = switch("ROWS", 32)  # rows per warp
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
-# Work of a step for the part of all cells that is live at the start of a run, and the least that is counted on.
+# Factor of the initial fraction of live cells, and the minimum fraction, for the choice of the rows per warp.
 TILES_A_LIVE_CELL, LEAST_WORKED = 3.0, 1.0 / 16.0
 
 
 @cell
 def covered_flux_y(row, above, top, north, next_north, face, p):
-    """Flux through the north face of a row; then `Face` and rise in y of the row above, all under water.
+    """Return the flux through the north face of a row, then `Face` and the rise in y of the row above, for wet faces.
 
-    `top` is the row above that; `north` and `next_north` are the corners around `above`.
+    top : row above `above`; north, next_north : corners south and north of `above`.
     """
     z = middle(north.west, north.east)
     z_h = middle(next_north.west, next_north.east)
@@ -73,7 +73,7 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
 
 @cell
 def faces_y(row, above, south, north, p):
-    """y, h, v, u at the south face of any row, then at its north face, and its rise: see `FACES`."""
+    """Return y, h, u, v at the south face of any row, then at its north face, and its rise; see `FACES`."""
     return FACES(
         row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
         middle(south.west, south.east), middle(north.west, north.east), p,
@@ -82,7 +82,7 @@ def faces_y(row, above, south, north, p):
 
 @cell
 def any_flux_y(row, above, top, south, north, next_north, p):
-    """What `covered_flux_y` returns, for any rows; `south` are the corners to the south of `row`."""
+    """Return the result of `covered_flux_y` for any rows; south : corners to the south of `row`."""
     if SKIP_DRY and not anywhere(larger(row.h, above.h) > real(0.0)):
         zero = real(0.0)
         return Flux(zero, zero, zero, zero, zero), Face(zero, above.v, above.u), zero
@@ -94,14 +94,14 @@ def any_flux_y(row, above, top, south, north, next_north, p):
 
 @cell
 def differences_x(x, p):
-    """Scaled differences to the column to the west and to that to the east."""
+    """Return the scaled differences to the columns to the west and to the east."""
     east = scaled_difference(x, from_lane_above(x, 1), p)
     return from_lane_below(east, 1), east
 
 
 @cell
 def covered_flux_x(row, south, north, p):
-    """Flux through the west face of a lane's cell, and the rise of its surface in x, all under water."""
+    """Return the flux through the west face of a cell and the rise of its surface in x, for wet faces."""
     d_w, e_w = differences_x(row.w, p)
     d_u, e_u = differences_x(row.u, p)
     d_v, e_v = differences_x(row.v, p)
@@ -116,7 +116,7 @@ def covered_flux_x(row, south, north, p):
 
 @cell
 def any_flux_x(row, south, north, p):
-    """What `covered_flux_x` returns, for any row."""
+    """Return the result of `covered_flux_x` for any row."""
     if SKIP_DRY and not anywhere(row.h > real(0.0)):
         zero = real(0.0)
         return Flux(zero, zero, zero, zero, zero), zero
@@ -136,7 +136,7 @@ def any_flux_x(row, south, north, p):
 
 @cell
 def friction_ahead(manning, j, i, p):
-    """g n^2 of interior row j, m^(1/3), asked for before the row and needed at its end."""
+    """Load g n^2 of interior row j, m^(1/3), ahead of use."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
         return load_ahead(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
@@ -145,7 +145,7 @@ def friction_ahead(manning, j, i, p):
 
 @cell
 def inner_column(i, q):
-    """The column of interior cells of a lane, or the nearest one of a lane beside them."""
+    """Return the column of interior cells of a lane, or the nearest interior column for a halo lane."""
     return min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(q.shape[2] - 5))
 
 
@@ -153,9 +153,9 @@ def inner_column(i, q):
 def store_row(
     out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
 ):  # fmt: skip
-    """Write interior row j of the new state; returns the largest rate met, and that state.
+    """Write interior row j of the new state; return the maximum rate and the new state.
 
-    x, south_flux, y : `Flux` through its west, south and north faces; rise_x, rise : of its surface in x and y.
+    x, south_flux, y : `Flux` through the west, south and north faces; rise_x, rise : of the surface in x and y.
     """
     ny = out.shape[1] - 4
     if PARTS:
@@ -190,7 +190,7 @@ def store_row(
 
 @cell
 def with_own(kept, j, i, state, b, own, moment, p):
-    """What a cell has, with a state that it has or is given; b : its bed, m."""
+    """Accumulate a state in the maps of a cell; b : bed of the cell, m."""
     h = depth(state.eta, b)
     over_h = over_depth(h, p)
     u, v = over_h * state.hu, over_h * state.hv
@@ -232,11 +232,10 @@ def update_row(
 ):
     """Update interior row j and move one row north.
 
-    `row` is the row, `above` the one to its north; `south`, `north` and `next_north` the corners
-    around them; `flux` is what comes through the south of the row, `face` its north face and `rise`
-    its rise in y; `shore` whether the row is `uncovered`; `top_state` and `top_corners` belong to the row
-    above `above`, and those of one more row are asked for here.
-    Returns all these for the next row, and the largest rate met.
+    row, above : the row and the row to its north; south, north, next_north : corners around them; flux : flux through
+    the south faces of the row; face : its north face; rise : its rise in y; shore : whether the row is `uncovered`;
+    top_state, top_corners : data of the row above `above`. The data of one more row are prefetched. Returns all these
+    values for the next row, and the maximum rate.
     """
     before = State(row.eta, row.hu, row.hv)
     if SECOND:
@@ -247,7 +246,7 @@ def update_row(
     ahead_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
     shore_above = uncovered(row.w, above.w, top.w, north, next_north, p)
-    # Each branch holds all that a row needs: the compiler orders instructions within a branch only.
+    # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
@@ -272,16 +271,16 @@ def update_row(
 
 @entry
 def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, clock, turn):
-    """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
+    """Compute one stage from q into out; one warp per block, grid over tiles of 28 columns and ROWS rows.
 
-    With a list of tiles, whose length only the device knows, blocks take them in turn.
+    With an active-tile list, whose length is known on the device only, the blocks loop over the tiles.
 
-    The second stage of RK2 reads the state at the old time level from `old`. That is another array
-    than `out`: a card that reads what it is about to write takes 1.7 times as long. The march makes
-    two rows a turn, which halves the moves between registers; ROWS is even.
+    The second stage of RK2 reads the old state from `old`, an array other than `out`: reading an array that is written
+    soon takes 1.7 times as long on a GPU. The loop computes two rows per iteration, which halves the register moves;
+    ROWS is even.
 
-    With one warp a block the compiler knows that a warp marches as one. With more it does not, and
-    guards every shuffle: 15 % more instructions, 25 % more registers.
+    With one warp per block the compiler assumes converged lanes. With more warps it guards every shuffle, with 15 %
+    more instructions and 25 % more registers.
     """
     lane = np.uint32(cuda.threadIdx.x)
     ny = np.uint32(q.shape[1] - 4)
@@ -298,7 +297,7 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
         end = min(np.uint32(j0 + ROWS), ny)
         store = lane >= 2 and lane < 30 and column < nx + 2
         faced = lane >= 2 and lane < 31 and column < nx + 3
-        # Asked for before the clock, so that the wait for both is one.
+        # Loaded before the clock, so that both loads overlap.
         state_0 = load_state(q, j0, i)
         state_1 = load_state(q, j0 + 1, i)
         state_2 = load_state(q, j0 + 2, i)
@@ -358,12 +357,12 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
 def shape_of(
     device: Device, precision: str, ny: int, nx: int, live: float = 1.0
 ) -> tuple[tuple[int, int], tuple[int, int], int]:
-    """Grid, block and rows a warp marches.
+    """Return the grid, the block and the rows per warp.
 
-    A march of r rows takes the time of about r + 1.3, and the last ones leave a third of the card idle. So with n rows
-    of strips a multiprocessor a step takes a n (1 + 1.3 / r) + b r: least where r is in proportion to the root of n.
-    Where just a part of the cells is live (`Setup.live`), n is that of the tiles that have some: three times the part,
-    since water spreads and tiles have dry cells too.
+    A warp with r rows takes a time proportional to r + 1.3, and the last warps leave a third of the GPU idle. With n
+    rows of strips per multiprocessor a step takes a n (1 + 1.3 / r) + b r. The minimum has r proportional to the square
+    root of n. If only a fraction of the cells is live (`Setup.live`), n counts the tiles with live cells: three times
+    the fraction, because water spreads and tiles include dry cells.
     """
     strips, layout = -(-nx // STRIP), device.layout("shallow-water.march")
     worked = min(max(TILES_A_LIVE_CELL * live, LEAST_WORKED), 1.0) * strips * ny
@@ -375,9 +374,9 @@ def shape_of(
 def listed_shape_of(
     device: Device, precision: str, ny: int, nx: int, live: float = 1.0
 ) -> tuple[tuple[int, int], tuple[int, int], int]:
-    """As `shape_of` for a list of the same tiles, which blocks take in turn.
+    """Return `shape_of` for a list of the same tiles, which the blocks loop over.
 
-    Marches of another length would round otherwise where they begin.
+    The rows per warp must be the same, because rounding differs at the first rows of a warp.
     """
     (strips, marches), block, rows = shape_of(device, precision, ny, nx, live)
     resident = device.facts.multiprocessors * device.layout("shallow-water.march").listed

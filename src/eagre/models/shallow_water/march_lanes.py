@@ -1,4 +1,4 @@
-"""What a lane of `march_cuda` holds of its column: rows, corners of the bed, faces, fluxes and walls."""
+"""Data of a lane of the row-streaming kernel `march_cuda`: rows, bed corners, faces, fluxes and walls of its column."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
 from eagre.models.shallow_water.kernels import PRIMITIVE, covered, over_depth
 
-PARTS = switch("PARTS", False)  # whether a side has walls and other conditions: its faces are looked up one by one
+PARTS = switch("PARTS", False)  # whether a side has walls and other conditions, so that each face is looked up
 
 
 class Row(NamedTuple):
-    """What a lane holds of one row of its column; d_* are scaled differences to the row below."""
+    """Data of one row of a column; d_* are scaled differences to the row below."""
 
     w: float
     eta: float
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 class State(NamedTuple):
-    """The unknowns of a cell."""
+    """Unknowns of a cell."""
 
     eta: float
     hu: float
@@ -38,14 +38,14 @@ class State(NamedTuple):
 
 
 class Bed(NamedTuple):
-    """Bed at the corners to the west and to the east of a lane's column."""
+    """Bed at the corners to the west and to the east of a column."""
 
     west: float
     east: float
 
 
 class Face(NamedTuple):
-    """Depth and velocity on the south side of a face in y, where water covers it."""
+    """Depth and velocities on the south side of a fully wet face in y."""
 
     h: float
     v: float
@@ -53,7 +53,7 @@ class Face(NamedTuple):
 
 
 class Flux(NamedTuple):
-    """Flux through a face; `low` and `high` are that of normal momentum as its two sides see it."""
+    """Flux through a face; `low` and `high` are the normal-momentum fluxes of its low and high side."""
 
     mass: float
     low: float
@@ -63,7 +63,7 @@ class Flux(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """0 where no water crosses, else 1: the west faces of a lane's column, and its face on the northern side."""
+    """0 for a closed face, otherwise 1: west faces of a column, and its face on the north side."""
 
     west: float
     north: float
@@ -71,13 +71,13 @@ class Walls(NamedTuple):
 
 @cell
 def openness(edges, side, m):
-    """0 where face m of a side is a wall, else 1: what a flux of mass is multiplied by."""
+    """Return 0 if face m of a side is a wall, otherwise 1: factor of the mass flux."""
     return select(edges[side, CLOSED, m] != 0, real(0.0), real(1.0))
 
 
 @cell
 def walls_of(edges, column, row, ny, nx):
-    """`Walls` of a lane's column; of whole sides those of the first face."""
+    """Return `Walls` of a column; a side with one condition is represented by its first face."""
     west, north = real(1.0), openness(edges, NORTH, min(max(column, 2) - 2, nx - 1) if PARTS else 0)
     if column == 2 or column == nx + 2:
         west = openness(edges, WEST if column == 2 else EAST, min(row, ny - 1) if PARTS else 0)
@@ -86,25 +86,25 @@ def walls_of(edges, column, row, ny, nx):
 
 @cell
 def load_corners(bed, j, i):
-    """Bed corners to the south of row j."""
+    """Load the bed corners to the south of row j."""
     return Bed(bed[j, i], bed[j, i + 1])
 
 
 @cell
 def load_state(q, j, i):
-    """eta, hu, hv of row j, asked for now and needed later."""
+    """Load eta, hu, hv of row j ahead of use."""
     return State(load_ahead(q, 0, j, i), load_ahead(q, 1, j, i), load_ahead(q, 2, j, i))
 
 
 @cell
 def bed_between(south, north):
-    """Bed of a lane's cell between the corners to its south and north, m."""
+    """Return the bed of a cell between the corners to its south and north, m."""
     return real(0.25) * ((south.west + north.west) + (south.east + north.east))
 
 
 @cell
 def make_row(state, south, north, below, p):
-    """A row of a lane's column from its state and the corners to its south and north."""
+    """Return a row of a column from its state and the corners to its south and north."""
     eta, hu, hv = state
     b = bed_between(south, north)
     w, h = surface(eta, b), depth(eta, b)
@@ -119,16 +119,16 @@ def make_row(state, south, north, below, p):
 
 @cell
 def middle(a, b):
-    """Bed at the face between two corners."""
+    """Return the bed at the face between two corners."""
     return real(0.5) * (a + b)
 
 
 @cell
 def uncovered(below, w, above, south, north, p):
-    """Whether the surface w of a row may leave a face of a cell dry, in any lane.
+    """Return whether a face of a cell of a row can be dry, in any lane.
 
-    below, above : the surfaces of the rows beside it. A limited surface stays between those of the
-    cell's neighbours: where they and its own are above its corners, water covers its faces.
+    w : surface of the row; below, above : surfaces of the adjacent rows. A limited surface stays between the surfaces
+    of the neighbouring cells. If these surfaces and its own are above the corners, its faces are wet.
     """
     low = smaller(smaller(w, smaller(below, above)), smaller(from_lane_below(w, 1), from_lane_above(w, 1)))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))

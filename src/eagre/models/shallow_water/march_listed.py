@@ -1,4 +1,4 @@
-"""How a march on a GPU goes over the tiles of a list (`active_tiles`), and what it leaves for the next list."""
+"""Active tiles in the row-streaming kernel on a GPU: loop over the list, and bits for the next list."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from eagre.models.shallow_water.active_tiles import (
 from eagre.models.shallow_water.kernels import SECOND
 from eagre.stepping.clock import STEPS, open_gate
 
-LISTED = switch("LISTED", False)  # whether the tiles of a list are worked on, or all
+LISTED = switch("LISTED", False)  # whether only the listed tiles are computed
 
 
 @cell
 def tiles_to_do(active, clock, turn, lane):
-    """How many tiles this launch has to work on: those of the list, or, a block, its own.
+    """Return the number of tiles of this launch: the listed tiles, or one per block.
 
-    The first stage says that the list has been used, and makes room for the number of the step after it.
+    The first stage marks the list as used and clears the count of the next step.
     """
     if not LISTED:
         return np.uint32(1)
@@ -38,7 +38,7 @@ def tiles_to_do(active, clock, turn, lane):
 
 @cell
 def place_of_tile(active, number, rows):
-    """Strip and first row of a tile of `rows` rows: the numbered one of the list, or a block's own."""
+    """Return strip and first row of a tile of `rows` rows: the numbered tile of the list, or the tile of the block."""
     if not LISTED:
         return np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockIdx.y * rows)
     tile, strips = np.uint32(active.listed[number]), np.uint32(active.live.shape[1] - 2)
@@ -47,7 +47,10 @@ def place_of_tile(active, number, rows):
 
 @cell
 def live_bits(row, j, j0, end, counts):
-    """Where in the tile of rows j0 .. end - 1 a lane's cell of row j is live, if it counts; see `active_tiles`."""
+    """Return, as bits, whether a cell of row j in the tile of rows j0 .. end - 1 is live and counts.
+
+    See `active_tiles`.
+    """
     bits = 0
     if LISTED and not SECOND:
         zero = real(0.0)
@@ -58,7 +61,7 @@ def live_bits(row, j, j0, end, counts):
 
 @cell
 def leave_bits(active, strip, row, seen, lane):
-    """Leave the bits of the tile in a row of tiles, from those of the cells that its lanes updated."""
+    """Store the activity bits of a tile, combined from the cells that the lanes updated."""
     if LISTED and not SECOND:
         seen |= (WEST_STRIP if lane < 2 + REACH else 0) | (EAST_STRIP if lane >= 30 - REACH else 0) if seen != 0 else 0
         bits = 0

@@ -1,4 +1,4 @@
-"""How the cells of a grid are dealt to tiles of the march on a CPU (`march_cpu`)."""
+"""Decomposition of a grid into tiles for the row-streaming kernel on a CPU (`march_cpu`)."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ LEAST_ROWS = 8
 
 
 def tiles_of(ny: int, nx: int, most: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """Tiles (j0, i0, rows, columns) that cover ny x nx cells, at least a dozen, rows enough to pay; and their size.
+    """Return the tiles (j0, i0, rows, columns) of a grid of ny x nx cells, at least a dozen, and their size.
 
-    most : rows of a tile.
+    most : maximum rows of a tile.
     """
     columns = TILE_COLUMNS
     rows = max(LEAST_ROWS, min(most, ny * -(-nx // columns) // 12))

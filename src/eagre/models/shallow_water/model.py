@@ -1,4 +1,4 @@
-"""The explicit shallow-water model: assembly and time step (equations: README.md beside this file)."""
+"""Explicit shallow-water model: set-up, time stepping, output and restart (equations: README.md of this folder)."""
 
 from __future__ import annotations
 
@@ -50,74 +50,92 @@ from eagre.terms.collect import terms_of
 
 
 class ShallowWater(BaseModel):
-    """Second-order central-upwind shallow-water model (Kurganov and Petrova 2007).
+    """Explicit second-order central-upwind shallow-water model (Kurganov and Petrova 2007).
 
     Parameters
     ----------
     grid : Grid
     bed_elevation : float or (ny + 1, nx + 1) array, m
-        At cell corners, positive up.
+        Bed elevation at the cell corners, positive upwards.
     surface_elevation, depth : float or (ny, nx) array, m
-        Initial water, one of the two; a surface below the bed means dry.
+        Initial water. Give one of the two. Cells with a surface below the bed are dry.
     velocity_x, velocity_y : float or (ny, nx) array, m s-1
         Initial velocity.
-    boundaries : Boundaries
-        Walls all round if not given.
+    boundaries : Boundaries, optional
+        Boundary conditions. The default is walls on all sides.
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
+        Source terms, at most one of each class.
     scheme : {"rk2", "euler", "srk2", "ds1", "ds2"}
-        SSP Runge-Kutta of second order, or forward Euler; RK2 with a kernel for each direction of a stage; or split
-        into sweeps along x and y: Y X of forward steps, or X Y Y X of Runge-Kutta steps, which makes
-        two steps as one (see `eagre.stepping.substeps`).
+        Time integration. "rk2": second-order SSP Runge-Kutta. "euler": forward Euler. "srk2": "rk2" with one kernel per
+        direction of a stage. "ds1": dimensional splitting Y X with forward Euler sweeps. "ds2": dimensional splitting
+        X Y Y X with Runge-Kutta sweeps, which advances two time steps at once (see `eagre.stepping.substeps`).
     wet_dry : {"hydrostatic", "kurganov-petrova"}
-        Treatment of shores. The first keeps a lake at rest exactly, wherever its shore lies; the
-        second is the document's, with small waves at partly wet cells.
+        Wetting-and-drying scheme. "hydrostatic" preserves a lake at rest exactly for any position of the wet-dry front.
+        "kurganov-petrova" is the scheme of Kurganov and Petrova (2007), with small waves at partly wet cells.
     active_tiles : {"auto", "on", "off"}
-        Work only on tiles of cells that hold water or soon may: the same bits, faster where much is dry. "on": always;
-        "auto": while it pays (see Notes); "off": every cell in every step. Other tiles' dry rows are passed over
-        unless "off". Only "hydrostatic" has it.
+        Skip tiles of dry cells that the next step cannot flood. The results are bitwise identical. "on": always;
+        "auto": only while this is faster (see Notes); "off": compute all cells in every step. With "auto" and "on" the
+        dry rows of the other tiles are skipped too. Requires ``wet_dry="hydrostatic"``.
     minmod_theta : float
-        Limiter, 1 (minmod) to 2 (sharpest).
+        Parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive).
     courant_number : float
-        Courant number, at most 0.5; depth stays non-negative up to 0.25.
+        Courant number, at most 0.5. The depth remains non-negative up to 0.25.
     desingularisation_depth : float, m
-        Below it the velocity is damped. Default 1e-4 min(1 m, largest depth) for "hydrostatic" and
-        min(0.01 m, a hundredth of the largest depth) for "kurganov-petrova".
+        Depth below which the velocity is desingularised. Default: 1e-4 min(1 m, maximum initial depth) for
+        "hydrostatic", min(0.01 m, 1 % of the maximum initial depth) for "kurganov-petrova".
     time_step_control : {"predicted", "exact"}
-        See `eagre.stepping.clock`.
+        "predicted": the rates of the previous step determine the time step; a step that exceeds its limit is rejected
+        and repeated. "exact": the first stage determines the limit and is then repeated. See `eagre.stepping.clock`.
     predicted_fraction : float
-        Of what the step before allowed, what a step of "ds1" and "ds2" takes, 0.5 to 1; above 0.95 more are discarded.
-    max_time_step, time_step : float, s
-        Upper bound of the time step; or a time step that the Courant number does not change.
+        Time step of "ds1" and "ds2" as a fraction of the limit of the previous step, 0.5 to 1. Values above 0.95 cause
+        more rejected steps.
+    max_time_step : float, s, optional
+        Upper limit of the adaptive time step.
+    time_step : float, s, optional
+        Fixed time step. The Courant number is then not used.
     gravity : float, m s-2
-    device : str
-        "auto", "cpu", "cuda" or "cuda:N".
+        Gravitational acceleration.
+    device : str or sequence of str
+        "auto", "cpu", "cuda" or "cuda:N", or several devices.
     precision : {"single", "double"}
+        Floating-point precision of the fields.
     start_time : float, s
+        Time of the initial state.
     kernels : {"fast", "reference"}
-        The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
+        "fast": the fastest kernels for the device and the options. "reference": unoptimised kernels with one function
+        per stage, slow, for comparisons.
     maps : Maps, optional
+        Maps accumulated at every step; see the attribute `maps`.
     time_statistics : TimeStatistics, optional
-        What is gathered at every step; see the attribute `maps`.
+        Time statistics accumulated at every step; see the attribute `maps`.
     cross_sections : mapping of str to sequence of (x, y), m, optional
-        Lines through which the discharge is summed, positive to their right; see the attribute `cross_sections`.
+        Cross-sections for the discharge, by name. Flow to the right of the line is positive. See the attribute
+        `cross_sections`.
 
     Raises
     ------
     InputError
-        For values outside these ranges, shapes that do not match, or a bed that is not finite.
-    DeviceError, MemoryNeededError
-        If the device is not there, or too small.
+        If a value is out of range, shapes do not match, or the bed is not finite.
+    DeviceError
+        If the device is not available.
+    MemoryNeededError
+        If the model does not fit the memory of the device.
 
     Notes
     -----
-    Good values: minmod_theta = 1.3, courant_number = 0.25, n = 0.02 to 0.035 for natural channels. Limits:
-    depth-averaged, hydrostatic flow; no turbulence closure. Single precision keeps 7 digits of the depth, or of the
-    elevation of the surface over the lowest one at the start where the bed is lower, and water to some 1e-6 in a day.
-    `active_tiles` = "auto" lists tiles where less than half of the cells are wet at the start, until a look finds more
-    than three quarters of the tiles listed, and asks again every 32 looks. Grids that a GPU steps in two launches and
-    runs over several devices do not list.
+    Recommended values: minmod_theta = 1.3, courant_number = 0.25, n = 0.02 to 0.035 for natural channels.
+
+    Limits: depth-averaged, hydrostatic flow; no turbulence closure.
+
+    Single precision: cells whose bed is above the datum (the lowest initial surface) keep 7 digits of the depth. The
+    other cells keep 7 digits of the surface elevation above the datum. The relative error of the water volume is about
+    1e-6 per day.
+
+    ``active_tiles="auto"`` uses a list of active tiles if less than half of the cells are wet at the start. The model
+    stops using the list when a state check finds more than three quarters of the tiles active, and decides again every
+    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list.
 
     References
     ----------
@@ -198,7 +216,7 @@ class ShallowWater(BaseModel):
         self._begin((stored(self.setup.centre_bed, surface, thickness), thickness * u, thickness * v), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
-        """Build the engine and set its first state."""
+        """Build the engine and set the initial state."""
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
@@ -223,24 +241,24 @@ class ShallowWater(BaseModel):
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed time steps."""
         return int(self._engine.seen[ck.STEPS])
 
     @property
     def time_step(self) -> float:
-        """Next time step before it is shortened to land, s."""
+        """Next time step before clipping to an output time, s."""
         return float(self._engine.seen[ck.FREE])
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step to `until`, s, and land on it exactly, or stop after `max_steps` steps.
+        """Advance to `until`, s, exactly, or stop after `max_steps` steps.
 
         Raises
         ------
         InputError
-            If `until` lies before the present, or a series ends before it.
+            If `until` is before the present time, or a series ends before `until`.
         BlowUpError
-            If the solution stops being finite, or leaves what the water of the case can reach; the model then
-            holds the last good state.
+            If the solution is not finite or leaves the plausibility bounds of the case. The model then holds the last
+            valid state.
         """
         stepper = self._stepper
         try:
@@ -251,18 +269,21 @@ class ShallowWater(BaseModel):
             self._cache = None
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
-        """A function that makes rounds for `count` steps and reads nothing: for timing."""
+        """Return a function that makes `count` steps without state checks, for timing."""
         return self._engine.unchecked(self.time + 1e9, count)
 
     # -- fields -------------------------------------------------------------------------------------
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The fields that `field` gives."""
+        """Output fields by name."""
         return {variable.name: variable for variable in WATER_VARIABLES}
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
+        """Return a host copy of a field, (ny, nx).
+
+        In dry cells the depth and the velocity are 0, and the surface elevation is the bed elevation.
+        """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if self._cache is None or self._cache[0] != self.steps:
@@ -270,7 +291,10 @@ class ShallowWater(BaseModel):
         return self._fields_of(self._cache[1], self.setup.centre_bed, [name])[name]
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Output variables from eta, h, hu, hv, u, v and the bed of the same cells over the datum, m, in double."""
+        """Return output fields from eta, h, hu, hv, u and v and the bed.
+
+        bed : elevation above the datum, m, in double precision.
+        """
         eta, h, hu, hv, u, v = values
         datum = self.setup.datum
         dry = h <= self._engine.parameters.dry
@@ -288,12 +312,12 @@ class ShallowWater(BaseModel):
         return {name: made[name]() for name in names}
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        """Values of fields in cells (j, i)."""
+        """Return the values of fields in cells (j, i)."""
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
     def start_sampling(self, recording: Recording | None) -> bool:
-        """Take values on the way from now on, or None: no more."""
+        """Start, or with None stop, in-run sampling of cells; return True: the model supports it."""
         if recording is None:
             self._engine.start_sampling(None)
             return True
@@ -306,7 +330,10 @@ class ShallowWater(BaseModel):
 
     @property
     def maps(self) -> RunMaps | None:
-        """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        """Requested maps and time statistics, accumulated to the present time; None if none were requested.
+
+        `maps.sample()` returns the values.
+        """
         setup = self.setup
         if setup.maps is None and setup.time_statistics is None:
             return None
@@ -317,13 +344,13 @@ class ShallowWater(BaseModel):
 
     @property
     def bed_elevation(self) -> np.ndarray:
-        """Bed at the corners, (ny + 1, nx + 1), m."""
+        """Bed elevation at the cell corners, (ny + 1, nx + 1), m."""
         return self.setup.bed.copy()
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return the complete state for a bitwise-identical restart."""
         own = {
             "first_volume": np.array(self._first_volume),
             **(self.cross_sections.state() if self.cross_sections else {}),
@@ -331,7 +358,7 @@ class ShallowWater(BaseModel):
         return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state` from a model of the same set-up."""
+        """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
         check_state(state, fields, self.grid, numbers, self.setup.stood_on)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
@@ -346,24 +373,27 @@ class ShallowWater(BaseModel):
     # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
+        """Return the water volume, inflow, relative volume imbalance, energies and extremes."""
         found = self._engine.sums()
         inflow, rain = self._engine.balance.amounts(self.time)
         return {**found, **water_balance(found["volume"], self._first_volume, sum(inflow.values()), rain)}
 
     @property
     def inflow(self) -> dict[str, float]:
-        """Water that came in since the start, m3, by the name of the open side or part ("west", "east 0 to 40 m")."""
+        """Inflow volume since the start, m3, by boundary segment or internal discharge.
+
+        The name of a segment is its side, with its ends if it is shorter than the side: "west", "east 0 to 40 m".
+        """
         return self._engine.balance.amounts(self.time)[0]
 
     @property
     def notes(self) -> Sequence[str]:
-        """Notes for the user before the run."""
+        """Notes for the user, printed before the run."""
         return self._initial_notes
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
-        """Where water came from or went to, and what its sides say of that, for the summary of a run."""
+        """Rows of the run summary: water balance and notes on the boundaries."""
         asked = self._engine.balance.asked(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
         said = sides.notes(self.sample, self.setup.gravity)
@@ -371,12 +401,15 @@ class ShallowWater(BaseModel):
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a cell that a step must move: a stage reads 4 words and writes 3, a second one reads 3 more."""
+        """Compulsory memory traffic per cell and step, bytes.
+
+        The first stage reads 4 values and writes 3. The second stage reads 3 more.
+        """
         words = {"rk2": 17, "euler": 7, "srk2": 37, "ds1": 14, "ds2": 34}[self.setup.scheme]
         return words * np.dtype(self._engine.real).itemsize
 
     def statistics(self) -> dict[str, float]:
-        """Steps, refused steps, range of the time step, largest Courant number."""
+        """Return numbers of steps and rejected steps, the range of the time step and the maximum Courant number."""
         clock = self._engine.seen
         return {
             "steps": int(clock[ck.STEPS]),
@@ -387,7 +420,7 @@ class ShallowWater(BaseModel):
         }
 
     def settings(self) -> dict[str, str | float | int]:
-        """The resolved set-up, for the attributes of output files."""
+        """Return the resolved set-up, for the attributes of output files."""
         setup = self.setup
         manning = setup.manning
         same = bool((manning == manning.flat[0]).all())

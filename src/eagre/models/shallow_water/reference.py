@@ -1,6 +1,7 @@
-"""A stage as one plain cell: what the marches and the tiles must equal, and what runs where there is nothing faster.
+"""Reference implementation of a stage, with one point function per cell: it runs on every device.
 
-A new option lands here first. A cell makes the fluxes through its four faces anew, so each is made twice.
+The fast kernels must give equal results. New options are implemented here first. Each cell computes the fluxes through
+its four faces, so that each flux is computed twice.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ from eagre.stepping.clock import DT, open_gate
 from eagre.stepping.substeps import across_of, is_second, stage_of
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
-WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
+WALLS = switch("WALLS", False)  # whether internal faces are closed
 
 
 @cell
 def cell_of_line(q, bed, j, i, across, p):
-    """w, velocity across and along the face as the model reconstructs them, and depth of a cell."""
+    """Return w, the reconstructed normal and tangential velocities, and the depth of a cell."""
     eta, b = q[0, j, i], bed_centre(bed, j, i)
     h = depth(eta, b)
     over_h = over_depth(h, p)
@@ -50,13 +51,13 @@ def cell_of_line(q, bed, j, i, across, p):
 
 @cell
 def low_bed(bed, j, i, across):
-    """Bed at the face of a cell that is low in the direction `across`, 1 for x and 2 for y, m."""
+    """Return the bed at the low face of a cell in the direction `across`, 1 for x and 2 for y, m."""
     return bed_west(bed, j, i) if across == 1 else bed_south(bed, j, i)
 
 
 @cell
 def both_faces(before, own, behind, b_low, b_high, p):
-    """y, h, u, v at both faces of the middle one of three cells of a line and the rise of its surface: see `FACES`."""
+    """Return y, h, u, v at both faces of the middle one of three cells of a line, and its rise; see `FACES`."""
     w, u, v, h = own
     return FACES(
         w, scaled_difference(before[0], w, p), scaled_difference(w, behind[0], p),
@@ -68,7 +69,7 @@ def both_faces(before, own, behind, b_low, b_high, p):
 
 @cell
 def faces_of_cell(q, bed, j, i, across, p):
-    """`both_faces` of cell (j, i) in the direction `across`."""
+    """Return `both_faces` of cell (j, i) in the direction `across`."""
     dj, di = across - 1, 2 - across
     before = cell_of_line(q, bed, j - dj, i - di, across, p)
     own = cell_of_line(q, bed, j, i, across, p)
@@ -78,7 +79,7 @@ def faces_of_cell(q, bed, j, i, across, p):
 
 @cell
 def low_flux(q, bed, j, i, across, p):
-    """Flux through the low face of cell (j, i): see `eagre.kernels.central_upwind.central_upwind`."""
+    """Return the flux through the low face of cell (j, i); see `eagre.kernels.central_upwind.central_upwind`."""
     dj, di = across - 1, 2 - across
     _, _, _, _, y_l, h_l, u_l, v_l, _ = faces_of_cell(q, bed, j - dj, i - di, across, p)
     y_r, h_r, u_r, v_r, _, _, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
@@ -87,19 +88,22 @@ def low_flux(q, bed, j, i, across, p):
 
 @cell
 def is_closed(walls, j, i, across):
-    """Whether the low face of cell (j, i) in the direction `across` is closed; see `eagre.boundaries.internal`."""
+    """Return whether the low face of cell (j, i) in the direction `across` is closed.
+
+    See `eagre.boundaries.internal`.
+    """
     return (walls[j, i] & across) != 0
 
 
 @cell
 def mirrored(own):
-    """What stands behind a closed face: the water before it, which runs against it."""
+    """Return the mirror state behind a closed face: the same water with the opposite normal velocity."""
     return own[0], -own[1], own[2], own[3]
 
 
 @cell
 def faces_between_walls(q, bed, walls, j, i, across, p):
-    """`faces_of_cell`, with a mirror in place of a neighbour behind a closed face."""
+    """Return `faces_of_cell` with mirror states behind closed faces."""
     dj, di = across - 1, 2 - across
     before = cell_of_line(q, bed, j - dj, i - di, across, p)
     own = cell_of_line(q, bed, j, i, across, p)
@@ -113,7 +117,7 @@ def faces_between_walls(q, bed, walls, j, i, across, p):
 
 @cell
 def flux_between_walls(q, bed, walls, j, i, across, is_high, p):
-    """`low_flux` as the high cell of the face sees it, or its low one; a closed face is a mirror without flow."""
+    """Return `low_flux` for the high or the low cell of the face; a closed face is a mirror without mass flux."""
     dj, di = across - 1, 2 - across
     _, _, _, _, y_l, h_l, u_l, v_l, _ = faces_between_walls(q, bed, walls, j - dj, i - di, across, p)
     y_r, h_r, u_r, v_r, _, _, _, _, _ = faces_between_walls(q, bed, walls, j, i, across, p)
@@ -129,7 +133,7 @@ def flux_between_walls(q, bed, walls, j, i, across, is_high, p):
 
 @cell
 def water_flux(q, bed, walls, j, i, across, p):
-    """Water through the low face of cell (j, i), m2 s-1."""
+    """Return the water flux through the low face of cell (j, i), m2 s-1."""
     if WALLS:
         return flux_between_walls(q, bed, walls, j, i, across, True, p)[0]
     return low_flux(q, bed, j, i, across, p)[0]
@@ -137,9 +141,10 @@ def water_flux(q, bed, walls, j, i, across, p):
 
 @cell
 def divergence(q, bed, edges, walls, row, column, across, p):
-    """Net fluxes into an interior cell in one direction: mass, momentum across and along; and the largest rate, s-1.
+    """Return the net fluxes into an interior cell in one direction, and the maximum rate, s-1.
 
-    The pressure of the cell's own side and its bed slope are g h times the rise of its surface between its faces.
+    The fluxes are those of mass and of normal and tangential momentum. The pressure of the cell's own side and its bed
+    slope are g h times the rise of its surface between its faces.
     """
     j, i = row + 2, column + 2
     dj, di = across - 1, 2 - across
@@ -165,7 +170,7 @@ def divergence(q, bed, edges, walls, row, column, across, p):
 
 @cell
 def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, turn):
-    """New state of interior cell (j, i) in the stage that SECOND names, and its largest rate, s-1, as a bit pattern."""
+    """Compute the new state of interior cell (j, i) in the stage selected by SECOND; update its maximum rate."""
     if open_gate(clock, turn):
         mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 1, p)
         mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 2, p)
@@ -187,7 +192,7 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
 
 @cell
 def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, turn):
-    """A `stage` in two parts, as PART says: tendencies along x into `out`; the new state with those along y."""
+    """Compute a `stage` in two parts, selected by PART: tendencies along x into `out`, or the new state."""
     if open_gate(clock, turn):
         row, column, place = j + 2, i + 2, j * (q.shape[2] - 4) + i
         fields = (q, bed, edges, walls, np.int64(j), np.int64(i))
@@ -214,10 +219,10 @@ def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, c
 
 @cell
 def sweep(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, turn):
-    """New state of interior cell (j, i) in the stage of a sweep that `turn` says, and its rate, s-1, as a bit pattern.
+    """Compute the new state of interior cell (j, i) in the stage of a sweep selected by `turn`; update its rate.
 
-    A sweep has the fluxes, the slope of the bed, the forces and the friction of its own direction, and half of the
-    water that terms bring: a steady flow along x or y, and a geostrophic one, stay steady in each sweep.
+    A sweep has the fluxes, the bed slope, the forces and the friction of one direction, and half of the mass sources.
+    So a steady flow along x or y, and a geostrophic flow, stay steady in each sweep.
     """
     if open_gate(clock, turn):
         stage_number = stage_of(turn)

@@ -1,7 +1,7 @@
-"""What a step of the shallow-water model launches: stages and boundary passes, or tiles where grids are small.
+"""Launches of a step of the explicit model: stages and boundary passes, or tile kernels for small grids.
 
-A schedule has the launches of a `round` of steps, those that begin a leg and that conclude it, those that look series
-up for the step after a landing (`resume`), and those that fill the ghosts of either buffer.
+A schedule has the launches of several steps (`launches`), of the start and of the end of a batch of steps, of the
+evaluation of the series for the step after an output time (`resume`), and of the ghost fill of either buffer.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
 NO_LIST = Active(np.zeros(1, np.int32), np.zeros(3, np.int32), np.zeros((3, 3), np.int32))
-SMALLEST = 2  # cells: what a wall mirrors
+SMALLEST = 2  # minimum cells along x and y: a wall mirrors two cells
 
 
 def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launch]:
-    """The launches that fill the ghosts of q and run a tail."""
+    """Return the launches that fill the ghosts of q and run a tail."""
     setup, device = engine.setup, engine.device
     switches = {**engine.ghost_switches, "SERIES": setup.varies, "FILL": 2 if setup.varies else 1, **switches}
     program = partial(device.program, precision=engine.precision, switches=switches)
     arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
     if device.kind == "cpu":
         tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, turn))
-        gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}  # else no gate: one program
+        # Without a gate one kernel serves both cases.
+        gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}
         ghosts = partial(device.program, ghosts_cpu, engine.precision, gated)
         return [Launch(ghosts(), (*arguments, turn)), tail] if switches["FILL"] else [tail]
     arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)
@@ -54,16 +55,16 @@ def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launc
 
 
 def ghost_fills(engine: Any) -> list[list[Launch]]:
-    """What fills the ghosts of either buffer and leaves the clock alone."""
+    """Return the launches that fill the ghosts of either buffer without updating the clock."""
     return [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
 
 
 class March:
-    """Stages over all rows, each followed by a pass over the boundary (`step`); here they march (see `march_cuda`)."""
+    """Schedule with row-streaming kernels: stages over all rows, each followed by a boundary pass (`step`)."""
 
     name = "fast"
-    first: Sequence[Launch] = ()  # what makes the first step of a run, if another scheme does
-    blends = True  # whether a GPU reads what moves from tables that are filled before each step
+    first: Sequence[Launch] = ()  # launches of the first step of a run, if another scheme makes it
+    blends = True  # whether a GPU reads time-varying fields from tables that are filled before each step
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -81,14 +82,14 @@ class March:
         self.resume = boundary_pass(engine, engine.q[0], ck.EITHER, **options) if engine.setup.varies else []
 
     def set_forcing(self, values: np.ndarray) -> None:
-        """Nothing: ghosts are made from the engine's forcing."""
+        """Do nothing: the ghosts use the forcing of the engine."""
 
     def _allocate_rates(self, count: int) -> None:
-        """Where a stage leaves `count` rates, and where the tail after it finds all."""
+        """Allocate the buffer for `count` rates of a stage, which the next tail reads."""
         self.rates = self.engine.rates = self.engine.device.zeros((count,), self.engine.bits)
 
     def _steps(self, listed: bool) -> list[Launch]:
-        """The launches of a round, on the tiles of a list or on all."""
+        """Return the launches of a round, for the listed tiles or for all tiles."""
         engine, self._listed = self.engine, listed
         scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
         turns = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
@@ -97,7 +98,7 @@ class March:
         ]
 
     def _prepare(self) -> int:
-        """What a stage needs beside the engine's arrays; returns how many rates it leaves."""
+        """Allocate the work arrays of a stage; return the number of its rates."""
         engine = self.engine
         if engine.device.kind != "cpu":
             return 1
@@ -107,7 +108,7 @@ class March:
         return len(self._tiles)
 
     def _active_tiles(self) -> ActiveTiles | None:
-        """The list of tiles that a step can change, if it may come to be used."""
+        """Return the active-tile list, or None if it can never be used."""
         setup, device = self.engine.setup, self.engine.device
         if setup.active_tiles == "off":
             return None
@@ -155,14 +156,15 @@ class March:
         return Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)
 
     def _takes_up_in(self, turn: int, second: bool) -> bool:
-        """Whether a stage takes up states: of RK2 the second one of every other step, both the old one and the new.
+        """Return whether a stage accumulates states in the maps.
 
-        By then the step counts, and a map is read and written once for two states.
+        With RK2 the second stage of every other step accumulates the old and the new state: the step is then accepted,
+        and a map is read and written once for two states.
         """
         return second and turn == 0 if self.steps_a_round == 2 and self.engine.setup.scheme == "rk2" else not second
 
     def maps(self, turn: int) -> list[Launch]:
-        """See `step.Stages`; on a GPU a stage does it."""
+        """See `step.Stages`; on a GPU a stage accumulates the maps."""
         engine, averages = self.engine, self.engine.averages.present()
         if engine.setup.maps is None or self.takes_up:
             return averages
@@ -170,7 +172,7 @@ class March:
 
     @property
     def takes_up(self) -> bool:
-        """Whether a stage takes up states in the maps of the run."""
+        """True if a stage accumulates states in the maps of the run."""
         return self.engine.device.kind == "cuda"
 
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
@@ -182,7 +184,7 @@ class March:
         return self._books(q, self.engine.middle, turn, **switches)
 
     def _books(self, q: Any, middle: Any, turn: int, **switches: Any) -> list[Launch]:
-        """What books the flux of q, and of `middle` if there are two stages."""
+        """Return the launches that accumulate the fluxes of q, and of `middle` with two stages."""
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
         numbers = (engine.bed, engine.walls, factors, engine.parameters, engine.clock, turn)
@@ -192,13 +194,13 @@ class March:
 
 
 class Reference(March):
-    """The same with one plain cell a stage: slow, to compare by, and what any device can run."""
+    """Schedule with the reference kernels: slow, for comparisons, available on every device."""
 
     name, blends = "reference", False
 
     @property
     def takes_up(self) -> bool:
-        """Never: a launch of its own does."""
+        """False: a separate launch accumulates the maps."""
         return False
 
     def _prepare(self) -> int:
@@ -217,7 +219,7 @@ class Reference(March):
 
 
 class Tiles:
-    """Two launches a step: small grids on a GPU, RK2, any sides."""
+    """Schedule with tile kernels: two launches per step, for small grids on a GPU, scheme "rk2" and any boundaries."""
 
     name = "fast"
     first: Sequence[Launch] = ()
@@ -226,7 +228,7 @@ class Tiles:
 
     @staticmethod
     def serve(setup: Setup, device: Device) -> bool:
-        """Whether tiles are the faster way on this device: where each multiprocessor has few, on an H200 one."""
+        """Return whether the tile kernels are faster on this device: few tiles per multiprocessor (one on an H200)."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
         if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.time_statistics:
@@ -261,7 +263,7 @@ class Tiles:
         self.active, self.listed, self.resume = None, [], []
 
     def _programs(self, engine: Any) -> list[Any]:
-        """The two stages; and how they are laid out."""
+        """Return the kernels of the two stages and set their launch configuration."""
         setup, device = engine.setup, engine.device
         ny, nx = setup.grid.shape
         layout = device.layout("shallow-water.tiles")
@@ -283,18 +285,21 @@ class Tiles:
         ]
 
     def set_forcing(self, values: np.ndarray) -> None:
-        """Set the values of the sides for the present."""
+        """Set the present values of the boundary series."""
         self._device.fill(self._values, np.stack([values[: self._values.shape[1]]] * 2))
 
 
 def tallest(device: Device, itemsize: int) -> int:
-    """Rows of a tile at most: with the warps around it a block has 32, and its planes fit shared memory."""
+    """Return the maximum rows of a tile, limited by 32 warps per block and by shared memory."""
     room = (device.facts.shared_block - STATIC_SHARED) // (tile_faces.PLANES * tile_faces.PITCH * itemsize)
     return min(MOST_WARPS - tile_cuda.WARPS_AROUND, room - 4)
 
 
 def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> int:
-    """Rows of a tile that leave the busiest multiprocessor the fewest warps, `enough` or more; of equal the tallest."""
+    """Return the rows of a tile that minimise the warps on the busiest multiprocessor, `enough` or more.
+
+    Of equal values the largest is returned.
+    """
 
     def busiest(tall: int) -> int:
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tall)

@@ -1,4 +1,4 @@
-"""What fixes a run of the explicit shallow-water model."""
+"""Set-up of a run of the explicit shallow-water model."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ TREATMENTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
+    """Complete set-up of a run, checked by the model; arrays are float64 on the host."""
 
     grid: Grid
-    bed: np.ndarray  # (ny + 1, nx + 1) corners, m
+    bed: np.ndarray  # bed elevation at the corners, (ny + 1, nx + 1), m
     datum: Datum
     segments: Sequence[FaceRange]
     manning: np.ndarray  # (ny, nx), s m-1/3
@@ -64,22 +64,25 @@ class Setup:
     first_step: float
     fixed: bool
     kernels: str = "fast"  # or "reference"
-    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.internal`
-    maps: Maps | None = None  # what is gathered
+    walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`
+    maps: Maps | None = None  # maps to accumulate
     time_statistics: Asked | None = None
-    cross_sections: CrossSections | None = None  # through which the discharge is summed
-    first_row: int = 0  # of the domain that is row 0 here
-    live: float = 1.0  # part of the cells that the first step can change: by it a GPU has shorter marches
-    predicted_fraction: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split
+    cross_sections: CrossSections | None = None  # cross-sections for the discharge
+    first_row: int = 0  # global index of local row 0
+    live: float = 1.0  # fraction of cells that the first step can change; sets the rows per warp on a GPU
+    predicted_fraction: float = 1.0  # time step of split schemes as a fraction of the limit of the previous step
 
     @property
     def split(self) -> int:
-        """Stages of what a split scheme makes as one, 0 if the scheme is not split; see `eagre.stepping.substeps`."""
+        """Number of stages that a split scheme advances at once, 0 for other schemes; see `eagre.stepping.substeps`."""
         return STAGES.get(self.scheme, 0)
 
     @cached_property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, elevations over the datum, then the factors of the terms."""
+        """Series that drive the run: one per segment, then the factors of the source terms.
+
+        Elevations are relative to the datum.
+        """
         own = []
         for segment in self.segments:
             given = segment.condition.value(segment.width)
@@ -89,42 +92,42 @@ class Setup:
 
     @property
     def stood_on(self) -> dict[str, Basis]:
-        """What the values of a state stand on."""
+        """Reference data that the values of a state depend on."""
         return bed_basis(self.bed)
 
     @property
     def uniform_manning(self) -> bool:
-        """Whether Manning's n is the same everywhere."""
+        """True if Manning's n is uniform."""
         return bool((self.manning == self.manning.flat[0]).all())
 
     @property
     def faced(self) -> Sequence[FaceRange]:
-        """Segments by the faces that they have here; `segments` may have ghosts beside rows of other subdomains."""
+        """Segments with boundary faces of this subdomain; `segments` can include halo rows of other subdomains."""
         return self.segments
 
     def padded_bed(self) -> np.ndarray:
-        """Bed over the datum at the corners with two more all round, (ny + 5, nx + 5), m."""
+        """Return the bed above the datum at the corners with a margin of two, (ny + 5, nx + 5), m."""
         return padded_bed(self.bed - self.datum.level, *self.wraps, self.segments)
 
     @cached_property
     def centre_bed(self) -> np.ndarray:
-        """Bed of the cells over the datum, (ny, nx), m, with the bits that the cells of the run have."""
+        """Bed of the cells above the datum, (ny, nx), m, bitwise identical to the bed on the device."""
         corners = self.bed - self.datum.level
         return centre_bed(corners.astype(np.float32) if self.datum.over_base else corners).astype(np.float64)
 
     @cached_property
     def dry_eta(self) -> np.ndarray:
-        """eta of cells without water, (ny, nx), m."""
+        """eta of dry cells, (ny, nx), m."""
         return self.centre_bed - self.datum.base(self.centre_bed)
 
     def surface_of(self, eta: np.ndarray) -> np.ndarray:
-        """Elevation of the surface of interior cells, (ny, nx), m."""
+        """Return the surface elevation of the interior cells, (ny, nx), m."""
         return self.datum.surface(eta.astype(np.float64), self.centre_bed)
 
     def padded_walls(self) -> np.ndarray:
-        """Bits of closed faces laid out as the cells with their ghosts and a row and column behind, (ny + 5, nx + 5).
+        """Return the closed faces, as bits, in the layout of the cells with ghosts, (ny + 5, nx + 5).
 
-        Ghosts have what they mirror or repeat; a face on the boundary is closed by its condition.
+        Ghosts copy the cells that they mirror or repeat. Faces on the boundary are closed by their condition.
         """
         assert self.walls is not None
         padded = np.zeros((self.grid.ny + 5, self.grid.nx + 5), np.uint8)
@@ -138,7 +141,7 @@ class Setup:
         return padded
 
     def sides_at(self, time: float) -> np.ndarray:
-        """What the ghosts of a state at `time`, s, are made from: side, cells, kind, level and value a segment."""
+        """Return side, cells, kind, level and value per segment: the data that the ghosts at `time`, s, depend on."""
         kinds = [crc32(type(s.condition).__name__.encode()) for s in self.segments]
         places = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
         rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, self.segments, strict=True)]
@@ -147,38 +150,38 @@ class Setup:
 
     @property
     def varies(self) -> bool:
-        """Whether any series changes with time."""
+        """True if any series changes with time."""
         return any(not series.is_constant for series in self.series)
 
     @property
     def words(self) -> int:
-        """Arrays on a device, a word a cell each: three states of three fields, bed, friction, terms."""
+        """Number of device arrays of the size of the grid: three states of three fields, bed, friction, terms."""
         terms = sum(self.terms.maps(role) for role in ("water", "x", "y"))
         return 10 + (not self.uniform_manning) + terms
 
     @property
     def closed(self) -> bool:
-        """Whether no water crosses any side."""
+        """True if no water crosses any side."""
         return all(segment.condition.closed for segment in self.segments)
 
     @property
     def has_parts(self) -> bool:
-        """Whether walls share a side with other conditions."""
+        """True if a side has walls and other conditions."""
         kinds = {(segment.side, segment.condition.closed) for segment in self.segments}
         return len(kinds) > len({side for side, _ in kinds})
 
     @property
     def wraps(self) -> tuple[bool, bool]:
-        """Whether the domain is periodic in x and in y."""
+        """Periodicity of the domain in x and in y."""
         west, south = (any(s.condition.periodic for s in self.segments if s.side == side) for side in ("west", "south"))
         return west, south
 
     def values_at(self, time: float) -> np.ndarray:
-        """The forcing at a time, s."""
+        """Return the values of all series at a time, s."""
         return np.array([series(time) for series in self.series])
 
     def parameters(self, real: Any) -> cells.Parameters:
-        """Numbers of a run in its precision."""
+        """Return the parameters of the kernels in the precision of the run."""
         uniform = float(self.gravity * self.manning.flat[0] ** 2) if self.uniform_manning else 0.0
         numbers = (
             0.5 * self.minmod_theta, 0.5 / self.minmod_theta, self.kappa, self.kappa**4, 1e-3 * self.kappa,

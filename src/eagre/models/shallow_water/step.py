@@ -1,13 +1,15 @@
-"""A step of the explicit shallow-water model, in the order of A. Kurganov and G. Petrova (2007); equations: README.md.
+"""Steps of the explicit shallow-water model after A. Kurganov and G. Petrova (2007); equations: README.md.
 
-    Q* (1 + dt a*)   = Q + dt R(Q)                    2.9, first stage of SSP-RK2, or the whole of forward Euler
+    Q* (1 + dt a*)   = Q + dt R(Q)                    2.9, first stage of SSP-RK2, or forward Euler
     Q' (1 + dt a'/2) = (Q + Q* + dt R(Q*)) / 2        2.9, second stage
     R   = S - dF/dx - dG/dy                           2.4: fluxes 2.6 of reconstructed faces 2.7 and 2.8, and terms
-    dt  = courant_number / max(speed / cell size)     2.10, judged after the first stage, chosen after the last
+    dt  = courant_number / max(speed / cell size)     2.10, checked after the first stage, set after the last
 
-Ghost cells of a state are filled after the stage that makes it (2.11). What a stage is on a device: `schedules`.
+The ghost cells of a state are filled after the stage that computes it (2.11). The launches of a stage are in
+`schedules`.
 
-Dimensionally split steps make R of x and of y apart: `ds1`, `ds2`; their time step: `eagre.stepping.substeps`.
+Dimensionally split schemes compute R of x and of y separately: `ds1`, `ds2`. For their time step see
+`eagre.stepping.substeps`.
 """
 
 from __future__ import annotations
@@ -19,27 +21,27 @@ from eagre.stepping import clock as ck
 
 
 class Stages(Protocol):
-    """The parts of a step; q, old, out : buffers; turn : when it runs, see `eagre.stepping.clock.open_gate`."""
+    """Parts of a step; q, old, out : buffers; turn : phase of the step, see `eagre.stepping.clock.open_gate`."""
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
-        """The new state `out` of a stage from q; in the second one `old` is the state of the step."""
+        """Return the launches of a stage from q to `out`; in the second stage `old` is the state before the step."""
         ...
 
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
-        """Ghosts of q, and what the clock does after that."""
+        """Return the launches that fill the ghosts of q and update the clock."""
         ...
 
     def maps(self, turn: int) -> list[Launch]:
-        """The state that a step begins from is taken up in the maps of the run."""
+        """Return the launches that accumulate the initial state of a step in the maps of the run."""
         ...
 
     def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
-        """What comes in through open sides and as rain is booked."""
+        """Return the launches that accumulate the inflow through open boundaries and the rain."""
         ...
 
 
 def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
-    """Launches of a step of SSP-RK2 from the state `now` by way of `middle` to `then`."""
+    """Return the launches of an SSP-RK2 step from the state `now` via `middle` to `then`."""
     return [
         *stages.maps(turn),
         *stages.stage(turn, now, now, middle, SECOND=False),
@@ -51,7 +53,7 @@ def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Lau
 
 
 def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
-    """Launches of a forward Euler step from the state `now` to `then`."""
+    """Return the launches of a forward Euler step from the state `now` to `then`."""
     return [
         *stages.maps(turn),
         *stages.balance(turn, now, TWO_STAGES=False),
@@ -64,27 +66,27 @@ SCHEMES = {"rk2": rk2, "euler": euler, "srk2": rk2}
 
 
 class Sweeps(Protocol):
-    """The parts of a step that is split into sweeps; turn : of which stage, see `eagre.stepping.substeps`."""
+    """Parts of a step that is split into sweeps; turn : phase of the stage, see `eagre.stepping.substeps`."""
 
     def sweep(self, turn: int, q: Any, old: Any, out: Any) -> list[Launch]:
-        """The new state `out` of a stage from q; in a second one `old` is the state of the sweep."""
+        """Return the launches of a stage from q to `out`; in a second stage `old` is the state before the sweep."""
         ...
 
     def after_sweep(self, turn: int, q: Any) -> list[Launch]:
-        """Ghosts of q, and what the clock does after that."""
+        """Return the launches that fill the ghosts of q and update the clock."""
         ...
 
     def maps_of_sweeps(self, turn: int) -> list[Launch]:
-        """The state that a step begins from is taken up in the maps of the run."""
+        """Return the launches that accumulate the initial state of a step in the maps of the run."""
         ...
 
     def balance_of_sweep(self, turn: int, q: Any, middle: Any) -> list[Launch]:
-        """What comes in through open sides across which the sweep runs, and as rain, is booked."""
+        """Return the launches that accumulate the inflow through boundaries normal to the sweep, and the rain."""
         ...
 
 
 def ds1(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: Any) -> list[Launch]:
-    """Launches of a step Y(dt) X(dt) of forward steps from the state `now` to `then`."""
+    """Return the launches of a step Y(dt) X(dt) with forward Euler sweeps from the state `now` to `then`."""
     x, y = parity, parity + 4
     return [
         *sweeps.maps_of_sweeps(x),
@@ -98,7 +100,7 @@ def ds1(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: An
 
 
 def ds2(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: Any) -> list[Launch]:
-    """Launches of two steps X(dt) Y(dt) Y(dt) X(dt) of SSP-RK2 from the state `now`, which stays, to `then`."""
+    """Return the launches of two steps X(dt) Y(dt) Y(dt) X(dt) of SSP-RK2 from `now`, which is kept, to `then`."""
     work = sweeps.maps_of_sweeps(parity)
     for number, (q, out) in enumerate(((now, spare), (spare, then), (then, spare), (spare, then))):
         first, second = parity + 8 * number, parity + 8 * number + 4

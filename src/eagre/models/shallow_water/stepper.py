@@ -1,4 +1,4 @@
-"""An explicit run as `eagre.stepping.advance` drives it: legs of the engine, and what to say when they blow up."""
+"""Stepper of the explicit model for `eagre.stepping.advance`: batches of steps, state checks and blow-up errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
 
-KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
-CPU_LOOK_STEPS = 50  # between two looks at the state
-FIXED_ADVICE = "a shorter time_step, or none"
-FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # by the clock's FAILED
+KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
+CPU_LOOK_STEPS = 50  # steps between state checks on a CPU
+FIXED_ADVICE = "a shorter time_step, or an adaptive time step (without time_step)"
+FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # key: value of FAILED in the clock
 
 
 class Stepper:
-    """Steps of an engine; see `eagre.stepping.advance.Stepper`."""
+    """Stepper of an engine; see `eagre.stepping.advance.Stepper`."""
 
     def __init__(self, engine: Any, eta: np.ndarray) -> None:
         self.engine = engine
@@ -35,7 +35,7 @@ class Stepper:
         return float(self.engine.seen[ck.T])
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps towards `until`, s, or to where other records of what moves are needed."""
+        """Make up to `count` steps towards `until`, s, or to the time when other records of fields are required."""
         terms = self.engine.setup.terms
         end = terms.end(self.time)
         made = self.engine.leg(min(until, end), count)
@@ -45,7 +45,10 @@ class Stepper:
         return made
 
     def look(self) -> Failure | None:
-        """What the last leg reported; with a fixed step, which the waves do not bound, also what they have become."""
+        """Return the failure of the last batch of steps, or None.
+
+        With a fixed time step the plausibility bounds are checked too.
+        """
         failure, recorder = self._failure(), self.engine.recorder
         if recorder is not None:
             recorder.give() if failure is None else recorder.forget()
@@ -59,40 +62,40 @@ class Stepper:
         return Failure(excess.what, largest_cell(self.engine, excess.name)) if excess is not None else None
 
     def _reach(self, reach: Reach, eta: np.ndarray) -> Reach:
-        """The bounds of a run that has this eta now, (ny, nx), m."""
+        """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
         setup = self.engine.setup
         return reach.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
 
     def state(self) -> State:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return the complete state for a bitwise-identical restart."""
         return self.engine.state()
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`."""
+        """Restore a state of `state`."""
         self.engine.setup.terms.use(float(state["clock"][ck.T]))
         self.engine.restore(state)
 
     def go_on_from(self, state: State) -> None:
-        """Take up a state of another run: bounds rise to what it has, which a way back within a run leaves alone."""
+        """Restore a state of another run and extend the plausibility bounds to that state."""
         self.restore(state)
         if self.reach is not None:
             self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error, with the time before the first bad step and the bad cell, or the fastest one before it."""
+        """Return the error with the time of the last good step and the bad cell, or else the fastest cell."""
         cell = failure.cell or self.engine.fastest_cell()
         advice = {"advice": FIXED_ADVICE} if self.engine.setup.fixed else {}
         return BlowUpError(self.time, cell, failure.what, **advice)
 
 
 def reach_of_case(setup: Any, start: float) -> Reach:
-    """Bounds of what the water of a case can reach, before the water at the start is known."""
+    """Return the plausibility bounds of a case, without the initial water."""
     numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
     bed = centre_bed(setup.bed)
     return reach_of(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 
 def largest_cell(engine: Any, name: str) -> tuple[int, int]:
-    """(j, i) of an extreme among the sums, from host copies of the fields."""
+    """Return (j, i) of an extreme among the sums, from host copies of the fields."""
     fields = engine.derived()
     return cell_of_extreme(name, fields[1], np.hypot(fields[4], fields[5]))

@@ -1,6 +1,6 @@
-"""A stage of a sweep along x or y on the CPU, for the split schemes: tiles march as in `march_cpu`, in one direction.
+"""Stage of a sweep along x or y on the CPU, for the split schemes: row streaming of tiles in one direction.
 
-Along x every row is made by itself; along y what the next row needs again stays in the scratch of the tile.
+See `march_cpu`. Along x the rows are independent. Along y the scratch of the tile keeps the data for the next row.
 """
 
 import numpy as np
@@ -67,7 +67,7 @@ SWEEP_SCRATCH = SCRATCH + 3 * WIDTH
 
 @cell
 def row_of_sweep(q, bed, s, j, i0, n, p):
-    """Surface, velocities and 1/h of row j."""
+    """Compute surface, velocities and 1/h of row j."""
     for i in range(n):
         b = bed_centre(bed, j, i0 + i)
         over_h = over_depth(depth(q[0, j, i0 + i], b), p)
@@ -79,7 +79,7 @@ def row_of_sweep(q, bed, s, j, i0, n, p):
 
 @cell
 def look_along(bed, s, j, i0, n, p):
-    """As `march_cpu.look_at_row`, of row j for fluxes in x alone."""
+    """Classify row j for fluxes in x only; see `march_cpu.look_at_row`."""
     uncovered = 0
     for i in range(n):
         c = i0 + i
@@ -96,7 +96,7 @@ def look_along(bed, s, j, i0, n, p):
 
 @cell
 def keep_before(old, s, j, i0, n):
-    """Keep row j of the state before the sweep: read here, it cannot be what `out` is."""
+    """Copy row j of the state before the sweep, because `out` can be the same array."""
     for i in range(n):
         s[ETA_N + i] = old[0, j, i0 + 2 + i]
         s[HU_N + i] = old[1, j, i0 + 2 + i]
@@ -105,7 +105,7 @@ def keep_before(old, s, j, i0, n):
 
 @cell
 def update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, second, seed, p, dt):
-    """Interior row `row` of the new state."""
+    """Compute interior row `row` of the new state."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
@@ -138,7 +138,7 @@ def update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, second, seed, p
 
 @cell
 def leave_row(out, bed, q, s, row, i0, n, p):
-    """Tendencies along x of interior row `row`."""
+    """Store the tendencies along x of interior row `row`."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
@@ -150,7 +150,7 @@ def leave_row(out, bed, q, s, row, i0, n, p):
 
 @cell
 def take_up_row(q, out, left, bed, forcing, s, row, i0, n, second, seed, p, dt):
-    """Interior row `row` of the new state, from the tendencies along x in `left` and those along y."""
+    """Compute interior row `row` of the new state from the tendencies along x in `left` and those along y."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
@@ -173,7 +173,7 @@ def take_up_row(q, out, left, bed, forcing, s, row, i0, n, second, seed, p, dt):
 
 @cell
 def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, second, seed, p, dt):
-    """What PART says, each stage by itself: no question is left in a loop over cells."""
+    """Run the update selected by PART; each stage has its own loop without branches per cell."""
     if PART == LEAVES:
         leave_row(out, bed, q, s, row, i0, n, p)
     elif PART == TAKES_UP:
@@ -197,7 +197,7 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
 
 @cell
 def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
-    """One tile with low corner (j0, i0) of its ghosts after a stage along x: bits of its largest rate, s-1."""
+    """Compute a stage along x on one tile with low corner (j0, i0) of its ghosts; return its maximum rate as bits."""
     rate, nx = real(0.0), q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
     for r in range(rows):
@@ -212,7 +212,7 @@ def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
 
 @cell
 def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
-    """As `tile_along_x`, along y."""
+    """Compute a stage along y on one tile; see `tile_along_x`."""
     for k in range(SWEEP_SCRATCH):
         s[k] = real(0.0)
     rate, ny = real(0.0), q.shape[1] - 4
@@ -223,7 +223,7 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
         if r >= 2:
             own, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
             met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p)
-            rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first have nothing below them yet
+            rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
         if r >= 4:
@@ -236,9 +236,9 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
 
 @entry
 def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, across, second):
-    """One stage of a sweep from q into out over all tiles (j0, i0, rows, columns), or the PART of a stage.
+    """Compute one stage of a sweep from q into out over all tiles (j0, i0, rows, columns), or the PART of a stage.
 
-    `out` may be `old`, which is read a row before it is written.
+    `out` can be `old`, which is read one row before it is written.
     """
     dt, seed, count = real(clock[DT]), seed_of_part(clock, stage_of(turn), second, p), tiles.shape[0]
     runs = open_gate(clock, turn) and (PART == 0 or not second or clock[ACCEPTED] > 0.0)

@@ -1,7 +1,7 @@
-"""A stage of a sweep along x or y on a GPU, for the split schemes: what `march_cuda` is to a whole stage.
+"""Stage of a sweep along x or y on a GPU, for the split schemes (compare `march_cuda`).
 
-Along x the lanes of a warp hold neighbours of a row, as in the march; along y each lane goes up a column of its own,
-and no lane needs another. Either moves 7 words a cell, 10 in a second stage.
+Along x the lanes of a warp have neighbouring columns. Along y each lane has an independent column. Either kernel moves
+7 values per cell, 10 in a second stage.
 """
 
 import numpy as np
@@ -54,16 +54,16 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 @cell
 def nothing():
-    """A row without water."""
+    """Return a dry row."""
     zero = real(0.0)
     return Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
 
 
 @cell
 def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across, forcing, j, i, seed, p, dt):
-    """eta and the momenta across and along the faces of the cell of a row, interior (j, i), after the stage.
+    """Return eta and the normal and tangential momenta of the cell of a row, interior (j, i), after the stage.
 
-    Of a stage that only leaves its tendencies: these.
+    A stage that only stores its tendencies returns the tendencies.
     """
     if PART == LEAVES:
         return r_h, r_m, r_t
@@ -77,7 +77,7 @@ def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across,
 
 @cell
 def whole_state(row, before, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
-    """eta, hu, hv of the cell of a row, interior (j, i), after a stage of both directions."""
+    """Return eta, hu, hv of the cell of a row, interior (j, i), after a stage of both directions."""
     if TERMS:
         r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i)
     return updated(
@@ -88,7 +88,7 @@ def whole_state(row, before, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
 
 @cell
 def left_along_x(left, j, i):
-    """The tendencies that the kernel along x has left, if this one takes them up."""
+    """Return the tendencies stored by the kernel along x if this kernel adds them."""
     if PART == TAKES_UP:
         return load_state(left, j, i)
     zero = real(0.0)
@@ -97,7 +97,7 @@ def left_along_x(left, j, i):
 
 @cell
 def before_of(old, row, j, i):
-    """The state before the sweep: that of the row in a first stage."""
+    """Return the state before the sweep: the state of the row in a first stage."""
     if SECOND and PART != LEAVES:
         return load_state(old, j, i)
     return State(row.eta, row.hu, row.hv)
@@ -105,7 +105,7 @@ def before_of(old, row, j, i):
 
 @cell
 def store_x(out, g_n2, forcing, open_west, j, i, row, before, x, rise, store, faced, seed, p, dt):
-    """Write the cell of interior row j after a stage along x; returns the largest rate met; x : `Flux` in the west."""
+    """Write the cell of interior row j after a stage along x; return the maximum rate; x : `Flux` at the west face."""
     mass, gh = x.mass * open_west, p.g * row.h
     r_h = p.over_dx * (mass - from_lane_above(mass, 1))
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise)
@@ -120,7 +120,10 @@ def store_x(out, g_n2, forcing, open_west, j, i, row, before, x, rise, store, fa
 
 @entry
 def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
-    """One stage along x from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows."""
+    """Compute one stage along x from q into out.
+
+    One warp per block, grid over tiles of 28 columns and ROWS rows.
+    """
     lane = np.uint32(cuda.threadIdx.x)
     ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
     launch_dependents()
@@ -145,7 +148,7 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
         state = load_state(q, j + 3, i)
         if PARTS:
             walls = walls_of(edges, i, j, ny, nx)
-        # Each branch holds all that a row needs: the compiler orders instructions within a branch only.
+        # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
         if uncovered(row.w, row.w, row.w, south, north, p):
             x, rise = any_flux_x(row, south, north, p)
             rate = store_x(out, g_n2, forcing, walls.west, j, i, row, before, x, rise, store, faced, seed, p, dt)
@@ -158,7 +161,10 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
 
 @cell
 def uncovered_y(below, w, above, south, north, p):
-    """As `march_lanes.uncovered`, for fluxes in y alone: no lane looks at its neighbours."""
+    """Return whether a face in y of a row can be dry.
+
+    Lanes do not read their neighbours (see `march_lanes.uncovered`).
+    """
     low = smaller(w, smaller(below, above))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
     return anywhere(not covered(low - high, w, p))
@@ -166,7 +172,7 @@ def uncovered_y(below, w, above, south, north, p):
 
 @cell
 def store_y(out, g_n2, forcing, j, i, row, before, more, south, north, rise, store, seed, p, dt):
-    """Write the cell of interior row j after a stage along y; returns the rate met.
+    """Write the cell of interior row j after a stage along y; return the rate.
 
     south, north : `Flux`; more : tendencies along x to add.
     """
@@ -191,7 +197,7 @@ def store_y(out, g_n2, forcing, j, i, row, before, more, south, north, rise, sto
 
 @cell
 def with_mass(flux, mass):
-    """A flux with another flux of mass."""
+    """Return a flux with another mass flux."""
     return Flux(mass, flux.low, flux.high, flux.tangential, flux.speed)
 
 
@@ -200,7 +206,7 @@ def update_row_y(
     q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state, south, north, next_north,
     top_corners, flux, face, rise, shore, store, seed, p, dt,
 ):  # fmt: skip
-    """Update interior row j and move one row north: names, and what is returned, as of `march_cuda.update_row`."""
+    """Update interior row j and move one row north; for arguments and results see `march_cuda.update_row`."""
     ny = np.uint32(q.shape[1] - 4)
     before, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
     more = left_along_x(left, j + 2, i)
@@ -222,9 +228,9 @@ def update_row_y(
 
 @entry
 def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
-    """One stage along y from q into out; a block is a warp, the grid is over strips of 32 columns and of ROWS rows.
+    """Compute one stage along y from q into out; one warp per block, grid over tiles of 32 columns and ROWS rows.
 
-    The march makes two rows a turn, as that of `march_cuda` does; ROWS is even.
+    The loop computes two rows per iteration (see `march_cuda`); ROWS is even.
     """
     ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
     launch_dependents()
@@ -275,7 +281,7 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
 
 
 def shape_of(device: Device, ny: int, nx: int, across: int) -> tuple[tuple[int, int], tuple[int, int], int]:
-    """Grid, block and rows of a warp for a stage along x (1) or y (2): long marches where warps fill the card."""
+    """Return grid, block and rows per warp for a stage along x (1) or y (2); more rows where the warps fill the GPU."""
     strips, layout = -(-nx // (STRIP if across == 1 else WIDTH)), device.layout("shallow-water.sweeps")
     rows, full = layout.longest, device.facts.multiprocessors * layout.full
     while rows > layout.shortest and strips * (-(-ny // rows)) < full:

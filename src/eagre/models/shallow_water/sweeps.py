@@ -1,6 +1,6 @@
-"""Schedules of the schemes that take x and y apart: sweeps (`step.ds1`, `step.ds2`), and stages in two parts ("srk2").
+"""Schedules of the schemes that compute x and y separately: sweeps (`step.ds1`, `step.ds2`) and "srk2".
 
-The first step of a run of sweeps is made by SSP-RK2: nothing has said yet what the sweeps allow.
+SSP-RK2 makes the first step of a run with sweeps, because the limits of the sweeps are not known yet.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from eagre.models.shallow_water.step import SPLIT_SCHEMES, rk2
 from eagre.stepping import clock as ck
 from eagre.stepping.substeps import after_stage
 
-GATED = {"SPLIT": ck.DOUBLE}  # of stages, which know nothing else of the scheme: it has their programs shared
+GATED = {"SPLIT": ck.DOUBLE}  # the only scheme option of the stages, so that their kernels are shared
 
 
 class SweepSteps(March):
-    """What all split schedules share; a subclass makes the stages."""
+    """Base class of the split schedules; subclasses define the stages."""
 
     name, blends = "reference", False
 
     def _steps(self, listed: bool) -> list[Launch]:
-        """The launches of two rounds: from either buffer to the other."""
+        """Return the launches of two rounds, from either buffer to the other."""
         engine, self._listed = self.engine, False
         split = engine.setup.split
         self.switches = {"SPLIT": split}
@@ -60,7 +60,7 @@ class SweepSteps(March):
 
 
 class PlainSweeps(SweepSteps, Reference):
-    """One plain cell a stage."""
+    """Sweeps with reference kernels, one point function per stage."""
 
     def sweep(self, turn: int, q: Any, old: Any, out: Any) -> list[Launch]:
         """See `step.Sweeps`."""
@@ -72,7 +72,7 @@ class PlainSweeps(SweepSteps, Reference):
 
 
 class Sweeps(SweepSteps):
-    """Stages that march (`sweep_cpu`, `sweep_cuda`)."""
+    """Sweeps with row-streaming kernels (`sweep_cpu`, `sweep_cuda`)."""
 
     name = "fast"
 
@@ -101,7 +101,7 @@ class Sweeps(SweepSteps):
 
 
 def along_cuda(engine: Any, rates: Any, turn: int, fields: Any, across: int, **switches: Any) -> Launch:
-    """A kernel along x (1) or y (2) on a GPU; fields : q, old, out and what is left along x."""
+    """Return the launch of a kernel along x (1) or y (2) on a GPU; fields : q, old, out and the tendencies along x."""
     grid, device = engine.setup.grid, engine.device
     blocks, threads, rows = sweep_cuda.shape_of(device, grid.ny, grid.nx, across)
     registers = device.layout("shallow-water.sweeps").registers[engine.precision]["x" if across == 1 else "y"]
@@ -114,7 +114,7 @@ def along_cuda(engine: Any, rates: Any, turn: int, fields: Any, across: int, **s
 
 
 class PlainParts(Reference):
-    """Stages in two parts ("srk2"), one plain cell each: tendencies along x, and the rest."""
+    """Stages of "srk2" with reference kernels: tendencies along x, then the rest."""
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
@@ -130,13 +130,13 @@ class PlainParts(Reference):
 
 
 class Parts(March):
-    """The same by kernels that march."""
+    """Stages of "srk2" with row-streaming kernels."""
 
     blends = False
 
     @property
     def takes_up(self) -> bool:
-        """Never: a launch of its own takes up the maps."""
+        """False: a separate launch accumulates the maps."""
         return False
 
     def _prepare(self) -> int:
@@ -166,7 +166,7 @@ class Parts(March):
 
 
 def schedule_for(setup: Setup, device: Device) -> type[March] | type[Tiles]:
-    """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
+    """Return the class of the fastest schedule for a run on its device, or the reference schedule."""
     plain = setup.kernels == "reference" or setup.walls is not None
     if setup.scheme == "srk2":
         return PlainParts if plain else Parts

@@ -1,14 +1,15 @@
-"""RK2 steps on a GPU for small grids: two launches and nothing else.
+"""RK2 steps for small grids on a GPU, with two launches per step.
 
-There a step takes microseconds, and latency is what it spends them on. A thread has a cell, and a block
-updates a tile of 32 x TALL cells in four passes: the state of the tile and of two cells around it; face
-values; fluxes; the new state. Four more warps have the cells just outside of the tile, whose face values
-its own fluxes need, and a last one has the clock and the series. Ghost cells are made on the way in (`tile_sides`).
+On small grids a step takes microseconds and is limited by latency. Each thread has one cell, and a block updates a tile
+of 32 x TALL cells in four passes: state of the tile and of two cells around it; face values; fluxes; new state. Four
+additional warps have the cells adjacent to the tile, whose face values its fluxes require. A last warp has the clock
+and the series. Ghost cells are computed while the state is loaded (`tile_sides`).
 
-Nobody waits for the verdict on a time step: the first launch of a step looks at what the two launches before
-it have found. If that step was allowed, it counts and the buffers change their roles; if it was too long, it is
-made again from the same state, shorter. A launch may start before the one before it has ended. Every block
-judges the clock and evaluates the series for itself, all with the same bits; they may write them to one place.
+The kernels do not wait for the acceptance of a time step: the first launch of a step evaluates the rates of the two
+previous launches. If the step was within its limit, it counts and the buffers change roles; otherwise it is repeated
+from the same state with a shorter time step. A launch can start before the previous launch has ended. Every block
+evaluates the clock and the series itself, with bitwise-identical results, so that all blocks can write them to the same
+location.
 """
 
 from typing import Any, NamedTuple
@@ -78,12 +79,12 @@ from eagre.stepping.clock import (
 )
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
-ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps behind those of the tile: cells around it, and the clock
+ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps after those of the tile: adjacent cells, and the clock
 WARPS_AROUND = 5
-TURNS = 6  # steps after which the three pairs of rates and the two clocks come round again
-RATE_STAGE_1, RATE_STAGE_2 = SIZE, SIZE + 1  # behind the clock in shared memory: the rates of the step before
+TURNS = 6  # period of the three pairs of rates and the two clocks, in steps
+RATE_STAGE_1, RATE_STAGE_2 = SIZE, SIZE + 1  # rates of the previous step, after the clock in shared memory
 CLOCK_WORDS = SIZE + 2
-KEEPS_BALANCE = switch("KEEPS_BALANCE", False)  # whether the launches keep the water balance
+KEEPS_BALANCE = switch("KEEPS_BALANCE", False)  # whether the launches accumulate the water balance
 
 
 class Fields(NamedTuple):
@@ -97,17 +98,17 @@ class Fields(NamedTuple):
 
 
 class Steering(NamedTuple):
-    """Clocks, and the largest rates of both stages as bit patterns, (2,), of three steps."""
+    """Clocks, and the maximum rates of both stages of three steps as bit patterns, (2,) each."""
 
-    clock_before: np.ndarray  # as the step finds it
-    clock_now: np.ndarray  # as its first stage leaves it
-    rates_before: np.ndarray  # of the step before
-    rates_now: np.ndarray  # each stage adds its own
-    rates_after: np.ndarray  # of the next step: cleared
+    clock_before: np.ndarray  # before the step
+    clock_now: np.ndarray  # after the first stage
+    rates_before: np.ndarray  # of the previous step
+    rates_now: np.ndarray  # updated by each stage
+    rates_after: np.ndarray  # of the next step, cleared here
 
 
 class Own(NamedTuple):
-    """The cell of a thread before the stage."""
+    """State of the cell of a thread before the stage."""
 
     eta: float
     hu: float
@@ -120,7 +121,7 @@ class Own(NamedTuple):
 
 @cell
 def place(sides, ny, nx):
-    """What this thread looks after."""
+    """Return the cell and the faces that this thread computes."""
     x, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     around = warp - TALL
     y, in_tile = warp, around < 0
@@ -154,7 +155,7 @@ def corners(bed, j, i):
 
 @cell
 def keep_state(s, k, state, z, p):
-    """Leave surface and velocity of cell k of the tile, between corners z, in shared memory."""
+    """Store surface and velocity of cell k of the tile in shared memory; z : bed corners of the cell."""
     eta, hu, hv = state
     b = real(0.5) * (bed_west(z) + bed_east(z))
     h = depth(eta, b)
@@ -168,7 +169,7 @@ def keep_state(s, k, state, z, p):
 
 @cell
 def beyond(at, ny, nx):
-    """The cell beyond that of a thread of the warps around the tile: how far in y and x, and its place."""
+    """Return the offset in y and x, and the index, of the cell beyond the cell of a thread around the tile."""
     around = np.int32(cuda.threadIdx.y) - TALL
     dj, di = np.int32(0), np.int32(0)
     if around == ABOVE or around == BELOW:
@@ -180,7 +181,10 @@ def beyond(at, ny, nx):
 
 @cell
 def load_tile(source, sides, s, bed, ghost, z, at, p):
-    """State of this thread's cell, between corners z, and beside the tile that of the one beyond it; the former."""
+    """Load the state of the cell of this thread and, next to the tile, of the cell beyond; return the former.
+
+    z : bed corners of the cell.
+    """
     dj, di, j, i = beyond(at, source.middle.shape[1] - 4, source.middle.shape[2] - 4)
     state, far_state = states_of(source, sides, ghost, at.j, at.i, j, i, p)
     if cuda.threadIdx.y >= TALL:
@@ -190,7 +194,7 @@ def load_tile(source, sides, s, bed, ghost, z, at, p):
 
 @cell
 def load_clock(shared, clock, found):
-    """Clock and rates into shared memory, a word a lane."""
+    """Load the clock and the rates to shared memory, one value per lane."""
     lane = cuda.threadIdx.x
     if lane < SIZE:
         shared[lane] = clock[lane]
@@ -200,14 +204,14 @@ def load_clock(shared, clock, found):
 
 @cell
 def advance_clock(clock):
-    """Judge the step before and announce the next; one thread."""
+    """Evaluate the previous step and start the next; one thread."""
     judge_attempt(clock, clock[RATE_STAGE_1], clock[RATE_STAGE_2])
     clock[ATTEMPTED] = clock[RUNNING]
 
 
 @cell
 def write_clock(shared, clock, rates):
-    """Leave the clock for the second stage, and clear the rates that the next step adds to."""
+    """Store the clock for the second stage, and clear the rates that the next step updates."""
     lane = cuda.threadIdx.x
     if lane < SIZE:
         clock[lane] = shared[lane]
@@ -217,9 +221,9 @@ def write_clock(shared, clock, rates):
 
 @cell
 def evaluate(sides, series, forcing, clock):
-    """Series for the step that was announced: values of sides for the buffer that it fills, factors of its terms.
+    """Evaluate the series for the next step: boundary values for the buffer that it fills, factors of the source terms.
 
-    Every block needs the factors and writes the same; the values of sides are for the stage after this one.
+    Every block needs the factors and writes the same values. The boundary values are for the following stage.
     """
     then = 0 if clock[PARITY] > 0.0 else 1
     first_block = cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0
@@ -233,7 +237,7 @@ def evaluate(sides, series, forcing, clock):
 
 @cell
 def book_last(sides, clock, ny, nx):
-    """Book what the step before let in through the block's open faces."""
+    """Accumulate the volumes of the previous step through the open faces of the block."""
     lane, now = np.int32(cuda.threadIdx.x), clock[T]
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
     if lane < TALL and row < ny:
@@ -250,7 +254,10 @@ def book_last(sides, clock, ny, nx):
 
 @cell
 def book_now(s, sides, forcing, clock, ny, nx):
-    """Leave the rates of this stage through the block's open faces; book the rain, evaluated before a barrier."""
+    """Store the rates of this stage through the open faces of the block; accumulate the rain.
+
+    The rain is evaluated before a barrier.
+    """
     lane = np.int32(cuda.threadIdx.x)
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
     low = np.uint32(2 * PITCH + 2)
@@ -275,7 +282,7 @@ def book_now(s, sides, forcing, clock, ny, nx):
 
 @cell
 def write_cell(fields, terms, own, before, rates, parity, at, seed, p, dt):
-    """The new state of a thread's cell, from its tendencies."""
+    """Write the new state of the cell of a thread, from its tendencies."""
     row, column = np.uint32(at.row), np.uint32(at.column)
     r_h, r_u, r_v = rates
     if TERMS:
@@ -295,7 +302,7 @@ def write_cell(fields, terms, own, before, rates, parity, at, seed, p, dt):
 
 @cell
 def take_own(kept, own, at, time, p):
-    """Take up the state of a thread's cell before the step, at a time, s, in the maps of the run."""
+    """Accumulate the state of the cell of a thread before the step, at a time, s, in the maps of the run."""
     j, i = np.uint32(at.row), np.uint32(at.column)
     u, v = own.over_h * own.hu, own.over_h * own.hv
     take_up(kept, j, i, own.eta, own.h, u, v, own.hu, own.hv, held(kept, j, i), moment_of(kept, time))
@@ -303,7 +310,7 @@ def take_own(kept, own, at, time, p):
 
 @cell
 def state_of_step(pair, steering, at):
-    """Parity of the state that the step begins from, and in the second stage that state of a thread's cell."""
+    """Return the parity of the initial state of the step, and in the second stage the initial state of the cell."""
     if SECOND:
         parity = steering.clock_now[PARITY] > 0.0
         return parity, one_of(pair, parity, np.uint32(at.j), np.uint32(at.i))
@@ -313,7 +320,7 @@ def state_of_step(pair, steering, at):
 
 @cell
 def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
-    """What the last warp does: the clock, the series and the water balance of the block."""
+    """Run the last warp: clock, series and water balance of the block."""
     lane = cuda.threadIdx.x
     load_clock(clock, steering.clock_now if SECOND else steering.clock_before, steering.rates_before)
     top[0] = 0
@@ -337,7 +344,7 @@ def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
 
 @entry
 def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
-    """A stage of SSP-RK2: the first from pair[parity] into middle, the second from there into the other of the pair.
+    """Compute a stage of SSP-RK2: the first from pair[parity] to middle, the second to the other buffer of the pair.
 
     Block (32, TALL + 5), grid over tiles.
     """
@@ -373,7 +380,7 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
 
 @entry
 def conclude_cuda(rates, clock, values, forcing):
-    """Judge the last step of a leg, so that the host finds clock and forcing as they are; one thread."""
+    """Evaluate the last step of a batch, so that the host reads the final clock and forcing; one thread."""
     launch_dependents()
     grid_dependency_wait()
     judge_attempt(clock, rate_of(rates[0]), rate_of(rates[1]))
@@ -384,17 +391,17 @@ def conclude_cuda(rates, clock, values, forcing):
 
 @entry
 def begin_cuda(clock, rates):
-    """Begin a leg; one thread."""
+    """Start a batch of steps; one thread."""
     start_leg(clock, rates, EITHER)
 
 
 def steering_of(turn: int, rates: Any, clocks: Any) -> Steering:
-    """What step `turn` of a round finds and leaves; rates : (3, 2), clocks : (2, SIZE)."""
+    """Return the clocks and rates that step `turn` of a round reads and writes; rates : (3, 2), clocks : (2, SIZE)."""
     return Steering(
         clocks[turn % 2], clocks[(turn + 1) % 2], rates[(turn + 2) % 3], rates[turn % 3], rates[(turn + 1) % 3]
     )
 
 
 def shape_of(ny: int, nx: int, tall: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Grid and block of `tile_stage_cuda` for tiles of `tall` rows."""
+    """Return the grid and block of `tile_stage_cuda` for tiles of `tall` rows."""
     return (-(-nx // WIDE), -(-ny // tall)), (WIDE, tall + WARPS_AROUND)

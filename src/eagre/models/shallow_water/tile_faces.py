@@ -1,7 +1,7 @@
-"""Faces and fluxes of a tile of `tile_cuda`: what the threads of a block share through shared memory.
+"""Faces and fluxes of a tile of `tile_cuda`, exchanged between the threads of a block through shared memory.
 
-Shared memory is planes of (TALL + 4) x PITCH words, a word for each cell of the tile and of two cells
-around it. Cell k has its neighbours at k - 1 and k + 1, k - PITCH and k + PITCH.
+Shared memory has planes of (TALL + 4) x PITCH values, one value per cell of the tile and of two cells around it. The
+neighbours of cell k are at k - 1 and k + 1, k - PITCH and k + PITCH.
 """
 
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered
 WIDE = 32
 PITCH = WIDE + 4
 TALL = switch("TALL", 16)  # rows of a tile
-PLANE = switch("PLANE", PITCH * (16 + 4))  # words of a plane
-# Planes: surface and velocity of a cell; once there are faces, its fluxes to the west.
+PLANE = switch("PLANE", PITCH * (16 + 4))  # values of a plane
+# Planes: surface and velocity of a cell; after the faces are computed, fluxes through its west face.
 W, U, V = 0, 1, 2
-EAST_SIDE, NORTH_SIDE = 3, 7  # its east and north face: surface over the bed, depth, velocity across and along
-FLUX_X, FLUX_Y = W, 11  # through its west and south face: mass, momentum across as the low cell sees it, along
+EAST_SIDE, NORTH_SIDE = 3, 7  # east and north face: surface above the bed, depth, normal and tangential velocity
+FLUX_X, FLUX_Y = W, 11  # west and south face: mass, normal momentum of the low side, tangential momentum
 PLANES = 14
 
 
@@ -36,26 +36,26 @@ class Corners(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What a thread looks after: cell k of the tile, (j, i) of the padded arrays, (row, column) of the domain."""
+    """Cell of a thread: index k in the tile, (j, i) of the padded arrays, (row, column) of the domain."""
 
     k: np.uint32
     j: np.int32
     i: np.int32
     row: np.int32
     column: np.int32
-    across_x: bool | np.bool_  # whether its faces in x matter to the tile, and in y
+    across_x: bool | np.bool_  # whether the tile needs its faces in x, and in y
     across_y: bool | np.bool_
     flux_x: bool | np.bool_  # whether the tile needs the flux through its low face in x, and in y
     flux_y: bool | np.bool_
-    west: bool | np.bool_  # whether the face to the west, or to the south, is the tile's and a cell of the domain's
+    west: bool | np.bool_  # whether the west, or south, face belongs to the tile and to a cell of the domain
     south: bool | np.bool_
     inside: bool | np.bool_  # whether the cell belongs to the tile and the domain
-    shut_x: bool | np.bool_  # whether no water crosses its west, or its south face: a wall
+    shut_x: bool | np.bool_  # whether its west, or its south face is a wall
     shut_y: bool | np.bool_
 
 
 class Slopes(NamedTuple):
-    """Surface and velocities across and along a face, each with its scaled differences to the low and high side."""
+    """Surface and normal and tangential velocities, each with its scaled differences to the low and high side."""
 
     w: float
     w_l: float
@@ -69,12 +69,12 @@ class Slopes(NamedTuple):
 
 
 class Faces(NamedTuple):
-    """Face values of a cell in one direction: its low face, then its high one, and the rise of its surface."""
+    """Face values of a cell in one direction: low face, high face, and the rise of its surface."""
 
-    y_l: float  # surface over the bed of the face
+    y_l: float  # surface above the bed of the face
     h_l: float
-    n_l: float  # velocity across the face
-    t_l: float  # and along it
+    n_l: float  # normal velocity
+    t_l: float  # tangential velocity
     y_h: float
     h_h: float
     n_h: float
@@ -83,7 +83,7 @@ class Faces(NamedTuple):
 
 
 class Flux(NamedTuple):
-    """Flux through the low face of a cell, as that cell sees it."""
+    """Flux through the low face of a cell, for the cell on its high side."""
 
     mass: float
     normal: float
@@ -117,19 +117,19 @@ def bed_north(z):
 
 @cell
 def shared_load(s, k, plane, step):
-    """Word of cell k + step in a plane."""
+    """Load the value of cell k + step from a plane."""
     return flat_load(s, k, plane * PLANE + step)
 
 
 @cell
 def shared_store(s, k, plane, value):
-    """Set the word of cell k in a plane."""
+    """Store the value of cell k in a plane."""
     flat_store(s, k, plane * PLANE, value)
 
 
 @cell
 def slopes(s, k, across, along, step, p):
-    """Slopes of cell k towards k - step and k + step; across, along : planes of the velocities."""
+    """Return the slopes of cell k towards k - step and k + step; across, along : planes of the velocities."""
     w, n, t = shared_load(s, k, W, 0), shared_load(s, k, across, 0), shared_load(s, k, along, 0)
     return Slopes(
         w, scaled_difference(shared_load(s, k, W, -step), w, p), scaled_difference(w, shared_load(s, k, W, step), p),
@@ -142,7 +142,7 @@ def slopes(s, k, across, along, step, p):
 
 @cell
 def covered_faces(d, z_l, z_h, p):
-    """Faces of a cell with slopes d if water covers them; and whether it does."""
+    """Return the faces of a cell with slopes d for a fully wet cell, and whether it is fully wet."""
     w_l, n_l, t_l, w_h, n_h, t_h = COVERED_FACES(d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, z_l, z_h, p)
     h_l, h_h = w_l - z_l, w_h - z_h
     return Faces(h_l, h_l, n_l, t_l, h_h, h_h, n_h, t_h, w_h - w_l), covered(smaller(h_l, h_h), d.w, p)
@@ -150,7 +150,7 @@ def covered_faces(d, z_l, z_h, p):
 
 @cell
 def any_faces(d, h, z_l, z_h, p):
-    """Faces of any cell with slopes d and depth h."""
+    """Return the faces of any cell with slopes d and depth h."""
     y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, rise = FACES(
         d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, h, z_l, z_h, p
     )
@@ -159,7 +159,7 @@ def any_faces(d, h, z_l, z_h, p):
 
 @cell
 def share(s, k, plane, faces):
-    """Leave the high face of a cell for the neighbour beyond it."""
+    """Store the high face of a cell for the neighbour beyond it."""
     shared_store(s, k, plane, faces.y_h)
     shared_store(s, k, plane + 1, faces.h_h)
     shared_store(s, k, plane + 2, faces.n_h)
@@ -168,7 +168,7 @@ def share(s, k, plane, faces):
 
 @cell
 def faces_across(s, k, across, along, step, h, z_l, z_h, p):
-    """Faces of cell k, of depth h, in one direction; a warp that water covers takes the short formulas."""
+    """Return the faces of cell k of depth h in one direction; a fully wet warp uses the short formulas."""
     faces, wet = covered_faces(slopes(s, k, across, along, step, p), z_l, z_h, p)
     if perhaps_anywhere(not wet):
         faces = any_faces(slopes(s, k, across, along, step, p), h, z_l, z_h, p)
@@ -177,7 +177,7 @@ def faces_across(s, k, across, along, step, h, z_l, z_h, p):
 
 @cell
 def faces_of_cell(s, h, z, at, p):
-    """Faces of a cell in x and in y where they matter, shared with the neighbours; h : its depth; z : its `Corners`."""
+    """Return the required faces of a cell in x and in y and share them; h : depth; z : `Corners` of the cell."""
     zero = real(0.0)
     x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero, zero)
     if at.across_x:
@@ -191,9 +191,10 @@ def faces_of_cell(s, h, z, at, p):
 
 @cell
 def flux(s, k, plane, step, faces, p):
-    """Flux through the low face of cell k; `plane` holds the high faces, the neighbour's is `step` back.
+    """Return the flux through the low face of cell k; plane : high faces; step : offset of the neighbour.
 
-    Where on both sides of every face of the warp water stands on the bed of the face, the short formulas do.
+    If the depth equals the surface height above the bed on both sides of every face of the warp, the short formulas are
+    used.
     """
     y, h = shared_load(s, k, plane, -step), shared_load(s, k, plane + 1, -step)
     n, t = shared_load(s, k, plane + 2, -step), shared_load(s, k, plane + 3, -step)
@@ -206,7 +207,7 @@ def flux(s, k, plane, step, faces, p):
 
 @cell
 def keep_flux(s, k, plane, mass, low, along):
-    """Leave a flux for the neighbour on the low side."""
+    """Store a flux for the neighbour on the low side."""
     shared_store(s, k, plane, mass)
     shared_store(s, k, plane + 1, low)
     shared_store(s, k, plane + 2, along)
@@ -214,7 +215,7 @@ def keep_flux(s, k, plane, mass, low, along):
 
 @cell
 def fluxes_of_cell(s, x, y, at, p):
-    """Fluxes through the west and the south face of a thread's cell, and the largest rate of the tile's, s-1."""
+    """Return the fluxes through the west and south faces of a cell, and the maximum rate of the tile's faces, s-1."""
     zero = real(0.0)
     rate = zero
     west = south = Flux(zero, zero, zero, zero)
@@ -235,7 +236,7 @@ def fluxes_of_cell(s, x, y, at, p):
 
 @cell
 def tendencies(s, k, x, y, west, south, h, p):
-    """Tendencies of h, hu and hv of cell k, of depth h, from the fluxes around it."""
+    """Return the tendencies of h, hu and hv of cell k of depth h from the fluxes around it."""
     gh = p.g * h
     r_h = p.over_dx * (west.mass - shared_load(s, k, FLUX_X, 1)) + p.over_dy * (
         south.mass - shared_load(s, k, FLUX_Y, PITCH)

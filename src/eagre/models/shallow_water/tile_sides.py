@@ -1,4 +1,4 @@
-"""The sides of a domain as a tile of `tile_cuda` meets them: ghost cells made on the way in, and the water balance."""
+"""Boundaries of a domain in the tile kernels (`tile_cuda`): ghost cells computed on load, and the water balance."""
 
 from typing import NamedTuple
 
@@ -28,20 +28,20 @@ from eagre.models.shallow_water.kernels import SECOND
 
 WRAP_X = switch("WRAP_X", False)  # whether the sides to the west and east are periodic
 WRAP_Y = switch("WRAP_Y", False)
-OPEN = switch("OPEN", False)  # whether water crosses any side: else all that is not periodic is wall
+OPEN = switch("OPEN", False)  # whether a side is open; otherwise all non-periodic sides are walls
 
 
 class Sides(NamedTuple):
-    """What the four sides hold."""
+    """Data of the four sides."""
 
     edges: np.ndarray  # see `eagre.boundaries.edges.edge_table`
     levels: np.ndarray  # see `eagre.boundaries.edges.edge_levels`
-    values: np.ndarray  # number of each segment at the time of either buffer of the state, (2, segments), double
+    values: np.ndarray  # value of each segment at the time of either state buffer, (2, segments), double
     book: np.ndarray  # of the water balance
 
 
 class Source(NamedTuple):
-    """Where a stage reads its state: pair[parity] or middle, (3, ny + 4, nx + 4) each."""
+    """Initial state of a stage: pair[parity] or middle, (3, ny + 4, nx + 4) each."""
 
     pair: np.ndarray
     middle: np.ndarray
@@ -50,7 +50,7 @@ class Source(NamedTuple):
 
 @cell
 def one_of(pair, parity, j, i):
-    """eta, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
+    """Load eta, hu, hv of cell (j, i) of pair[parity]; both buffers are loaded, to avoid a wait for the parity."""
     even, odd = pair[0], pair[1]
     eta, hu, hv = load_ahead(even, 0, j, i), load_ahead(even, 1, j, i), load_ahead(even, 2, j, i)
     other_eta, other_hu, other_hv = load_ahead(odd, 0, j, i), load_ahead(odd, 1, j, i), load_ahead(odd, 2, j, i)
@@ -59,7 +59,7 @@ def one_of(pair, parity, j, i):
 
 @cell
 def state_at(source, j, i):
-    """eta, hu, hv of interior cell (j, i) of the padded arrays, which the stage begins from."""
+    """Return eta, hu, hv of interior cell (j, i) of the padded arrays at the start of the stage."""
     j, i = np.uint32(j), np.uint32(i)
     if SECOND:
         middle = source.middle
@@ -69,7 +69,10 @@ def state_at(source, j, i):
 
 @cell
 def side_of(j, i, ny, nx):
-    """Side beyond which cell (j, i) of the padded arrays lies, and how far, 0 or 1; -1 for one of the domain."""
+    """Return the side beyond which cell (j, i) of the padded arrays lies, and the layer, 0 or 1.
+
+    The side of interior cells is -1.
+    """
     side, layer = -1, 0
     if i < 2:
         side, layer = WEST, 1 - i
@@ -84,7 +87,7 @@ def side_of(j, i, ny, nx):
 
 @cell
 def inner_cell(k, n, wrap):
-    """Place of the cell that cell k of a padded row of n cells is a copy of, where sides are periodic or walls."""
+    """Return the index of the cell that cell k of a padded row of n cells copies at periodic sides or walls."""
     if k < 2:
         k = k + n if wrap else 3 - k
     elif k >= n + 2:
@@ -94,7 +97,7 @@ def inner_cell(k, n, wrap):
 
 @cell
 def mirrored_state(source, j, i, ny, nx):
-    """State of cell (j, i) where every side is periodic or a wall: that of a cell of the domain."""
+    """Return the state of cell (j, i) if every side is periodic or a wall: a copy of an interior cell."""
     eta, hu, hv = state_at(source, inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X))
     if not WRAP_X and (i < 2 or i >= nx + 2):
         hu = -hu
@@ -104,15 +107,15 @@ def mirrored_state(source, j, i, ny, nx):
 
 
 class Ghost(NamedTuple):
-    """What is known of the face beside a cell and the one beyond it before the state."""
+    """Data of the face at a cell and at the cell beyond, available before the state."""
 
-    side: int  # -1 where neither is a ghost, or both are copies by a periodic side
-    layer: int  # of the cell: 0 next to the domain, 1 behind that, -1 if only the one beyond it is a ghost
+    side: int  # -1 if neither cell is a ghost, or both are copies at a periodic side
+    layer: int  # layer of the cell: 0 next to the domain, 1 beyond, -1 if only the cell beyond is a ghost
     segment: int
     kind: int
-    elevations: int  # which of forcing and level are elevations
-    level: float  # over the datum, m
-    bed_1: float  # of the cell inside, the second cell inside and both ghosts, m over the datum
+    elevations: int  # which of the condition's values are elevations (`Condition.elevations`)
+    level: float  # m above the datum
+    bed_1: float  # bed of the two interior cells and both ghosts, m above the datum
     bed_2: float
     bed_near: float
     bed_far: float
@@ -120,7 +123,7 @@ class Ghost(NamedTuple):
 
 @cell
 def across_of(side, j, i, ny, nx):
-    """The cell next to a side and the second inside, beside ghost (j, i): their places, and the sign of inwards."""
+    """Return the indices of the first and second interior cells at ghost (j, i), and the sign of inflow."""
     in_x, low = side <= EAST, side == WEST or side == SOUTH
     first, inward = 2 if low else (nx if in_x else ny) + 1, 1 if low else -1
     fj, fi = min(max(j, 2), ny + 1), min(max(i, 2), nx + 1)
@@ -131,7 +134,10 @@ def across_of(side, j, i, ny, nx):
 
 @cell
 def ghost_place(sides, j, i, far_j, far_i, ny, nx):
-    """What is known of cell (j, i) of the padded arrays and the one beyond it, perhaps itself, before the state."""
+    """Return the data of cell (j, i) of the padded arrays and of the cell beyond, before the state is loaded.
+
+    Both can be the same cell.
+    """
     zero = real(0.0)
     segment, kind, elevations, level, bed_1, bed_2, near, far = 0, 0, 0, zero, zero, zero, zero, zero
     side, layer = side_of(j, i, ny, nx)
@@ -151,16 +157,16 @@ def ghost_place(sides, j, i, far_j, far_i, ny, nx):
 
 @cell
 def over(state, rise):
-    """A state (eta, n, t or bed) whose eta is counted from a level `rise` lower, m."""
+    """Return a state (eta, n, t or bed) with eta relative to a level `rise` lower, m."""
     return state[0] + rise, state[1], state[2]
 
 
 @cell
 def ghost_over(ghost, first, second, copied, copied_bed, bed_k, m, value, p):
-    """eta and discharges across and along a side of ghost m, 1 or 2, with bed bed_k, m.
+    """Return eta and the normal and tangential discharges of ghost m, 1 or 2, with bed bed_k, m.
 
-    first, second, copied : eta, likewise, of the cell inside, of the second one and of the one that a wall
-    would mirror, which has the bed `copied_bed`. See `eagre.boundaries.ghosts.ghost_cell`.
+    first, second, copied : state of the first and second interior cells and of the cell that a wall would mirror, which
+    has the bed `copied_bed`. See `eagre.boundaries.ghosts.ghost_cell`.
     """
     g, level = ghost, base(bed_k)
     return ghost_of_kind(
@@ -172,9 +178,9 @@ def ghost_over(ghost, first, second, copied, copied_bed, bed_k, m, value, p):
 
 @cell
 def ghost_states(source, sides, ghost, j, i, p):
-    """States of the cell next to a side, the ghost beyond it and the one behind, in the line of cell (j, i)."""
+    """Return the states of the boundary cell and of both ghosts in the line of cell (j, i)."""
     ny, nx = source.middle.shape[1] - 4, source.middle.shape[2] - 4
-    row = 1 if source.parity != SECOND else 0  # the middle state has the time of the buffer that the step will fill
+    row = 1 if source.parity != SECOND else 0  # the middle state has the time of the buffer that the step fills
     even, odd = sides.values[0, ghost.segment], sides.values[1, ghost.segment]
     fj, fi, sj, si, inward = across_of(ghost.side, j, i, ny, nx)
     in_x, sign, g = ghost.side <= EAST, real(inward), ghost
@@ -192,9 +198,9 @@ def ghost_states(source, sides, ghost, j, i, p):
 
 @cell
 def states_of(source, sides, ghost, j, i, far_j, far_i, p):
-    """State that the stage begins from in cells (j, i) and (far_j, far_i) of the padded arrays, perhaps ghosts.
+    """Return the initial state of the stage in cells (j, i) and (far_j, far_i) of the padded arrays.
 
-    Of a cell in the tile they are the same cell; beside the tile the far one lies behind the other.
+    The cells can be ghosts. In the tile both are the same cell. Next to the tile the far cell lies beyond the other.
     """
     ny, nx = source.middle.shape[1] - 4, source.middle.shape[2] - 4
     if OPEN and ghost.side >= 0:
@@ -211,7 +217,7 @@ def states_of(source, sides, ghost, j, i, far_j, far_i, p):
 
 @cell
 def is_shut(sides, low, high, m, at_low, at_high, wrap):
-    """Whether the face at the low or the high end of row or column m is a wall."""
+    """Return whether the face at the low or the high end of row or column m is a wall."""
     shut = (at_low or at_high) and not wrap
     if OPEN and shut:
         shut = sides.edges[low if at_low else high, CLOSED, m] != 0
@@ -220,7 +226,7 @@ def is_shut(sides, low, high, m, at_low, at_high, wrap):
 
 @cell
 def book_up_to(sides, side, m, now):
-    """Book what came through face m of a side, if it is open, at the rates of its last step, up to `now`, s."""
+    """Accumulate the volume through face m of a side, if it is open, at the rates of its last step, up to `now`, s."""
     k = sides.edges[side, BOOK, m]
     if k >= 0:
         sides.book[k, SUM] += (now - sides.book[k, BOOKED]) * (sides.book[k, RATE] + sides.book[k, RATE_2])
@@ -229,7 +235,7 @@ def book_up_to(sides, side, m, now):
 
 @cell
 def book_rate(sides, side, m, mass):
-    """Leave half the flux through face m of a side in this stage, m2 s-1, in the direction of the axis, as a rate."""
+    """Store half of the flux of this stage through face m of a side, m2 s-1, positive along the axis, as a rate."""
     k = sides.edges[side, BOOK, m]
     inflow = 0.5 * float(mass) * (1.0 if side == WEST or side == SOUTH else -1.0)
     if k >= 0:

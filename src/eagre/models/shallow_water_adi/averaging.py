@@ -1,4 +1,4 @@
-"""What the implicit shallow-water model can average over time (`eagre.kernels.averages`), and when it does."""
+"""Time statistics of the ADI model: quantities (`eagre.kernels.averages`) and time of accumulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from eagre.stepping.averaging import Averaging
 
 @cell
 def water_of(j, i, z, bed, p, q_before, q_after, dry):
-    """The water of interior cell (j, i), discharges between its faces, q half a step before and after; 0 on land."""
+    """Return the water of interior cell (j, i), with discharges interpolated from its faces; 0 on land.
+
+    q_before, q_after : discharges half a step before and after the state.
+    """
     row, column = j + 1, i + PADDING
     b = bed[row, column]
     level = larger(z[row, column], b)
@@ -33,7 +36,7 @@ def water_of(j, i, z, bed, p, q_before, q_after, dry):
 
 @cell
 def weigh_time(i, numbers, times, at):
-    """The state of times[at, -1], s."""
+    """Weight the state at times[at, -1], s."""
     weigh(numbers, times[at, times.shape[1] - 1])
 
 
@@ -41,7 +44,7 @@ QUANTITIES = quantities_of_water("z, bed, p, q_before, q_after, dry", water_of)
 
 
 class BeginningAverages(Averaging):
-    """The averages of the states that steps begin from, and of the present one when they are asked for."""
+    """Time statistics of an engine: the initial state of each step, and the present state on request."""
 
     def __init__(self, engine: Any) -> None:
         setup = engine.setup
@@ -49,7 +52,10 @@ class BeginningAverages(Averaging):
         self._engine, self._dry = engine, engine.real(setup.dry_depth if setup.drying else 0.0)
 
     def at(self, parity: int, times: Any, row: int) -> list[Launch]:
-        """What takes up the state of `times[row, -1]`, s, whose newer fluxes the buffers of a parity have."""
+        """Return the launches that accumulate the state at `times[row, -1]`, s.
+
+        parity : index of the buffers with its newer fluxes.
+        """
         engine = self._engine
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
         return self.take(weigh_time, (times, row), engine.z[0], engine.bed, *fluxes, self._dry)

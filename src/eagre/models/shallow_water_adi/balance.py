@@ -1,7 +1,7 @@
-"""The balance of water: what came through open sides and as rain, booked after every sweep.
+"""Water balance: volumes through open boundaries and rain, accumulated after every sweep.
 
 A sweep moves water with the discharges of two times along its lines, dt/4 (P_old + P_new), and across them,
-dt/4 (q_old + q_new). What enters through a side is the sum of these over its faces (equation 1).
+dt/4 (q_old + q_new). The inflow through a side is the sum over its faces (equation 1).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.collect import Terms
 from eagre.terms.moving import Moving
 
-FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # place of a face in its array, sign of inflow, whether west or east
-SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
+FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # index of a face in its array, sign of inflow, whether west or east
+SOURCES = switch("SOURCES", 0)  # number of rows of mass sources, after the rows of the faces
 
 
 @cell
 def book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k):
-    """Book face k; p, q : the discharges along x and along y that a sweep took the mean of."""
+    """Accumulate face k; p, q : discharges along x and along y whose mean the sweep used."""
     j, i = faces[k, FACE_J], faces[k, FACE_I]
     if faces[k, IS_X] == 1:
         both = float(p_old[j, i]) + float(p_new[j, i])
@@ -38,7 +38,7 @@ def book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k):
 
 @serial_entry
 def book_cpu(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter):
-    """All faces, and the factors of rain of half a step behind them; those of the time are values[at, slot ..]."""
+    """Accumulate all faces, then the rain factors of half a step, values[at, slot ..]."""
     for k in range(faces.shape[0]):
         book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k)
     for k in range(SOURCES):
@@ -47,7 +47,7 @@ def book_cpu(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter)
 
 @entry
 def book_cuda(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter):
-    """As `book_cpu`, a thread a row."""
+    """See `book_cpu`; one thread per row."""
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if k < faces.shape[0]:
         book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k)
@@ -56,7 +56,7 @@ def book_cuda(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter
 
 
 def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int) -> list[Launch]:
-    """What books a sweep in so many rows, of which the last are of terms that bring water."""
+    """Return the launch that accumulates a sweep; sources : number of rows of mass sources, the last of `rows` rows."""
     switches = {"SOURCES": sources}
     if device.kind == "cpu":
         return [Launch(device.program(book_cpu, "double", switches), arguments)]
@@ -65,7 +65,7 @@ def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int)
 
 
 class CrossSectionBook(lines.CrossSectionBook):
-    """The book of what goes through the lines of a run; a row is a sum over time, m2."""
+    """Volumes through the faces of the cross-sections of a run; a row is a sum over time, m2."""
 
     def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
@@ -75,29 +75,29 @@ class CrossSectionBook(lines.CrossSectionBook):
         super().__init__(given, device, table)
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
-        """As of `Balance`."""
+        """See `Balance.launches`."""
         if not len(self.table):
             return []
         return booking(self.device, (*fluxes, self.book, self.faces, values, at, slot, 0.25 * dt), 0, len(self.table))
 
     def resume(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on with the book of a state, or with a new one where it has other lines."""
+        """Restore the volumes of a state, or reset them if the state has other cross-sections."""
         self.device.fill(self.book, state["cross_sections"] if self.goes_on(state) else np.zeros(self.book.shape))
 
     def volumes(self) -> np.ndarray:
-        """What went to the right of each line since the start, m3."""
+        """Return the volume through each cross-section since the start, positive to its right, m3."""
         assert self.lines is not None
         return self.lines.sums(self.lines.lengths * self.device.host(self.book))
 
 
 class Balance:
-    """The book of a run, on its device.
+    """Water balance of a run, on its device.
 
     Attributes
     ----------
-    book : (faces of open sides + terms that bring water,) array
-        Sums over time: of the faces, m2, then of the factors of water, s times their unit. The last row is there, and
-        0, where nothing brings water.
+    book : (open boundary faces + mass sources,) array
+        Sums over time: of the faces, m2, then of the factors of the mass sources, s times their unit. Without mass
+        sources the last row is present and 0.
     """
 
     def __init__(
@@ -109,19 +109,19 @@ class Balance:
         sides = self._open.lengths.size
         self._weights = np.append(self._open.lengths, np.zeros(max(1, self._sources)))
         self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, Moving)]
-        self._settled = np.zeros(self._weights.size)  # m3 of records that are not in use any more
+        self._settled = np.zeros(self._weights.size)  # volumes of records that are no longer in use, m3
         self.weigh(terms)
         rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
         self._faces = device.array(np.array(rows, np.int64).reshape(-1, 4))
         self.book = device.zeros((self._weights.size,), np.float64)
 
     def weigh(self, terms: Terms) -> None:
-        """Take the sums over the domain of what brings water, m3 s-1, with the records in use of what moves."""
+        """Set the mass sources integrated over the domain, m3 s-1, with the records in use."""
         for k, one in enumerate(terms.sources, self._open.lengths.size):
             self._weights[k] = one.total(self._grid, self._wet) * self._grid.cell_area
 
     def settle(self) -> None:
-        """Book the rain of records before others come into use."""
+        """Accumulate the rain of the present records before the next records are used."""
         if self._moving:
             book = self.device.host(self.book)
             self._settled[self._moving] += (self._weights * book)[self._moving]
@@ -133,41 +133,44 @@ class Balance:
         return self._open.asked(start, end)
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
-        """What books a sweep; fluxes : p and q, old and new; `values[at, slot]` is the first factor of rain."""
+        """Return the launches that accumulate a sweep.
+
+        fluxes : p and q, old and new; `values[at, slot]` : first rain factor.
+        """
         if not self._sources and not self._open.segments:
             return []
         arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
         return booking(self.device, arguments, self._sources, self._weights.size)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The book and what it is of, for a restart."""
+        """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
         return {"book": self.device.host(self.book), "open_sides": self._open.places(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        """Whether the book of a state is one of the same open sides."""
+        """Return whether a state has the same open boundary segments."""
         return self._open.are_those_of(state) and state["book"].shape == self.book.shape
 
     def book_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The book of a state; a new one where other sides were open."""
+        """Return the balance of a state, or an empty one if the open segments differ."""
         return state["book"] if self.goes_on(state) else np.zeros(self.book.shape)
 
     def resume(self, book: np.ndarray) -> None:
-        """Go on with a book."""
+        """Restore the sums."""
         self.device.fill(self.book, book)
 
     def resume_settled(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on with what a state has of records that are not in use any more."""
+        """Restore the volumes of records that are no longer in use."""
         self._settled[:] = state.get("settled", 0.0) if self.goes_on(state) else 0.0
 
     def amounts(self) -> tuple[dict[str, float], float]:
-        """Water that came in through each open part of a side or inside, by its name, and as rain, m3."""
+        """Return the inflow volumes by segment or internal discharge, and the rain volume, m3."""
         came = self._settled + self._weights * self.device.host(self.book)
         return self._open.by_name(came, self._places)
 
 
 def _faces_of(segment: FaceRange, grid: Grid) -> list[tuple[int, int, int, int]]:
-    """Rows of the table for the faces of a segment."""
+    """Return the rows of the table for the faces of a segment."""
     low = segment.side in ("west", "south")
     if segment.side in ("west", "east"):
         i = PADDING if low else PADDING + grid.nx

@@ -1,7 +1,7 @@
-"""A band of rows of a run on one device: an engine of its own, with rows of its neighbours beside its own.
+"""Row-slab subdomain of the ADI model on one device: an engine with rows of its neighbours.
 
-Where a band is cut its lines along y end as at a wall. What that changes fades along a line like the coupling
-of its unknowns (`reach`): a band that holds more rows of its neighbours than that has its own rows right.
+At a subdomain interface the lines along y end as at a wall. The resulting error decays along a line like the coupling
+of its unknowns (`reach`). With more neighbour rows than this distance the own rows are correct.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.plan import EPSILON, SAFETY
 from eagre.models.shallow_water_adi.setup import Setup
 
-EDGE = 4  # rows at a cut whose equations lack a neighbour: of the sweep along x one, of that along y two more
+# Rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y.
+EDGE = 4
 
 
 def reach(setup: Setup, precision: str, deepest: float) -> int:
-    """Rows over which the coupling of a line along y falls to rounding.
+    """Return the number of rows over which the coupling of a line along y decays to rounding error.
 
-    With m = g h dt^2 / (4 dy^2) + E dt / dy^2 and a velocity of a cell a step, the most that is stable, all taken
-    upstream, a row is (m + 1) P_below - (2 m + 2) P + m P_above = 0: its solutions fade by s / (s + 1) a row,
-    s = sqrt(1 + m), downstream, and those of slower or central flow fade faster.
+    With m = g h dt^2 / (4 dy^2) + E dt / dy^2 and a velocity of one cell per step, the stability limit, fully upwind, a
+    row is (m + 1) P_below - (2 m + 2) P + m P_above = 0. Its solutions decay by s / (s + 1) per row downstream, s =
+    sqrt(1 + m). Solutions of slower or central flow decay faster.
     """
     dt, dy = setup.time_step, setup.grid.dy
     m = setup.gravity * deepest * (dt / (2.0 * dy)) ** 2 + setup.viscosity * dt / dy**2
@@ -36,12 +37,12 @@ def reach(setup: Setup, precision: str, deepest: float) -> int:
 
 
 def rows_beside(setup: Setup, precision: str, deepest: float, safe: bool = True) -> int:
-    """Rows of its neighbours that a band needs at each cut; safe : with room for water that rises."""
+    """Return the neighbour rows that a slab needs at each interface; safe : include a margin for rising water."""
     return EDGE + reach(setup, precision, deepest * SAFETY**2 if safe else deepest)
 
 
 def band_setup(setup: Setup, low: int, high: int) -> Setup:
-    """The set-up of rows low .. high - 1."""
+    """Return the set-up of rows low .. high - 1."""
     rows, grid = slice(low, high), setup.grid
     part = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
     return replace(
@@ -57,18 +58,18 @@ def band_setup(setup: Setup, low: int, high: int) -> Setup:
 
 
 class Band:
-    """One of the subdomains of a decomposition.
+    """Row slab of a decomposition.
 
     Attributes
     ----------
     engine : Engine
-        Of all rows held here.
+        Engine of all rows of the slab, including neighbour rows.
     first, last : int
-        First row of the domain that is this band's own, and the one behind the last.
+        First own row and the row after the last, in the domain.
     low, high : int
-        First row of the domain that is held here, and the one behind the last.
+        First row of the slab and the row after the last, in the domain, including neighbour rows.
     places : array
-        Where the faces that it books stand in the book of the whole domain.
+        Global numbers of its boundary faces in the water balance of the domain.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
@@ -82,5 +83,5 @@ class Band:
         self.places = places_of_faces(setup.segments, setup.grid, self.first, self.last)
 
     def own_row_sums(self) -> np.ndarray:
-        """`Engine.row_sums` of the rows that are this band's own."""
+        """Return `Engine.row_sums` of the own rows."""
         return self.engine.row_sums()[self.first - self.low : self.last - self.low]

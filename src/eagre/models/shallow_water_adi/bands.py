@@ -1,8 +1,10 @@
-"""One run over several devices: a band of rows on each (decision 0028).
+"""Multi-device engine of the ADI model: row slabs, one per device.
 
-A step is, on every device, the sweep along x | the sweep along y | rows of the neighbours, and of these the
-next step's sweep along x goes on at once. At the bars every device waits for all: a sweep along y overwrites
-what others took from here, and what they take now must be there.
+See docs/development/decisions/0028-implicit-rows-over-several-devices.md.
+
+In each step every device computes the sweep along x and the sweep along y, then copies rows from its neighbours. The
+sweep along x of the next step continues with these rows. All devices wait at the barriers: a sweep along y overwrites
+rows that other devices copy, and the copied rows must be complete.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
 from eagre.stepping.maps import cut_maps, join_maps
 
-LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # of the fields that bands exchange
+LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
 
 
 class Bands:
-    """The engine of one run over several devices; what it gives to the model is gathered on the host."""
+    """Engine of one run on several devices; results for the model are assembled on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
@@ -65,7 +67,7 @@ class Bands:
     # -- steps --------------------------------------------------------------------------------------
 
     def launches(self, parity: int, row: int) -> list[Stage]:
-        """The stages of a step; `row` of the values belongs to its first sweep."""
+        """Return the stages of a step; row : row of the series values of its first sweep."""
         for rank, engine in enumerate(self.engines):
             for name, array in zip(LOCATIONS, (engine.z[0], engine.p[1 - parity], engine.q[1 - parity]), strict=True):
                 self.transport.publish(rank, name, array)
@@ -75,22 +77,22 @@ class Bands:
         return [along_x, BARRIER, along_y, BARRIER, rows]
 
     def run(self, steps: int, start: float, made: int) -> None:
-        """As `Engine.run`."""
+        """Make steps of a batch; see `Engine.run`."""
         run(self, steps, start, made)
 
     def look_up_series(self, start: float, made: int, count: int) -> None:
-        """As `Engine.look_up_series`."""
+        """Evaluate the series; see `Engine.look_up_series`."""
         for engine in self.engines:
             engine.look_up_series(start, made, count)
 
     def set_time_step(self, dt: float) -> None:
-        """Use the time step `dt`, s, from now on."""
+        """Set the time step `dt`, s."""
         for engine in self.engines:
             engine.set_time_step(dt)
         self.rounds.clear()
 
     def restagger(self, dt: float, time: float) -> None:
-        """As `Engine.restagger`."""
+        """Change the time step; see `Engine.restagger`."""
         if dt != self.dt:
             self.device.synchronize()
             for engine in self.engines:
@@ -98,7 +100,10 @@ class Bands:
             self.rounds.clear()
 
     def watch(self) -> None:
-        """Mend what was planned for less deep water: pieces of lines are joined exactly, bands hold more rows."""
+        """Adapt the plan to deeper water.
+
+        The partitions of lines are coupled exactly, and the overlap of the slabs increases.
+        """
         if self.lost() > 16.0 * EPSILON[self.precision]:
             for engine in self.engines:
                 engine.replan(exact=True)
@@ -114,10 +119,10 @@ class Bands:
         self.resume_maps(state, 0.0)
 
     def lost(self) -> float:
-        """Largest coupling between pieces of a line that was left out on any device, relative; 0 on a CPU."""
+        """Return the maximum neglected coupling between partitions of a line on any device, relative; 0 on a CPU."""
         return max(engine.lost() for engine in self.engines)
 
-    # -- what the model asks of an engine -----------------------------------------------------------
+    # -- interface for the model --------------------------------------------------------------------
 
     @property
     def dt(self) -> float:
@@ -126,7 +131,7 @@ class Bands:
 
     @property
     def parity(self) -> int:
-        """Which of two arrays hold the newer fluxes."""
+        """Index of the arrays with the newer fluxes."""
         return self.engines[0].parity
 
     @parity.setter
@@ -136,12 +141,12 @@ class Bands:
 
     @property
     def method(self) -> str:
-        """How lines are solved, in words."""
-        return f"{self.engines[0].method}; {len(self.bands)} bands with {self.beside} rows of their neighbours"
+        """Description of the solver of the lines."""
+        return f"{self.engines[0].method}; {len(self.bands)} row slabs with an overlap of {self.beside} rows"
 
     @property
     def balance(self) -> Balance:
-        """The book of the whole domain, as it stands."""
+        """Present water balance of the whole domain."""
         self.device.synchronize()
         book = np.zeros(self._book.book.shape)
         for band in self.bands:
@@ -151,41 +156,41 @@ class Bands:
 
     @property
     def lines(self) -> CrossSectionBook:
-        """The book of the lines of the whole domain, as it stands."""
+        """Present volumes through the cross-sections of the whole domain."""
         self.device.synchronize()
         self._lines.join([engine.lines for engine in self.engines])
         return self._lines
 
     def next_records(self) -> None:
-        """As of one device."""
+        """Load the next records of time-varying fields; see `Engine.next_records`."""
         self.balance.settle()
         for engine in self.engines:
             engine.next_records()
         self._book.weigh(self.setup.terms)
 
     def load_records(self) -> None:
-        """As of one device."""
+        """Load the records in use; see `Engine.load_records`."""
         for engine in self.engines:
             engine.load_records()
         self._book.weigh(self.setup.terms)
 
     def row_sums(self) -> np.ndarray:
-        """As `Engine.row_sums`, of all rows of the domain."""
+        """Return the row sums of all rows of the domain; see `Engine.row_sums`."""
         self.device.synchronize()
         rows = np.concatenate([band.own_row_sums() for band in self.bands])
         self._deepest = float(rows[:, DEEPEST].max())
         return rows
 
     def sums(self) -> dict[str, float]:
-        """As `Engine.sums`."""
+        """Return sums and extremes over the domain; see `Engine.sums`."""
         return named_sums(self.row_sums(), self.setup.grid)
 
     def bad_cell(self) -> tuple[int, int] | None:
-        """As `Engine.bad_cell`."""
+        """Return the first cell that is not finite; see `Engine.bad_cell`."""
         return first_bad(self.row_sums())
 
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
-        """As of one device."""
+        """Return the values in cells (j, i); see `Engine.at`."""
         self.device.synchronize()
         found = [np.zeros(j.shape, self.real) for _ in range(11)]
         for band in self.bands:
@@ -196,7 +201,7 @@ class Bands:
         return found
 
     def set_state(self, z: np.ndarray, p: np.ndarray, q_before: np.ndarray, q_after: np.ndarray) -> None:
-        """As of one device."""
+        """Set the fields; see `Engine.set_state`."""
         scatter = self.decomposition.scatter
         for rank, engine in enumerate(self.engines):
             q = (scatter(values, rank, "face_y") for values in (q_before, q_after))
@@ -204,12 +209,12 @@ class Bands:
         self.device.synchronize()
 
     def surface(self) -> np.ndarray:
-        """Host copy of z, (ny, nx)."""
+        """Return a host copy of z, (ny, nx)."""
         self.device.synchronize()
         return self._gathered([engine.z[0] for engine in self.engines], "centre")
 
     def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
-        """A field of the whole domain from the arrays of the bands."""
+        """Return a field of the whole domain from the arrays of the slabs."""
         parts = [
             self.decomposition.own_part(rank, band.device.host(array), location)
             for rank, (band, array) in enumerate(zip(self.bands, arrays, strict=True))
@@ -217,7 +222,7 @@ class Bands:
         return self.decomposition.gather(self.transport.collect(parts), location)
 
     def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As of one device."""
+        """Return host copies of the fluxes; see `Engine.fluxes`."""
         self.device.synchronize()
         now = self.parity
         p = self._gathered([engine.p[now] for engine in self.engines], "face_x")
@@ -225,7 +230,7 @@ class Bands:
         return p, q[1 - now], q[now]
 
     def state(self) -> dict[str, np.ndarray]:
-        """As of one device, which may go on with it; and how many rows of their neighbours bands hold."""
+        """Return the state, which one device can restore too, and the overlap of the slabs."""
         p, q_before, q_after = self.fluxes()
         fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
         plans = [engine.plan_state().get("plan", np.zeros((0, 0))) for engine in self.engines]
@@ -233,19 +238,19 @@ class Bands:
         return {**found, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else found
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
-        """As of one device."""
+        """Return the maps of the whole domain; see `Engine.maps_state`."""
         rows = [(band.first - band.low, band.last - band.low) for band in self.bands]
         each = [band.engine.maps_state(time) for band in self.bands]
         return join_maps([one | cut_maps(one, *own) for one, own in zip(each, rows, strict=True)])
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
-        """As of one device."""
+        """Restore the maps; see `Engine.resume_maps`."""
         for band in self.bands:
             own = {**state, "z": state["z"][band.low : band.high], **cut_maps(state, band.low, band.high)}
             band.engine.resume_maps(own, time)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`, of any number of devices."""
+        """Restore a state from any number of devices."""
         beside, dt = int(state.get("rows_beside", self.beside)), self.dt
         if beside > self.beside:
             self._lay_out(beside)
@@ -267,11 +272,11 @@ class Bands:
 
 
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
-    """The engine of a run on one device, or on several."""
+    """Return the engine of a run on one device or on several devices."""
     return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
 
 
 def check_bands(setup: Setup, group: Group, beside: int) -> None:
-    """Refuse bands with fewer rows of their own than they need of each neighbour."""
-    what = f"rows, where the coupling along y reaches over {beside} rows with this time_step"
-    check_thickness(group, setup.grid.ny, beside, what, "as many rows each; a shorter time_step")
+    """Raise `InputError` if a slab has fewer own rows than it needs from each neighbour."""
+    what = f"rows; with this time_step the implicit coupling along y extends over {beside} rows"
+    check_thickness(group, setup.grid.ny, beside, what, f"at least {beside} rows per device, or a shorter time_step")

@@ -1,4 +1,4 @@
-"""Case files of the implicit shallow-water model, and how a model is made from one."""
+"""Case file of the ADI shallow-water model and construction of the model from a case."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class LandMaskSection(Section):
-    """Cells that are never wet."""
+    """Land mask: cells that are never wet."""
 
-    where: NumberField = Field(description="not 0 on land", examples=["bed > 5"])
+    where: NumberField = Field(description="land mask; nonzero values are land", examples=["bed > 5"])
 
 
 class BedFrictionSection(Section):
@@ -33,33 +33,39 @@ class BedFrictionSection(Section):
     def _one_law(self) -> BedFrictionSection:
         if (self.manning is None) == (self.chezy is None):
             got = "neither manning nor chezy" if self.manning is None else "both manning and chezy"
-            raise InputError(got, allowed="one of them", fix="manning = 0.03")
+            raise InputError(
+                got, allowed="either manning or chezy", fix="manning = 0.03",
+                problem="The section [friction] needs exactly one of manning and chezy.",
+            )  # fmt: skip
         return self
 
 
 class ImplicitSection(Section):
-    """Choices of the scheme; what is left out keeps the model's default."""
+    """Options of the numerical scheme. Keys that are left out take the default of the model."""
 
     time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
     viscosity: Viscosity = Field(default=0.0, description="eddy viscosity, m2/s", examples=["5 m2/s"])
     dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
-        default=None, description="froude (upwinding in fast flow, limiter across lines) or none"
+        default=None,
+        description="numerical dissipation: froude (upwinding at high Froude numbers, limited cross-advection) or none",
     )
-    momentum_advection: Annotated[str, one_of("on", "off")] | None = Field(default=None, description="on or off")
+    momentum_advection: Annotated[str, one_of("on", "off")] | None = Field(
+        default=None, description="advection of momentum: on or off"
+    )
     drying: Annotated[str, one_of("on", "off")] | None = Field(
-        default=None, description="on, or off where all cells but land stay wet"
+        default=None, description="wetting and drying: on, or off if all cells except land stay wet"
     )
     dry_depth: PositiveMetres | None = Field(
-        default=None, description="water over a face below which it is closed, metres", examples=[0.01]
+        default=None, description="water depth at a face below which the face is closed, metres", examples=[0.01]
     )
     start: Annotated[str, one_of("half-step", "zero")] | None = Field(
-        default=None, description="half-step (second order) or zero (first order, as first programs did)"
+        default=None, description="initial staggering: half-step (second order) or zero (first order)"
     )
-    gravity: Acceleration | None = Field(default=None, description="acceleration of gravity, m/s2", examples=[9.81])
+    gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
 
 
 class ShallowWaterADICase(WaterCase):
-    """A case file of the implicit model: ``ShallowWaterADICase.load("case.toml").build()``."""
+    """Case file of the ADI model: ``ShallowWaterADICase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "shallow-water-adi"
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
@@ -70,12 +76,12 @@ class ShallowWaterADICase(WaterCase):
     numerics: ImplicitSection = Field(description="the section [numerics]", examples=[{"time_step": "20 s"}])
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWaterADI:
-        """Make the model: grid, bed, land, initial water, boundaries and sources.
+        """Build the model: grid, bed, land mask, initial water, boundaries and source terms.
 
         Parameters
         ----------
         device, precision : str or Device, str, optional
-            In place of those in [run].
+            Override the keys of the section [run].
 
         Returns
         -------
@@ -86,7 +92,7 @@ class ShallowWaterADICase(WaterCase):
         grid, corners, bed = self._terrain()
         options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
         if precision is None and "precision" not in self.run.model_fields_set:
-            options["precision"] = None  # the model chooses
+            options["precision"] = None  # chosen by the model
         if self.land_mask is not None:
             mask = self._values("land_mask", self.land_mask, "where", grid, bed)
             options["land_mask"] = np.broadcast_to(mask, grid.shape) != 0

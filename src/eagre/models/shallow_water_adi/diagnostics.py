@@ -1,4 +1,4 @@
-"""What is computed from a state: sums over the domain, the search for bad cells."""
+"""Diagnostics of a state: sums over the domain and the search for cells that are not finite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOWHERE = 1e18
 
 @cell
 def terms_of(z, d, p_flux, q_before, q_after, j, i, p):
-    """Depth with its sign, depth, kinetic and potential energy per area and density, speed; all 0 on land.
+    """Return signed depth, depth, kinetic and potential energy per area and density, and speed; all 0 on land.
 
     q_before, q_after : half a step before and after the state.
     """
@@ -45,13 +45,13 @@ def terms_of(z, d, p_flux, q_before, q_after, j, i, p):
 
 @cell
 def bad_here(z, p_flux, q_flux, j, i):
-    """Whether z or one of the low faces' fluxes of cell (j, i) is not a number."""
+    """Return whether z or a flux of the low faces of cell (j, i) is not finite."""
     return is_bad(z[j, i]) or is_bad(p_flux[j, i]) or is_bad(q_flux[j, i])
 
 
 @entry
 def row_sums_cpu(z, d, p_flux, q_before, q_after, sums, nx, p):
-    """sums[j] = sums and extremes over row j, in double precision, always in one order."""
+    """Set sums[j] to sums and extremes over row j, in double precision and a fixed order."""
     for row in prange(sums.shape[0]):
         j = row + 1
         volume, kinetic, potential, wet, deepest, shallowest, fastest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -80,7 +80,7 @@ def row_sums_cpu(z, d, p_flux, q_before, q_after, sums, nx, p):
 
 @entry
 def row_sums_cuda(z, d, p_flux, q_before, q_after, sums, nx, p):
-    """As `row_sums_cpu`; one block a row, a tree over its threads."""
+    """See `row_sums_cpu`; one block per row, with a tree reduction over its threads."""
     tree = cuda.shared.array((SUMS, BLOCK), np.float64)
     t = cuda.threadIdx.x
     row = cuda.blockIdx.x

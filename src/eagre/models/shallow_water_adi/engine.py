@@ -1,4 +1,4 @@
-"""The engine of the ADI model: its arrays, its programs and its steps on a device."""
+"""Engine of the ADI model: arrays on a device, kernels and steps."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from eagre.solvers.tridiagonal import columns
 
 
 class Engine:
-    """Arrays and programs of one run on one device.
+    """Arrays and kernels of one run on one device.
 
-    Fields lie in padded arrays (see `layout`). In turn two arrays hold p and two hold q; z has one
-    array for whole steps and one for half steps. The parity tells which of the two is the newer.
+    Fields are stored in padded arrays (see `layout`). Two arrays each hold p and q alternately; z has one array for
+    whole steps and one for half steps. The parity selects the newer fluxes.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
@@ -48,7 +48,10 @@ class Engine:
         grid = setup.grid
         shape = layout_of(grid.shape).shape
         if shape[0] * shape[1] >= 2**32:
-            raise InputError(f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells on one device")
+            raise InputError(
+                f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells per device",
+                problem="The grid has too many cells for one device.",
+            )  # fmt: skip
         self.z = [device.zeros(shape, real) for _ in range(2)]
         self.p = [device.zeros(shape, real) for _ in range(2)]
         self.q = [device.zeros(shape, real) for _ in range(2)]
@@ -59,7 +62,7 @@ class Engine:
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
         self.batch, self.look_steps = steps_of(device)
-        self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # the last: the time, s
+        self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # last column: time, s
         self._now = device.zeros((1, 1), np.float64)
         self.gathered, self.averages = Gathering(self), BeginningAverages(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
@@ -70,13 +73,13 @@ class Engine:
         self.load_records()
 
     def load_records(self) -> None:
-        """Take the records in use of what moves."""
+        """Load the records in use of the time-varying fields."""
         for bound in self._terms:
             bound.records.load()
         self.balance.weigh(self.setup.terms)
 
     def next_records(self) -> None:
-        """The same within a run: the rain of the records before is booked."""
+        """Load the next records within a run; the rain of the previous records is accumulated."""
         self.balance.settle()
         self.load_records()
 
@@ -101,7 +104,7 @@ class Engine:
         entry = diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu
         self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying, "MAY_DRY": setup.may_dry})
         self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
-        self.method = "elimination along whole lines"
+        self.method = "tridiagonal elimination (Thomas algorithm) along whole grid lines"
         if setup.kernels == "reference":
             shape = layout_of(setup.grid.shape).shape
             self._reference = reference.ReferenceSweeps(self.device, self.precision, setup.grid, shape, self.real)
@@ -111,11 +114,11 @@ class Engine:
 
     @property
     def _planned_sweeps(self) -> bool:
-        """Whether the sweeps are those of a GPU, which cut lines into pieces."""
+        """Return whether the sweeps are GPU kernels, which partition the lines."""
         return self.device.kind == "cuda" and self.setup.kernels == "fast"
 
     def _switches_of_lines(self) -> list[dict[str, Any]]:
-        """Switches of the sweeps along x and y that solve whole lines."""
+        """Return the switches of the sweeps along x and y that solve whole lines."""
         own = {**self.switches, "MAP_AT": reference.picked, "WHERE": reference.row_and_column}
         return [
             {**own, **bound.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
@@ -123,12 +126,12 @@ class Engine:
         ]
 
     def replan(self, **chosen: Any) -> None:
-        """Lay the sweeps out anew on a GPU, with some numbers of the plan given."""
+        """Plan the sweeps on a GPU again, with some numbers of the plan prescribed."""
         self._programs = self._compile_cuda(**chosen)
         self.rounds.clear()
 
     def _planned(self, **chosen: Any) -> Plan:
-        """The layout of the sweeps on a GPU, with some of its numbers given."""
+        """Return the plan of the sweeps on a GPU, with some numbers prescribed."""
         setup, grid = self.setup, self.setup.grid
         courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
@@ -159,12 +162,12 @@ class Engine:
         return programs
 
     def watch(self) -> None:
-        """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""
+        """Couple the partitions of lines exactly from now on if the neglected coupling exceeds rounding error."""
         if self._planned_sweeps and self.lost() > 16.0 * EPSILON[self.precision]:
             self.replan(exact=True)
 
     def resume_plan(self, state: dict[str, np.ndarray], rank: int = 0, count: int = 1) -> bool:
-        """Lay the sweeps out as the run that wrote a state did, so far as bits need it; True if that was needed."""
+        """Apply the plan of the run that wrote a state where results depend on it; return True if the plan changed."""
         if not self._planned_sweeps:
             return False
         own = self.plan.kept(self.setup.grid)
@@ -189,7 +192,7 @@ class Engine:
     # -- steps --------------------------------------------------------------------------------------
 
     def parameters(self, along: str, dt: float) -> cells.Parameters:
-        """Numbers of the sweep along x or y for the time step `dt`, s."""
+        """Return the parameters of the sweep along x or y for the time step `dt`, s."""
         setup = self.setup
         grid = setup.grid
         here, across = (grid.dx, grid.dy) if along == "x" else (grid.dy, grid.dx)
@@ -210,18 +213,18 @@ class Engine:
         return cells.Parameters._make(map(self.real, numbers))
 
     def set_time_step(self, dt: float) -> None:
-        """Use the time step `dt`, s, from now on; q keeps its place in time (see `restagger`)."""
+        """Set the time step `dt`, s; the time of q does not change (see `restagger`)."""
         self.dt = dt
         self.numbers = [self.parameters(along, dt) for along in "xy"]
         self.rounds.clear()
         self._looked_up = False
 
     def take_up(self, parity: int, row: int) -> list[Launch]:
-        """What takes up the state that a step begins from in the maps of the run."""
+        """Return the launches that accumulate the initial state of a step in the maps of the run."""
         return [*self.gathered.take(parity, self.values, row), *self.averages.at(parity, self.values, row)]
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
-        """The maps of the run, if it has any, with the present state taken up if its time, s, is given."""
+        """Return the maps of the run, including the present state if its time, s, is given."""
         if time is not None:
             self._take_up_now(time)
         return {**self.gathered.state(), **self.averages.state()}
@@ -232,29 +235,32 @@ class Engine:
         self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
-        """Go on with the maps of a state, or begin at a time, s, where it has no such."""
+        """Restore the maps of a state, or reset them at a time, s, if the state has none."""
         self.gathered.take_over(state, np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND)), time)
         self.averages.take_over(state, time)
 
     def launches(self, parity: int, row: int) -> list[Launch]:
-        """A step; `row` of the values belongs to its first sweep."""
+        """Return the launches of a step; row : row of the series values of its first sweep."""
         return step.step(self, parity, row)
 
     def along_x(self, parity: int, row: int) -> list[Launch]:
-        """The first sweep of a step."""
+        """Return the launches of the first sweep of a step."""
         return step.along_x(self, parity, row)
 
     def along_y(self, parity: int, row: int) -> list[Launch]:
-        """The second sweep of a step."""
+        """Return the launches of the second sweep of a step."""
         return step.along_y(self, parity, row)
 
     def boundary_volume(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
-        """What books the water that a sweep moved through open sides; fluxes : p and q, old and new."""
+        """Return the launches that accumulate the volume through open boundaries in a sweep.
+
+        fluxes : p and q, old and new.
+        """
         numbers = (fluxes, self.values, row, len(self.sides), self.dt)
         return [*self.balance.launches(*numbers), *self.lines.launches(*numbers)]
 
     def sweep(self, which: int, fields: step.Sweep, row: int) -> list[Launch]:
-        """The sweep along x (0) or y (1)."""
+        """Return the launches of the sweep along x (0) or y (1)."""
         grid, numbers = self.setup.grid, self.numbers[which]
         common = (*fields, self._friction, self._terms[which].arguments, self._ends[which], self.values, row)
         if self.setup.kernels == "reference":
@@ -265,7 +271,7 @@ class Engine:
         return [Launch(self._programs[which], (*common, *workspace))]
 
     def lost(self) -> float:
-        """Largest coupling between pieces of a line that was left out so far, relative; 0 on a CPU."""
+        """Return the maximum neglected coupling between partitions of a line so far, relative; 0 on a CPU."""
         if not self._planned_sweeps:
             return 0.0
         return float(self.device.host(self.guard).view(self.real)[0])
@@ -290,11 +296,11 @@ class Engine:
         return passes * (2 if again else 1)
 
     def run(self, steps: int, start: float, made: int) -> None:
-        """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
+        """Make `steps` steps of a batch; start : start of the batch, s; made : completed steps of the batch."""
         run(self, steps, start, made)
 
     def look_up_series(self, start: float, made: int, count: int) -> None:
-        """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
+        """Evaluate the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
         timeless = self.setup.maps is None and self.setup.time_statistics is None
         constant = timeless and all(one.is_constant for one in series)
@@ -308,7 +314,9 @@ class Engine:
             table[row, -1] = time
             table[row, sides:-1] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
             for slot, one in enumerate(self.setup.terms.sources, sides):
-                if not one.series.is_constant:  # water of half a step; forces act in the middle of their flux's step
+                if (
+                    not one.series.is_constant
+                ):  # mass source of half a step; forces act at the middle of the step of their flux
                     table[row, slot] = one.series.mean(time + sweep * half, time + (sweep + 1) * half)
         if constant:
             table[:] = table[0]
@@ -316,7 +324,7 @@ class Engine:
         self._looked_up = True
 
     def row_sums(self) -> np.ndarray:
-        """Host copy of sums and extremes of each row (`diagnostics`)."""
+        """Return a host copy of the sums and extremes of each row (`diagnostics`)."""
         grid, now = self.setup.grid, self.parity
         fluxes = (self.p[now], self.q[1 - now], self.q[now])
         arguments = (self.z[0], self.bed, *fluxes, self._row_sums, grid.nx, self.numbers[0])
@@ -324,15 +332,15 @@ class Engine:
         return self.device.host(self._row_sums)
 
     def sums(self) -> dict[str, float]:
-        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        """Return sums and extremes over the domain, in double precision, bitwise reproducible."""
         return named_sums(self.row_sums(), self.setup.grid)
 
     def bad_cell(self) -> tuple[int, int] | None:
-        """(j, i) of the first cell that is not finite, or None."""
+        """Return (j, i) of the first cell that is not finite, or None."""
         return first_bad(self.row_sums())
 
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
-        """Words of `taking.taken` for the cells (j, i)."""
+        """Return the values of `taking.taken` for cells (j, i)."""
         now, column = self.parity, i + PADDING
         places = [(self.z[0], 0, 0), (self.p[now], 0, 0), (self.p[now], 0, 1)]
         places += [(self.q[k], up, 0) for k in (1 - now, now) for up in (0, 1)]
@@ -353,27 +361,27 @@ class Engine:
         self.device.fill(self.q[1], padded(q_before, grid, real, 0.0))
 
     def surface(self) -> np.ndarray:
-        """Host copy of z, (ny, nx)."""
+        """Return a host copy of z, (ny, nx)."""
         return unpadded(self.device.host(self.z[0]), self.setup.grid, "centre")
 
     def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Host copies of p at the time of the state, q half a step before and q half a step after."""
+        """Return host copies of p at the time of the state, and of q half a step before and after."""
         host, grid, now = self.device.host, self.setup.grid, self.parity
         q_now, q_before = (unpadded(host(self.q[k]), grid, "face_y") for k in (now, 1 - now))
         return unpadded(host(self.p[now]), grid, "face_x"), q_before, q_now
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs."""
+        """Return host copies of the complete state for a bitwise-identical restart."""
         p, q_before, q_after = self.fluxes()
         fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
         return {**fields, **self.balance.state(), **self.lines.state(), **self.plan_state()}
 
     def plan_state(self) -> dict[str, np.ndarray]:
-        """The part of a GPU's plan that a bitwise restart needs, (1, numbers); nothing on a CPU."""
+        """Return the part of the GPU plan for a bitwise-identical restart, (1, numbers); empty on a CPU."""
         return {"plan": np.array([self.plan.kept(self.setup.grid)], float)} if self._planned_sweeps else {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+        """Restore a state of `state`."""
         self.resume_plan(state)
         self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
         self.load_records()
@@ -382,10 +390,10 @@ class Engine:
         self.lines.resume(state)
 
     def restagger(self, dt: float, time: float) -> None:
-        """Change the time step at a time, s: q half a step away is moved along the line through its two values."""
+        """Change the time step at a time, s; q half a step away is interpolated linearly between its two values."""
         if dt == self.dt:
             return
-        self._take_up_now(time)  # as a look would: q that was moved differs by rounding
+        self._take_up_now(time)  # as at a state check: the interpolated q differs by rounding error
         state = self.state()
         before, after = state["q_before"].astype(float), state["q_after"].astype(float)
         middle, half = 0.5 * (after + before), 0.5 * (after - before) * (dt / self.dt)

@@ -1,7 +1,7 @@
-"""Several simulations at once: members of one grid stacked along y, a row of land between them.
+"""Ensemble of ADI shallow-water simulations: members on one grid, stacked along y, with a row of land between them.
 
-A face beside land has the row P = 0, which couples to nothing: lines along x belong to one member each, and lines
-along y fall apart at the land. So the kernels of one large grid step all members in the launches of one.
+A face at land has the equation P = 0, which couples to no other face. So each line along x belongs to one member, and
+the lines along y decouple at the land. The kernels of one large grid advance all members in the same launches.
 """
 
 from __future__ import annotations
@@ -23,38 +23,43 @@ FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "
 
 
 class ShallowWaterADIEnsemble:
-    """Members of one grid and one time step that are stepped together.
+    """Ensemble of simulations on one grid with one time step, advanced together.
 
     Parameters
     ----------
     grid : Grid
-        Of one member.
+        Grid of one member.
     bed_elevation : float, (ny + 1, nx + 1) or (members, ny + 1, nx + 1) array, m
+        Bed elevation at the cell corners, for all members or per member.
     time_step : float, s
+        Fixed time step of all members.
     members : int
-    boundaries : Boundaries, or a sequence of them, one a member
-        West and east sides as of `eagre.ShallowWaterADI`; south and north are walls.
-    sources : sequence of terms
-        For all members alike.
-    options
-        As of `eagre.ShallowWaterADI`. Fields (surface_elevation, depth, velocity_x, velocity_y, manning, chezy,
-        land_mask) may have a first axis of members; of numbers there is one for all.
+        Number of members.
+    boundaries : Boundaries or sequence of Boundaries, optional
+        Boundary conditions for all members or one object per member. The west and east sides are those of
+        `eagre.ShallowWaterADI`. The south and north sides must be walls.
+    sources : sequence of source terms
+        Source terms, the same for all members.
+    **options
+        Options of `eagre.ShallowWaterADI`. The fields surface_elevation, depth, velocity_x, velocity_y, manning, chezy
+        and land_mask can have a leading axis of members. Scalar options apply to all members.
 
     Raises
     ------
     InputError
-        For open sides in the south or north, a beta plane or air pressure, and all that `ShallowWaterADI` refuses.
+        If the south or north side is open, a source term couples the members (beta plane, air pressure), or
+        `ShallowWaterADI` rejects an option.
 
     Notes
     -----
-    Each member does what it would do alone, to the last bit on a CPU with drying on. `dry_depth`, if it is not given,
-    follows the deepest member. A member that blows up stops all: `BlowUpError` names the cell in the stacked
-    grid, whose row j belongs to member j // (ny + 1).
+    Each member gives the results of a separate run; with drying on a CPU the results are bitwise identical. The default
+    of `dry_depth` follows from the deepest member. If one member blows up, all members stop: `BlowUpError` gives the
+    cell of the stacked grid, whose row j belongs to member j // (ny + 1).
 
     Attributes
     ----------
     model : ShallowWaterADI
-        The stacked model: its state, restart and sums over all members.
+        Model of the stacked grid, with the state, the restart and the sums over all members.
     """
 
     def __init__(
@@ -81,7 +86,7 @@ class ShallowWaterADIEnsemble:
         self.model = ShallowWaterADI(
             stacked, bed, time_step, land_mask=between if land is None else land | between,
             boundaries=_side_by_side(boundaries, grid, members),
-            sources=[term.for_members(partial(self._stack, "a map of a term")) for term in sources], **options,
+            sources=[term.for_members(partial(self._stack, "map of a source term")) for term in sources], **options,
         )  # fmt: skip
 
     @property
@@ -90,38 +95,47 @@ class ShallowWaterADIEnsemble:
         return self.model.time
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step all members to `until`, s, as `ShallowWaterADI.advance`."""
+        """Advance all members to `until`, s; see `ShallowWaterADI.advance`."""
         self.model.advance(until, max_steps)
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field of all members, (members, ny, nx)."""
+        """Return a host copy of a field of all members, (members, ny, nx)."""
         values = self.model.field(name)
         padded = np.concatenate([values, values[:1]])
         return padded.reshape(self.members, self.grid.ny + 1, self.grid.nx)[:, :-1].copy()
 
     def _stack(self, name: str, values: Any, gap: Any = None) -> np.ndarray:
-        """Maps of the members in one; the rows between them repeat the row below, or are `gap`."""
+        """Stack the maps of the members along y; the rows between members repeat the row below or equal `gap`."""
         each = _each(name, values, self.members, self.grid.shape)
         row = each[:, -1:] if gap is None else np.full_like(each[:, -1:], gap)
         return np.concatenate([each, row], axis=1).reshape(-1, self.grid.nx)[:-1]
 
 
 def _each(name: str, values: Any, members: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Values of every member, (members, *shape)."""
+    """Return the values of every member, (members, ...)."""
     array = np.asarray(values)
     if array.shape not in ((), shape, (members, *shape)):
         allowed = f"a number, {shape} for all members, or {(members, *shape)}"
-        raise InputError(f"{name} of shape {array.shape}", allowed=allowed)
+        raise InputError(
+            f"{name} of shape {array.shape}", allowed=allowed,
+            problem=f"The shape of {name} fits neither one member nor all members.",
+        )  # fmt: skip
     return np.broadcast_to(array, (members, *shape))
 
 
 def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, members: int) -> Boundaries:
-    """The members' west and east sides as parts of the stacked grid's."""
+    """Return the boundary conditions of the stacked grid: the west and east sides of the members as segments."""
     each = [given or Boundaries()] * members if given is None or isinstance(given, Boundaries) else list(given)
     if len(each) != members:
-        raise InputError(f"{len(each)} Boundaries for {members} members", allowed="one for all, or one a member")
+        raise InputError(
+            f"{len(each)} Boundaries for {members} members", allowed="one for all members, or one per member",
+            problem="The number of Boundaries differs from the number of members.",
+        )  # fmt: skip
     if any(own.internal for own in each):
-        raise InputError("lines inside the domain of an ensemble", allowed="none", fix="one ShallowWaterADI a member")
+        raise InputError(
+            "internal lines or areas in an ensemble", allowed="no internal lines and areas",
+            fix="one ShallowWaterADI per member", problem="Ensembles do not support internal lines and areas.",
+        )  # fmt: skip
     sides: dict[str, Any] = {"west": [], "east": []}
     for m, own in enumerate(each):
         for segment in own.segments(grid):
@@ -132,7 +146,8 @@ def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, m
             elif not segment.condition.closed:
                 raise InputError(
                     f"{type(segment.condition).__name__} on the {segment.side} side of an ensemble",
-                    allowed="Wall in the south and north, where the members lie beside each other",
-                    fix="x and y exchanged, or one ShallowWaterADI a member",
+                    allowed="Wall on the south and north sides",
+                    fix="x and y exchanged, or one ShallowWaterADI per member",
+                    problem="The south and north sides of an ensemble must be walls: the members are stacked along y.",
                 )
     return Boundaries(**sides)

@@ -1,4 +1,4 @@
-"""The terms of the run where the rows of a sweep need them: water at centres, forces at faces."""
+"""Source terms in the sweeps of the ADI model: mass sources at centres, forces at faces."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from eagre.terms.compose import FORCE, WATER, Bound, Places, bind
 
 @cell
 def water_on(d, forcing, row, at, p):
-    """Water that comes into a cell with bed d in half a step, m; none on land."""
+    """Return the mass source of half a step in a cell with bed d, m; 0 on land."""
     water = real(0.5) * p.dt * WATER(real(0.0), forcing, row, at)
     if MAY_DRY:
         return select(d > real(LAND), real(0.0), water)
@@ -23,21 +23,24 @@ def water_on(d, forcing, row, at, p):
 
 @cell
 def push_on(depths, p_here, q_sum, forcing, row, at, p):
-    """Explicit forces on a face times dt, m2 s-1; depths, q_sum : sums of two depths and of four fluxes across."""
+    """Return the explicit forces on a face times dt, m2 s-1.
+
+    depths : sum of two depths; q_sum : sum of four cross fluxes.
+    """
     return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, at)
 
 
 @cell
 def row_and_column(row, at, pitch):
-    """`eagre.terms.moving.WHERE` of a flat index and an offset, in a row of the padded arrays."""
+    """Return row and column for `eagre.terms.moving.WHERE` from a flat index and an offset in padded arrays."""
     return np.int32(row) - 1, np.int32(np.int64(at[0]) + at[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 
-WALLS = switch("WALLS", False)  # whether faces are closed inside the domain; their bits are then the last of the terms
+WALLS = switch("WALLS", False)  # whether internal faces are closed; their bits are then the last of the terms
 
 
 def with_walls(bound: Bound, setup: Any, device: Device) -> Bound:
-    """Append the padded map of closed faces to the terms of a run that has walls inside the domain."""
+    """Append the padded map of closed faces to the terms of a run with internal walls."""
     if setup.walls is None:
         return bound
     bits = device.array(padded(setup.walls, setup.grid, np.uint8, 0))
@@ -45,9 +48,9 @@ def with_walls(bound: Bound, setup: Any, device: Device) -> Bound:
 
 
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:
-    """The terms as the sweep along "x" or "y" takes them: water at centres, forces at faces, laid out as the fields.
+    """Return the terms for the sweep along "x" or "y": mass sources at centres, forces at faces, in the padded layout.
 
-    kind : type of the run's numbers; values, first : see `eagre.terms.compose.bind`.
+    kind : floating-point type of the run; values, first : see `eagre.terms.compose.bind`.
     """
     grid = setup.grid
 

@@ -1,4 +1,4 @@
-"""The state that a step begins from, taken up in the maps of the run (`eagre.kernels.maps`)."""
+"""Accumulation of the initial state of each step in the maps of the run (`eagre.kernels.maps`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagre.stepping.maps import Gathered
 
 @cell
 def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at, dry):
-    """Take up the state of interior cell (j, i) at times[at, -1], s; q : half a step before and after that."""
+    """Accumulate the state of interior cell (j, i) at times[at, -1], s; q : half a step before and after."""
     row, column = j + 1, i + PADDING
     b = bed[row, column]
     if b < real(LAND):
@@ -32,7 +32,7 @@ def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at, dry):
 
 
 class Gathering(Gathered):
-    """The maps of an engine of the implicit model."""
+    """Maps of an engine of the ADI model."""
 
     def __init__(self, engine: Any) -> None:
         setup = engine.setup
@@ -41,7 +41,7 @@ class Gathering(Gathered):
         self._engine, self._dry = engine, engine.real(dry)
 
     def take(self, parity: int, times: Any, at: int) -> list[Launch]:
-        """What takes up the state whose newer fluxes the buffers of a parity have."""
+        """Return the launch that accumulates the state; parity : buffers with its newer fluxes."""
         engine = self._engine
         if self.maps is None:
             return []

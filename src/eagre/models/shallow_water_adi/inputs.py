@@ -1,4 +1,4 @@
-"""Checks of what a user gives to the implicit model."""
+"""Checks of the arguments of the ADI model."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.terms.collect import Terms
 
-STRIDE = 16.0  # m, between the levels from which runs count elevations
-LOST_RAIN = 1e-3  # part of the rain that single precision may lose before an unset precision becomes double
-RAIN_PART = 0.05  # of the rain of half a step, that a unit in the last place of elevations may be
+STRIDE = 16.0  # spacing of the possible reference levels, m
+LOST_RAIN = 1e-3  # loss of rain in single precision, as a fraction, above which the default precision is double
+RAIN_PART = 0.05  # maximum unit in the last place of elevations, as a fraction of the rain of half a step
 
 
 def checked_land(land: Any, grid: Grid) -> np.ndarray:
-    """The mask of cells that are never wet, (ny, nx); none if not given."""
+    """Return the checked land mask, (ny, nx); False everywhere if no mask is given."""
     mask = np.zeros(grid.shape, bool) if land is None else np.asarray(land)
     if mask.shape != grid.shape or mask.dtype != bool:
         raise InputError(
             f"land_mask of shape {mask.shape} and type {mask.dtype}",
-            allowed=f"an array of bool of shape {grid.shape}",
+            allowed=f"a boolean array of shape {grid.shape}",
             fix="land_mask = bed > 5.0",
+            problem="The land mask has the wrong shape or type.",
         )
     return mask
 
 
 def level_of(precision: str, surface: np.ndarray, land: np.ndarray) -> float:
-    """The level from which a run counts elevations, m: in single precision near the lowest surface at the start.
+    """Return the reference level of the elevations of a run, m.
 
-    So water on high ground keeps its digits. A whole multiple of 16 m: it adds exactly, cases by the sea have 0, and
-    the members of an ensemble mostly have one.
+    In single precision the level is near the lowest initial surface, so that water on high terrain keeps its
+    significant digits. The level is an integer multiple of 16 m: additions are exact, coastal cases have level 0, and
+    the members of an ensemble usually have one level.
     """
     if precision == "double" or land.all():
         return 0.0
@@ -43,7 +45,7 @@ def level_of(precision: str, surface: np.ndarray, land: np.ndarray) -> float:
 
 
 def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np.ndarray]:
-    """A state of a run of any level, or of a version that knew none, over `level`, m; other maps begin anew."""
+    """Return a state of any level, or of a version without levels, relative to `level`, m; other maps are reset."""
     theirs = float(state.get("level", 0.0))
     if theirs == level:
         return state
@@ -53,10 +55,10 @@ def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np
 
 
 def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float) -> float:
-    """Return the part of the heaviest rain that rounding to single precision can lose, 0 without rain.
+    """Return the fraction of the heaviest rain that rounding to single precision can lose, 0 without rain.
 
-    A sweep adds the rain of half a time step, r, to elevations z over the level of the run and rounds the sum: at most
-    half a unit in the last place of z is lost. The estimate is the mean of that unit over 2 r.
+    A sweep adds the rain of half a time step, r, to elevations z relative to the level of the run and rounds the sum.
+    The loss is at most half a unit in the last place of z. The estimate is the mean of that unit divided by 2 r.
     """
     rates = [one.series.values.max() * float(np.max(one.values)) for one in terms.sources]
     rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.places, strict=True) if not name)
@@ -69,18 +71,18 @@ def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, tim
 def chosen_precision(
     requested: str | None, terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float
 ) -> tuple[str, str]:
-    """Return the precision of the run and, where it was not given and is not single, a sentence that says why."""
+    """Return the precision of the run, and the reason if the precision was not given and is not single."""
     if requested is not None:
         return requested, ""
     lost = rain_lost_in_single(terms, surface, land, time_step)
     if lost <= LOST_RAIN:
         return "single", ""
     why = f"single precision can lose {min(lost, 1.0):.1%} of the rain on this relief"
-    return "double", f'double precision was chosen because {why}; set precision = "single" to keep single precision'
+    return "double", f'Double precision is used because {why}. Set precision = "single" to keep single precision.'
 
 
 def fine_rain(setup: Setup) -> list[str]:
-    """A note on rain so weak that elevations in single precision cannot count it; for runs in that."""
+    """Return a note if the rain is too weak for the elevations of a single-precision run."""
     bed = setup.bed[setup.bed < LAND]
     rain = 0.5 * setup.time_step * setup.terms.wettest
     if not bed.size or rain == 0.0:
@@ -89,13 +91,13 @@ def fine_rain(setup: Setup) -> list[str]:
     if unit < RAIN_PART * rain:
         return []
     return [
-        f"rain of at most {rain:.1e} m in half a time step falls on ground whose elevations single precision holds in "
-        f'steps of up to {unit:.1e} m: it may be lost or won; precision = "double"'
+        f"The rain adds at most {rain:.1e} m per half time step. Single precision resolves the bed elevations to "
+        f'{unit:.1e} m, so rounding can change the rain volume. Use precision = "double".'
     ]
 
 
 def depth_of_dry_faces(given: float | None, thickness: np.ndarray) -> float:
-    """Depth below which a face is closed, m: as given, or a thousandth of the greatest depth at the start."""
+    """Return the depth below which a face is closed, m; the default is a thousandth of the maximum initial depth."""
     if given is not None:
         return checked_number("dry_depth", given, 1e-6, 1e3)
     deepest = float(thickness.max())
@@ -103,7 +105,7 @@ def depth_of_dry_faces(given: float | None, thickness: np.ndarray) -> float:
 
 
 def check_wet(thickness: np.ndarray, land: np.ndarray, drying: bool) -> None:
-    """Refuse dry cells that are not land, of a run without drying."""
+    """Raise `InputError` for dry cells that are not land if drying is off."""
     dry = ~land & (thickness <= 0.0)
     if dry.any() and not drying:
         j, i = np.argwhere(dry)[0]
@@ -111,4 +113,5 @@ def check_wet(thickness: np.ndarray, land: np.ndarray, drying: bool) -> None:
             f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
             allowed="water in every cell that is not land",
             fix='drying = "on", or land_mask = depth <= 0',
+            problem="A cell is dry at the start, and wetting and drying is off.",
         )

@@ -1,17 +1,17 @@
-"""Cells of the ADI model: the rows of mass and momentum of a line, with the mass rows eliminated.
+"""Point functions of the ADI model: mass and momentum equations of a line, with the mass equations eliminated.
 
-A sweep is written once, for a line along x; the sweep along y is its transpose (x and y, p and q, dx
-and dy change places). Per line, P_i is the new flux through face i between cells i - 1 and i, old
-fields are small letters. The mass row of a cell (README.md, equation 1) gives
+A sweep is written once, for a line along x. The sweep along y is its transpose (x and y, p and q, dx and dy exchanged).
+On a line, P_i is the new flux through face i between cells i - 1 and i; old fields have lower-case letters. The mass
+equation of a cell (README.md, equation 1) is
 
-    z_new = r - w (P_{i+1} - P_i),      w = dt / (4 dx),
+    z_new = r - w (P_{i+1} - P_i),      w = dt / (4 dx).
 
-and put into the momentum row (equation 2) leaves one unknown a cell:
+Substitution in the momentum equation (equation 2) leaves one unknown per cell:
 
     A P_{i-1} + B P_i + C P_{i+1} = D.
 
-All rows are multiplied by dt, so that A, B, C have no units. A bed of LAND or higher is land, or outside.
-Without MAY_DRY every cell of the domain is water for good and only what is outside has a negative depth.
+All equations are multiplied by dt, so that A, B, C are dimensionless. A bed of LAND or higher is land or outside the
+domain. Without MAY_DRY all cells of the domain stay wet, and only cells outside have negative depths.
 """
 
 from typing import Any, NamedTuple
@@ -33,24 +33,25 @@ from eagre.kernels.implicit_lines import (
 )
 from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
 
-OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
-BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
-FRONT = 2.0  # 1/h^2 of the friction over that of the face's depth, at most: at a front the thin cell is not what flows
+OUTSIDE = 1e30  # bed of land and outside the domain, m
+BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: sums of depths are nonzero, and squares are finite
+# Maximum ratio of 1/h^2 in the friction to 1/h^2 of the face: a thin cell at a front does not set the friction.
+FRONT = 2.0
 
-UNEVEN = 1e-30  # least sum of squares that divides a square of differences
+UNEVEN = 1e-30  # minimum denominator of the limiter
 
-DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high or p uneven across lines
+DISSIPATION = switch("DISSIPATION", True)  # upwinding at high Froude numbers or for extrema of p across the lines
 VISCOUS = switch("VISCOUS", False)
 
 
 class Parameters(NamedTuple):
-    """Numbers of one sweep, in the precision of the run; "along" and "across" the lines."""
+    """Parameters of one sweep, in the precision of the run; "along" and "across" the lines."""
 
     w: np.floating  # dt / (4 dx), s m-1
     w_across: np.floating  # dt / (4 dy)
     push: np.floating  # dt g / (2 dx)
     friction: np.floating  # dt g n^2, or dt g / C^2, where uniform; dt where it is a map
-    dry: np.floating  # depth over the higher bed below which a face is closed, m
+    dry: np.floating  # depth above the higher bed below which a face is closed, m
     g: np.floating  # m s-2
     over_g: np.floating
     dt: np.floating  # s
@@ -61,7 +62,7 @@ class Parameters(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """What the two ends of every line have: kinds (WALL ..) and slots of their values, by line."""
+    """Boundary conditions at the two ends of every line: kinds (WALL ..) and slots of their values."""
 
     low: np.ndarray
     low_slot: np.ndarray
@@ -79,22 +80,25 @@ def over_depth(h, p):
 
 @cell
 def upwinding(fr2):
-    """Weight of upwinding from the square of the Froude number: 0 up to 1/4, 1 from 1 on."""
+    """Return the upwinding weight from the squared Froude number: 0 up to Fr = 1/4, 1 from Fr = 1."""
     return smaller(larger(real(16.0 / 15.0) * fr2 - real(1.0 / 15.0), real(0.0)), real(1.0))
 
 
 @cell
 def known_surface(z, p_low, p_high, q_low, q_high, p):
-    """r: the surface half a step on but for the new fluxes along the line (equation 1); q : sums of old and new."""
+    """Return r: the surface after half a step without the new fluxes along the line (equation 1).
+
+    q : sums of old and new fluxes.
+    """
     return z + p.w * (p_low - p_high) + p.w_across * (q_low - q_high)
 
 
 @cell
 def depth_change(z, d, h, bed):
-    """Return the depth of the upstream cell (z, d) less that of the cell with a depth h and a bed (equation 4).
+    """Return the depth of the upstream cell (z, d) less the depth h of the cell, whose bed is `bed` (equation 4).
 
-    Only the water above the bed of the cell counts. Where the bed rises, a larger depth counts less by the rise, down
-    to one half of the change: water on a crest does not have the velocity of the deep water in front of the crest.
+    Only water above the bed of the cell counts. Where the bed rises, a larger upstream depth is reduced by the rise, to
+    no less than half of the difference: water on a crest does not have the velocity of the deep water upstream.
     """
     ridge = larger(d, bed)
     above = z - ridge
@@ -105,11 +109,11 @@ def depth_change(z, d, h, bed):
 
 @cell
 def advection_factors(p_low, p_high, h, over_h, bed, before, behind, p):
-    """Momentum that a cell passes on: the factors of P at its low and at its high face (equation 4).
+    """Return the factors of P at the low and the high face in the momentum that a cell advects (equation 4).
 
-    before, behind : surface and bed of the neighbours on the line. Where the flow is fast, P and the depth that makes
-    a velocity of p are both taken upstream: with the cell's own depth a step in it would grow wherever the Froude
-    number is above 1.
+    before, behind : surface and bed of the neighbours on the line. At high Froude numbers both P and the depth in the
+    velocity of p are upstream values: with the depth of the cell itself, a step in the depth would grow for Froude
+    numbers above 1.
     """
     if not CONVECTION:
         return real(0.0), real(0.0)
@@ -130,7 +134,7 @@ def advection_factors(p_low, p_high, h, over_h, bed, before, behind, p):
 
 @cell
 def depth_pair(h, h_beyond):
-    """Sum of the depths of two cells beside each other across the lines; a dry one counts as the other."""
+    """Return the sum of the depths of two adjacent cells across the lines; a dry cell counts as the other cell."""
     total = h + h_beyond
     if MAY_DRY:
         return select(h * h_beyond > real(0.0), total, total + total)
@@ -139,11 +143,11 @@ def depth_pair(h, h_beyond):
 
 @cell
 def slip_flux(p_below, p_above, q_l, q_r, p):
-    """Return what a corner next to land adds to the sum of its two fluxes along the lines (equation 5b).
+    """Return the correction of the sum of two fluxes along the lines at a corner next to land (equation 5b).
 
-    One of them is that of a closed face, 0. The flux that replaces it makes the vorticity of the corner 0, so that
-    the water slips along the coast: the other flux and the difference of the fluxes across. The difference is at
-    most twice the other flux: a larger one would empty thin cells.
+    One of the fluxes is 0, at a closed face. Its substitute makes the vorticity of the corner 0, so that the water
+    slips along the coast: the other flux plus the difference of the cross fluxes. The difference is limited to twice
+    the other flux, because a larger difference would empty thin cells.
     """
     both = p_below + p_above
     most = real(2.0) * abs(both)
@@ -153,11 +157,11 @@ def slip_flux(p_below, p_above, q_l, q_r, p):
 
 @cell
 def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
-    """Return dt/dy times the flux of p through a corner and the missing upwind part (equations 5, 5b).
+    """Return dt/dy times the flux of p through a corner, and the missing upwind part (equations 5, 5b).
 
-    q_l, q_r : fluxes across on both sides of the corner; depths : sum of the four depths; least_l, least_r : smaller
-    depth of the two cells on each side. p is explicit across the lines: central differences in space alone would
-    grow, so the weight of upwinding is |v| dt/dy at least (Lax and Wendroff).
+    q_l, q_r : cross fluxes on both sides of the corner; depths : sum of the four depths; least_l, least_r : smaller
+    depth of the two cells on each side. p is explicit across the lines. Central differences alone would be unstable, so
+    the upwinding weight is at least |v| dt/dy (Lax and Wendroff).
     """
     wet = smaller(least_l, least_r) > real(0.0)
     out = lacks = real(0.0)
@@ -172,7 +176,7 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
             speed = abs(rate)
             fast = upwinding(real(16.0) * v * v * over * p.over_g)
             up = larger(fast, smaller(speed + speed, real(1.0)))
-            # Beyond an open side both cells of a line are outside, and nothing slips.
+            # Beyond an open boundary both cells of a line are outside; the slip correction does not apply.
             slips = (p_below * p_above == real(0.0)) & (not wet) & (larger(least_l, least_r) > real(0.0))
             slip = select(slips, larger(real(1.0) - fast - real(4.0) * speed, real(0.0)), real(0.0))
             both = both + slip * slip_flux(p_below, p_above, q_l, q_r, p)
@@ -190,8 +194,8 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
 def across_lines(below, above):
     """Return the net momentum flux across the lines, with a limiter (equation 5a).
 
-    below, above : `corner_flux` of both corners. The missing upwind part is added in full where p is an extremum
-    across the lines and vanishes where p is smooth (van Albada's limiter).
+    below, above : `corner_flux` of both corners. The missing upwind part is added in full at extrema of p across the
+    lines and vanishes where p is smooth (van Albada's limiter).
     """
     flux_below, lacks_below = below
     flux_above, lacks_above = above
@@ -206,23 +210,23 @@ def across_lines(below, above):
 
 @cell
 def contraction_depths(depths, h_l, h_r, over_ridge):
-    """Return the sum of depths at a face where water flows onto a higher bed (equation 11a).
+    """Return the sum of depths at a face for flow onto a higher bed (equation 11a).
 
-    The harmonic mean of the depths conserves the energy head; the arithmetic mean accelerates the flow over a step
-    with the pressure on its deep side. 3/2 of the smaller depth is near the harmonic mean of depths that differ by 2
-    to 5 times, and smaller differences change nothing. The depth over the ridge keeps a thin cell from closing a face.
+    The harmonic mean of the depths conserves the energy head. The arithmetic mean accelerates the flow over a step with
+    the pressure on its deep side. 3/2 of the smaller depth is close to the harmonic mean for depth ratios of 2 to 5;
+    smaller ratios change nothing. The depth above the ridge prevents a thin cell from closing a face.
     """
     return smaller(depths, larger(real(3.0) * smaller(h_l, h_r), over_ridge + over_ridge))
 
 
 @cell
 def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p):
-    """What drying changes in a row: s, the sum of depths, w and r of both cells, and whether the face is closed.
+    """Return s, the sum of depths, w and r of both cells, modified for drying, and whether the face is closed.
 
-    Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed stands for the
-    surface, less what friction takes along the cell of flow as fast as its waves, so that a film runs down a
-    hillside at Manning's speed. There and where water is thin, its depth over the higher bed counts; friction
-    never has a mean that is much thinner (depths that differ by less than 1.7 times are left alone).
+    If a surface lies below the higher bed, the water falls over that bed as over a weir. The bed then replaces the
+    surface, less the friction loss of critical flow along the cell, so that a thin layer flows down a slope at
+    Manning's speed. There and in thin water the depth above the higher bed is used. The friction never uses a much
+    thinner mean depth (depth ratios below 1.7 are unchanged).
     """
     zero = real(0.0)
     shallow = (smaller(h_l, h_r) < p.dry + p.dry) | (smaller(z_l, z_r) < ridge)
@@ -246,10 +250,11 @@ def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, fact
 def momentum_row(
     z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
 ):
-    """A, B, C, D of a face between two cells (equations 2, 3); A = C = D = 0, and B is not, where it is closed.
+    """Return A, B, C, D of a face between two cells (equations 2, 3); for a closed face A = C = D = 0 and B is nonzero.
 
-    from_l, from_r : factors of P of the two cells, as `advection_factors` gives them; q_sum : sum of the eight
-    fluxes across; push : everything explicit, already times dt.
+    from_l, from_r : factors of P of the two cells from `advection_factors`.
+    q_sum : sum of the eight cross fluxes.
+    push : all explicit terms, times dt.
     """
     zero, one = real(0.0), real(1.0)
     w_l, w_r = p.w, p.w
@@ -283,21 +288,21 @@ def momentum_row(
 
 
 class LineCell(NamedTuple):
-    """A cell as the two faces beside it on its line see it."""
+    """Data of a cell for the two adjacent faces on its line."""
 
     z: Any
     d: Any
     h: Any
     over: Any  # 1/h
     r: Any  # `known_surface`
-    from_low: Any  # `advection_factors`, the factor of P at the low face
+    from_low: Any  # factor of P at the low face (`advection_factors`)
     from_high: Any
-    below: Any  # `depth_pair`, with the cell of the line below
+    below: Any  # `depth_pair` with the cell of the line below
     above: Any
-    least_below: Any  # smaller depth of those two
+    least_below: Any  # smaller depth of these two cells
     least_above: Any
-    q_sum: Any  # the four fluxes across
-    q_below: Any  # the new one at the low edge
+    q_sum: Any  # sum of the four cross fluxes
+    q_below: Any  # new cross flux at the low edge
     q_above: Any
 
 
@@ -305,11 +310,13 @@ class LineCell(NamedTuple):
 def line_cell(
     z, d, h_below, h_above, before, behind, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
 ):  # fmt: skip
-    """The cell from the fields around it.
+    """Return the cell from the surrounding fields.
 
-    h_below, h_above : depths of its neighbours on the lines beside; before, behind : surface and bed of those on
-    its own line, of use where there is upwinding; _low and _high : of its edges; q : old and new flux across together,
-    qn : the new one; rain : of half a step, m.
+    h_below, h_above : depths of the neighbours on the adjacent lines.
+    before, behind : surface and bed of the neighbours on the line, used for upwinding.
+    p_low, p_high, q_low, q_high : fluxes at its faces; q is the sum of the old and the new cross flux.
+    qn_low, qn_high : new cross fluxes.
+    rain : rain of half a step, m.
     """
     h = depth(z, d)
     over = over_depth(h, p)
@@ -323,7 +330,10 @@ def line_cell(
 
 @cell
 def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
-    """A, B, C, D of the face between two cells of a line; flux_below, flux_above : `corner_flux` of its corners."""
+    """Return A, B, C, D of the face between two cells of a line.
+
+    flux_below, flux_above : `corner_flux` of its corners.
+    """
     return momentum_row(
         low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,
         (low.from_low, low.from_high), (high.from_low, high.from_high),
@@ -333,27 +343,26 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
 
 @cell
 def flux_below(low, high, p_below, p_here, p):
-    """`corner_flux` of the corner below the face between two cells."""
+    """Return `corner_flux` of the corner below the face between two cells."""
     depths = low.below + high.below
     return corner_flux(p_below, p_here, low.q_below, high.q_below, depths, low.least_below, high.least_below, p)
 
 
 @cell
 def flux_above(low, high, p_here, p_above, p):
-    """`corner_flux` of the corner above the face between two cells."""
+    """Return `corner_flux` of the corner above the face between two cells."""
     depths = low.above + high.above
     return corner_flux(p_here, p_above, low.q_above, high.q_above, depths, low.least_above, high.least_above, p)
 
 
 @cell
 def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
-    """Row of a face from the fields around it, and r of its high cell.
+    """Return A, B, C, D of a face from the surrounding fields, and r of its high cell.
 
-    z, d : eight cells, (low, high) of the line below, the line itself and the line above, then the one
-    before low and the one behind high; flux : old P at the low, this and the high face, then at this face
-    of the line below and above; qo, qn : old and new fluxes across, (low, high) cell at the low edge of
-    the line, then at the high edge; forced : explicit forces times dt; rain_l, rain_r : rain of half a
-    step, m.
+    z, d : eight cells: (low, high) of the line below, of the line itself and of the line above, then the cell before
+    low and the cell after high. flux : old P at the low, this and the high face, then at this face of the line below
+    and above. qo, qn : old and new cross fluxes, (low, high) cell at the low edge of the line, then at the high edge.
+    forced : explicit forces times dt. rain_l, rain_r : rain of half a step, m.
     """
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(
@@ -372,13 +381,13 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
 
 # -- the two ends of a line -------------------------------------------------------------------------
 
-WALL = 0  # kind of a closed end; of open ones the conditions of the run are numbered from 1
+WALL = 0  # kind of a wall; other kinds are the numbers of the conditions of the run, from 1
 MOST_KINDS = 6
 
 
 @cell
 def closed_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """No water crosses."""
+    """Return the equation P = 0 of a wall."""
     return real(1.0), real(0.0), real(0.0)
 
 
@@ -392,7 +401,7 @@ END_6 = switch("END_6", closed_end)
 
 @cell
 def end_row(kind, value, inward, z, d, p_here, carried, r, factor, p):
-    """B, E, D of a face on the boundary, by the condition numbered `kind` (see `eagre.boundaries.base.Condition`)."""
+    """Return B, E, D of a boundary face for the condition numbered `kind` (see `eagre.boundaries.base.Condition`)."""
     if kind == 1:
         return END_1(value, inward, z, d, p_here, carried, r, factor, p)
     if kind == 2:

@@ -1,8 +1,7 @@
-"""How fields lie in memory: padded rows, so that a vector load is aligned and every neighbour exists.
+"""Memory layout of the fields: padded rows, so that vector loads are aligned and every neighbour exists.
 
-Cell (j, i), its west face and its south face are at
-[j + 1, PADDING + i]: p of face i = 0 .. nx, q of face j = 0 .. ny. What lies outside is 0; the bed
-there is so high that it is never wet.
+Cell (j, i), its west face and its south face are at [j + 1, PADDING + i]: p of face i = 0 .. nx, q of face j = 0 .. ny.
+Values outside the domain are 0; the bed outside is so high that it is never wet.
 """
 
 from __future__ import annotations
@@ -16,44 +15,44 @@ from eagre.fields import Layout
 from eagre.grid import Grid
 from eagre.terms.collect import Terms
 
-PADDING = 32  # columns before the first
-EXTRA_ROWS = 128  # rows of a block on a GPU, at most
-LARGEST_MARGIN = (3 + EXTRA_ROWS, 3 * PADDING)  # rows and columns by which arrays exceed the grid, at most
+PADDING = 32  # columns before the first column of the domain
+EXTRA_ROWS = 128  # maximum rows of a block on a GPU
+LARGEST_MARGIN = (3 + EXTRA_ROWS, 3 * PADDING)  # maximum excess rows and columns of arrays over the grid
 DEVICE_WORDS = 8  # arrays on the device: two of z, p and q, bed, friction
 
 
 def layout_of(cells: tuple[int, int]) -> Layout:
-    """Rows and columns of a field.
+    """Return the rows and columns of a padded field.
 
-    A row before the first, and room for the last block of rows of a GPU behind the last; rows are multiples of 32
-    columns with at least 32 behind the last face.
+    One row precedes the first. The last block of rows of a GPU fits after the last row. Rows have a multiple of 32
+    columns, with at least 32 after the last face.
     """
     return Layout(cells, before=(1, PADDING), after=(2 + EXTRA_ROWS, PADDING + 1), pitch=32)
 
 
 def maps_of(terms: Terms, kind: str) -> int:
-    """Maps of the terms on a device of a kind: of water for both sweeps, of forces for one each; what moves."""
+    """Return the number of maps of the terms on a device: mass sources for both sweeps, forces for one, records."""
     moving = terms.moving_maps(kind, ("water", "x")) + terms.moving_maps(kind, ("water", "y"))
     return moving + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
 
 
 def device_bytes(ny: int, nx: int, itemsize: int, maps: int) -> int:
-    """Bytes of a model's arrays on a device; maps : of terms."""
+    """Return the bytes of the arrays of a model on a device; maps : number of maps of the terms."""
     return (DEVICE_WORDS + maps) * math.prod(layout_of((ny, nx)).shape) * itemsize
 
 
 def padded(values: np.ndarray, grid: Grid, real: Any, outside: float) -> np.ndarray:
-    """`values` at centres or faces in a padded array."""
+    """Return `values` at centres or faces in a padded array."""
     return layout_of(grid.shape).padded(values, real, outside)
 
 
 def unpadded(array: np.ndarray, grid: Grid, location: str) -> np.ndarray:
-    """The values at `location` of a padded array."""
+    """Return the values at `location` of a padded array."""
     return layout_of(grid.shape).unpadded(array, location)
 
 
 def faces_of(centres: np.ndarray, along: str) -> np.ndarray:
-    """Means of neighbouring centres at the faces along x or y, the nearest centre at the ends."""
+    """Return the means of adjacent centres at the faces along x or y, and the nearest centre at the ends."""
     axis = 1 if along == "x" else 0
     low = np.concatenate([centres.take([0], axis), centres], axis)
     high = np.concatenate([centres, centres.take([-1], axis)], axis)

@@ -1,4 +1,4 @@
-"""The implicit shallow-water model: assembly and time (equations: README.md beside this file)."""
+"""Implicit (ADI) shallow-water model: set-up, time stepping and restart (equations: README.md of this folder)."""
 
 from __future__ import annotations
 
@@ -55,71 +55,87 @@ from eagre.terms.collect import terms_of
 
 
 class ShallowWaterADI(Fields, BaseModel):
-    """Implicit shallow-water model: alternating directions on a staggered grid, as in MIKE 21 HD.
+    """Implicit shallow-water model: alternating directions (ADI) on a staggered grid, as in MIKE 21 HD.
 
     Parameters
     ----------
     grid : Grid
     bed_elevation : float or (ny + 1, nx + 1) array, m
-        At cell corners, positive up; a cell has the mean of its four.
+        Bed elevation at the cell corners, positive upwards. The bed of a cell is the mean of its four corners.
     time_step : float, s
-        Fixed; stretches to an output time that is no multiple of it are cut into equal, shorter steps.
+        Fixed time step. It is reduced so that equal steps fit each output interval.
     surface_elevation, depth : float or (ny, nx) array, m
-        Initial water, one of the two; a surface below the bed means dry.
+        Initial water. Give one of the two. Cells with a surface below the bed are dry.
     velocity_x, velocity_y : float or (ny, nx) array, m s-1
         Initial velocity.
     land_mask : (ny, nx) array of bool, optional
-        Cells that are never wet: islands, and what lies outside an irregular coast.
-    boundaries : Boundaries
-        Of Wall, Stage, Discharge, NormalDepth and Absorbing; walls all round if not given.
+        Cells that are never wet, such as islands and the area outside an irregular coast.
+    boundaries : Boundaries, optional
+        Boundary conditions of the classes Wall, Stage, Discharge, NormalDepth and Absorbing. The default is walls on
+        all sides.
     manning : float or (ny, nx) array, s m-1/3
-        Manning's n, 0 (no friction) to 2. MIKE 21's Manning number is 1/n.
+        Manning's n, 0 (no friction) to 2. The Manning number of MIKE 21 is 1/n.
     chezy : float or (ny, nx) array, m1/2 s-1, optional
-        Chezy's C in place of `manning`.
+        Chezy's C, instead of `manning`.
     viscosity : float, m2 s-1
         Eddy viscosity of the unit discharges.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
+        Source terms, at most one of each class.
     dissipation : {"froude", "none"}
-        "froude": upwinding of the momentum where the Froude number is above 1/4, with a Lax-Wendroff flux and
-        a limiter across the lines. "none": central differences, as in the MIKE 21 thesis.
+        Numerical dissipation of the momentum advection. "froude": upwinding where the Froude number exceeds 1/4, and a
+        limited Lax-Wendroff flux for the cross-advection. "none": central differences, as in the MIKE 21 thesis.
     momentum_advection : {"on", "off"}
-        "off" leaves out the convective terms.
+        "off" omits the advection of momentum.
     drying : {"on", "off"}
-        Whether cells may flood and dry; without it all cells but land must stay wet.
+        Wetting and drying. With "off" all cells except land must stay wet.
     dry_depth : float, m
-        Water over the higher bed of a face below which the face is closed. Default 1e-3 min(1 m,
-        largest depth).
+        Water depth above the higher bed of a face below which the face is closed. Default: 1e-3 min(1 m, maximum
+        initial depth).
     start : {"half-step", "zero"}
-        How q begins half a step before and after the start: pushed by the surface's slope (second
-        order), or both as given (the first programs' way, first order).
+        Initial values of q half a time step before and after the start. "half-step": from the surface gradient (second
+        order). "zero": the initial value for both, as in the first ADI codes (first order).
     gravity : float, m s-2
+        Gravitational acceleration.
     kernels : {"fast", "reference"}
-        The fastest kernels that there are for the device, or one plain cell a stage (slow; to compare).
-    device : str, or a sequence of them
-        "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
+        "fast": the fastest kernels for the device. "reference": unoptimised kernels with one function per stage, slow,
+        for comparisons.
+    device : str, or sequence of str
+        "auto", "cpu", "cuda" or "cuda:N". A list of devices distributes the rows: ["cuda:0", "cuda:1"] or
+        "cuda:0,cuda:1".
     precision : {"single", "double"}, optional
-        Default "single", or "double" where single precision can lose more than 0.1 % of the rain on relief.
+        Floating-point precision of the fields. The default is "single", or "double" if single precision can lose more
+        than 0.1 % of the rain on relief.
     start_time : float, s
+        Time of the initial state.
     maps : Maps, optional
+        Maps accumulated at every step; see the attribute `maps`.
     time_statistics : TimeStatistics, optional
-        What is gathered at every step; see the attribute `maps`.
+        Time statistics accumulated at every step; see the attribute `maps`.
     cross_sections : mapping of str to sequence of (x, y), m, optional
-        Lines through which the discharge is summed, positive to their right; see the attribute `cross_sections`.
+        Cross-sections for the discharge, by name. Flow to the right of the line is positive. See the attribute
+        `cross_sections`.
 
     Raises
     ------
     InputError
-        For values outside these ranges, shapes that do not match, or a side that this model has not.
-    DeviceError, MemoryNeededError
-        If the device is not there, or too small.
+        If a value is out of range, shapes do not match, or the model does not support a boundary condition.
+    DeviceError
+        If the device is not available.
+    MemoryNeededError
+        If the model does not fit the memory of the device.
 
     Notes
     -----
-    Good values: 30 to 40 steps in a period of the shortest wave that matters, whatever the Courant number;
-    sqrt(g h) dt / dx up to 1/2 in narrow channels that run askew to the grid. Limits: with drying, flow above
-    |u| dt / dx = 1/2 is held back (the summary of a run says where, how long, and a step that avoids it); without,
-    it is not stable above 1; shocks are smeared or ripple, bores and run-up are too weak. Depths of drying cells may
-    fall below 0 by a small part of the dry depth; the volume counts that.
+    Recommended values: 30 to 40 time steps per period of the shortest wave of interest, for any Courant number;
+    sqrt(g h) dt / dx up to 1/2 in narrow channels oblique to the grid.
+
+    Limits:
+
+    - With drying, the outflow limiter reduces flow with |u| dt / dx above 1/2. The run summary reports the place, the
+      duration and a time step that avoids the reduction.
+    - Without drying, the scheme is unstable for |u| dt / dx above 1.
+    - Shocks are smeared or oscillate. Bores and run-up are too weak.
+    - Depths of drying cells can fall below 0 by a small fraction of the dry depth. The volume includes these depths.
 
     References
     ----------
@@ -200,19 +216,24 @@ class ShallowWaterADI(Fields, BaseModel):
         self._begin(surface - level, [thickness * u for u in speeds], time)
 
     def _kernels(self, asked: str, walls: np.ndarray | None) -> str:
-        """Which kernels run: with walls inside the domain those of a GPU are the plain ones."""
+        """Return the kernels of the run: on a GPU internal walls require the reference kernels."""
         if walls is None or self.device.kind == "cpu":
             return asked
         if isinstance(self.device, Group):
-            got = f"walls inside the domain on {len(self.device.members)} devices"
-            raise InputError(got, allowed="one GPU, or CPUs", fix='device = "cuda"')
+            raise InputError(
+                f"internal walls on {len(self.device.members)} devices", allowed="one GPU, or CPUs",
+                fix='device = "cuda"', problem="Internal walls are not supported on several GPUs.",
+            )  # fmt: skip
         return "reference"
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
-        """Build the engine and set its first state."""
+        """Build the engine and set the initial state."""
         if self.setup.kernels == "reference" and isinstance(self.device, Group):
             got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
-            raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
+            raise InputError(
+                got, allowed='one device, or kernels = "fast"', fix='kernels = "fast"',
+                problem="The reference kernels run on one device only.",
+            )  # fmt: skip
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
@@ -242,24 +263,24 @@ class ShallowWaterADI(Fields, BaseModel):
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of completed time steps."""
         return self._stepper.steps
 
     @property
     def time_step(self) -> float:
-        """Time step in use, s."""
+        """Present time step, s."""
         return self._engine.dt
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
-        """Step to `until`, s, and land on it exactly, or stop after `max_steps` steps.
+        """Advance to `until`, s, exactly, or stop after `max_steps` steps.
 
         Raises
         ------
         InputError
-            If `until` lies before the present, or a series ends before it.
+            If `until` is before the present time, or a series ends before `until`.
         BlowUpError
-            If the solution stops being finite, or leaves what the water of the case can reach; the model then
-            holds the last good state.
+            If the solution is not finite or leaves the plausibility bounds of the case. The model then holds the last
+            valid state.
         """
         stepper, series = self._stepper, self.setup.series
         try:
@@ -268,7 +289,7 @@ class ShallowWaterADI(Fields, BaseModel):
             self._forget()
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
-        """A function that makes `count` steps and reads nothing: for timing."""
+        """Return a function that makes `count` steps without state checks, for timing."""
 
         def make() -> None:
             self._stepper.make(count)
@@ -279,12 +300,12 @@ class ShallowWaterADI(Fields, BaseModel):
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return the complete state for a bitwise-identical restart."""
         own = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
         return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state` from a model of the same set-up."""
+        """Restore a state that `state` of a model with the same set-up returned."""
         places = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
         check_state(
             state,
@@ -304,7 +325,7 @@ class ShallowWaterADI(Fields, BaseModel):
     # -- summary ------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
+        """Return the water volume, inflow, relative volume imbalance, energies and extremes."""
         found = self._engine.sums()
         inflow, rain = self._engine.balance.amounts()
         found["potential_energy"] += self.setup.gravity * self.setup.level * found["volume"]
@@ -312,12 +333,15 @@ class ShallowWaterADI(Fields, BaseModel):
 
     @property
     def inflow(self) -> dict[str, float]:
-        """Water that came in since the start, m3, by the name of the open side or part ("west", "east 0 to 40 m")."""
+        """Inflow volume since the start, m3, by boundary segment or internal discharge.
+
+        The name of a segment is its side, with its ends if it is shorter than the side: "west", "east 0 to 40 m".
+        """
         return self._engine.balance.amounts()[0]
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
-        """Where water came from or went to, and how fast it crossed cells or emptied them, for the summary of a run."""
+        """Rows of the run summary: water balance, rounding, negative depths and |u| dt / dx."""
         grows = self.setup.momentum_advection and self.setup.viscosity == 0.0
         braked = self._stepper.brake.summary_rows(self.setup.time_step, self.setup.drying, grows)
         asked = self._engine.balance.asked(self._first_time, self.time)
@@ -328,18 +352,25 @@ class ShallowWaterADI(Fields, BaseModel):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a user should know before the run."""
+        """Notes for the user, printed before the run."""
         if self._why_precision:
             return [*self._initial_notes, self._why_precision]
         return [*self._initial_notes, *(fine_rain(self.setup) if self.precision == "single" else ())]
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a cell that a step must move: a sweep reads z, d, its flux, the other's two levels, and writes two."""
+        """Compulsory memory traffic per cell and step, bytes.
+
+        A sweep reads z, d, its own flux and two time levels of the other flux, and writes two values.
+        """
         return 14 * np.dtype(self._engine.real).itemsize
 
     def statistics(self) -> dict[str, float]:
-        """Steps, range of the time step, Courant number of long waves in the deepest water; `Brake`; `Engine.lost`."""
+        """Return the number of steps, the range of the time step, Courant numbers, limited time and neglected coupling.
+
+        courant_max : long-wave Courant number in the deepest water. flow_courant_max, braked_seconds : see `Brake`.
+        coupling_left_out : see `Engine.lost`.
+        """
         depth = self._engine.sums()["max_depth"]
         reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
         return {
@@ -353,7 +384,7 @@ class ShallowWaterADI(Fields, BaseModel):
         }
 
     def settings(self) -> dict[str, str | float | int]:
-        """The resolved set-up, for the attributes of output files."""
+        """Return the resolved set-up, for the attributes of output files."""
         setup = self.setup
         factor = setup.friction / setup.gravity
         values = np.sqrt(factor) if setup.law == "manning" else 1.0 / np.sqrt(factor)
@@ -379,7 +410,10 @@ class ShallowWaterADI(Fields, BaseModel):
 
 
 def _check_fields_fit(grid: Grid, device: Any, precision: str) -> None:
-    """Raise an error if the fields alone do not fit, before arrays of the size of the grid are made on the host."""
+    """Raise `MemoryNeededError` if the fields do not fit the device.
+
+    The check precedes the allocation of arrays of the grid size on the host.
+    """
     chosen = device_for(device, ShallowWaterADI.kind, grid.cells, precision)
     check_memory(grid, chosen, precision, DEVICE_WORDS, LARGEST_MARGIN)
 
@@ -389,7 +423,10 @@ def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.
         n = checked_field("manning", manning, grid, "centre", "manning")
         return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
-        raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
+        raise InputError(
+            "both manning and chezy", allowed="either manning or chezy", fix="chezy = 60.0",
+            problem="Two bed-friction laws are given.",
+        )  # fmt: skip
     return gravity / checked_field("chezy", chezy, grid, "centre", "chezy") ** 2, "chezy"
 
 
@@ -399,7 +436,8 @@ def _viscosity(value: float, dt: float, grid: Grid) -> float:
     if number > most:
         raise InputError(
             f"viscosity = {number:g} m2/s with time_step = {dt:g} s",
-            allowed=f"at most dx^2 / (2 dt) = {most:g} m2/s (the part across the lines is explicit)",
+            allowed=f"at most dx^2 / (2 dt) = {most:g} m2/s",
             fix=f"time_step = {0.5 * min(grid.dx, grid.dy) ** 2 / number:g}",
+            problem="The viscosity exceeds the stability limit of the explicit cross-diffusion.",
         )
     return number

@@ -1,4 +1,4 @@
-"""The fields that the ADI model gives: surface, depth, discharges and velocities at centres."""
+"""Output fields of the ADI model at cell centres: surface, depth, unit discharges and velocities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pair = tuple[np.ndarray, np.ndarray]  # along x and y
 
 
 class Fields:
-    """What a model shows of its state."""
+    """Base class with the output fields of a model."""
 
     grid: Any
     setup: Any
@@ -35,16 +35,19 @@ class Fields:
     _stepper: Any
 
     def _forget(self) -> None:
-        """Drop fields that were computed for an earlier state."""
+        """Drop cached fields of an earlier state."""
         self._cache: dict[str, np.ndarray] | None = None
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The fields that `field` gives."""
+        """Output fields by name."""
         return {variable.name: variable for variable in WATER_VARIABLES}
 
     def field(self, name: str) -> np.ndarray:
-        """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
+        """Return a host copy of a field, (ny, nx).
+
+        In dry cells the depth and the velocity are 0, and the surface elevation is the bed elevation.
+        """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if self._cache is None:
@@ -56,14 +59,14 @@ class Fields:
         return self._cache[name]
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        """Values of fields in cells (j, i)."""
+        """Return the values of fields in cells (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         return self._values_of(self._engine.at(j, i), j=j, i=i, names=names)
 
     def _values_of(
         self, words: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
     ) -> dict[str, np.ndarray]:
-        """Values in cells (j, i) from the words of `taking.taken`."""
+        """Return fields in cells (j, i) from the values that `taking.taken` samples."""
         z, p, p_high, before, before_high, after, after_high, *_ = words
         q, q_high = _mean(before, after), _mean(before_high, after_high)
         fluxes = (_mean(p_high, p), _mean(q_high, q))
@@ -72,7 +75,7 @@ class Fields:
         return {name: np.broadcast_to(found[name], z.shape) for name in names}
 
     def start_sampling(self, recording: Recording | None) -> bool:
-        """Take values on the way from now on, or None: no more. Several devices do not."""
+        """Start, or with None stop, in-run sampling; return False on several devices, which do not support it."""
         self._stepper.taking = None
         if isinstance(self.device, Group):
             return False
@@ -84,7 +87,10 @@ class Fields:
 
     @property
     def maps(self) -> RunMaps | None:
-        """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        """Requested maps and time statistics, accumulated to the present time; None if none were requested.
+
+        `maps.sample()` returns the values.
+        """
         setup = self.setup
         if setup.maps is None and setup.time_statistics is None:
             return None
@@ -97,9 +103,10 @@ class Fields:
     def _fields_of(
         self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Output variables from surface, unit discharges and velocities at centres.
+        """Return output fields from surface, unit discharges and velocities at centres.
 
-        z and `limit`, the bed, very high on land, are over the level of the run; `bed` is not.
+        z and `limit` are relative to the level of the run; `limit` is the bed, with very high values on land. `bed` is
+        relative to the datum of the case.
         """
         level = self.setup.level
         bed = (bed - level).astype(z.dtype)
@@ -120,7 +127,7 @@ class Fields:
 
 
 def _lifted(z: np.ndarray, level: float) -> np.ndarray:
-    """Elevations from those over `level`, m, rounded once."""
+    """Return elevations from elevations relative to `level`, m, rounded once."""
     return (level + z.astype(np.float64)).astype(z.dtype)
 
 

@@ -1,4 +1,4 @@
-"""How the sweeps are laid out on a GPU: threads, rows a thread, and how pieces of a line are joined."""
+"""Launch configuration of the sweeps on a GPU: threads, rows per thread and coupling of the partitions of a line."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from eagre.layouts.facts import STATIC_SHARED
 from eagre.models.shallow_water_adi import sweep_cuda_x, sweep_cuda_y
 from eagre.solvers.tridiagonal import columns
 
-EPSILON = {"single": 1e-8, "double": 1e-16}  # coupling that rounding hides
-# Along x an inner end of a window takes the old flux for the unknown: what is left out is this part of the
-# change in one step.
+EPSILON = {"single": 1e-8, "double": 1e-16}  # coupling below rounding error
+# Along x the old flux replaces the unknown at an inner end of a tile: the neglected part is this fraction of the change
+# in one step.
 OVERLAP_EPSILON = {"single": 1e-7, "double": 1e-14}
-SAFETY = 1.1  # on the largest Courant number at the start; a guard watches the run
+SAFETY = 1.1  # safety factor of the maximum initial Courant number; the run checks the neglected coupling
 MOST_WARPS = 32
-ROW_CELLS = 128  # of a warp along x
+ROW_CELLS = 128  # cells of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
-NAME = "shallow-water-adi"  # of the parameters in tables of layouts
+NAME = "shallow-water-adi"  # name in the tables of launch parameters
 
 
 def decay(courant: float) -> float:
-    """Factor by which the coupling of the unknowns of a line falls from cell to cell.
+    """Return the decay factor of the coupling of the unknowns of a line from cell to cell.
 
     lambda = 1 + 1/(2 mu) - sqrt((1 + 1/(2 mu))^2 - 1), mu = courant^2 / 4.
     """
@@ -36,14 +36,14 @@ def decay(courant: float) -> float:
 
 
 def width(courant: float, epsilon: float) -> int:
-    """Cells over which the coupling falls to `epsilon`."""
+    """Return the number of cells over which the coupling decays to `epsilon`."""
     return math.ceil(math.log(epsilon) / math.log(decay(courant)))
 
 
 class Kept(NamedTuple):
-    """What of a plan changes the bits of a result: a restart goes on with it (see `Plan.kept`, `resumed`)."""
+    """Part of a plan that affects the rounding of results; a restart uses it again (see `Plan.kept`, `resumed`)."""
 
-    courant: float  # that it was made for
+    courant: float  # Courant number of the plan
     ny: int
     nx: int
     warps: int
@@ -55,13 +55,13 @@ class Kept(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether pieces of lines are joined exactly."""
+        """True if the partitions of lines are coupled exactly."""
         return bool(self.exact_x) or self.mode_y == columns.REDUCE
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The layout of both sweeps."""
+    """Launch configuration of both sweeps."""
 
     warps: int
     run: int
@@ -82,16 +82,17 @@ class Plan:
     courant: float
 
     def kept(self, grid: Grid) -> Kept:
-        """What a restart keeps of it."""
+        """Return the part of the plan that a restart stores."""
         own = (self.warps, self.overlap, self.exact_x, self.rows, self.threads, self.mode_y)
         return Kept(self.courant, grid.ny, grid.nx, *own)
 
     @property
     def method(self) -> str:
-        """How the pieces of a line are joined, in words."""
-        along_x = f"windows of {ROW_CELLS * self.warps}, warps joined {'exactly' if self.exact_x else 'by neighbours'}"
-        along_y = {columns.ALONE: "whole columns", columns.EXCHANGE: "blocks joined by neighbours"}
-        return f"x: {along_x}; y: {along_y.get(self.mode_y, 'blocks joined exactly, two passes')}"
+        """Description of the partition of grid lines and of the coupling of the partitions."""
+        coupling = "exact coupling" if self.exact_x else "nearest-neighbour coupling"
+        along_x = f"tiles of {ROW_CELLS * self.warps} cells, {coupling} of warps"
+        along_y = {columns.ALONE: "whole columns", columns.EXCHANGE: "nearest-neighbour coupling of blocks"}
+        return f"x: {along_x}; y: {along_y.get(self.mode_y, 'exact coupling of blocks, two passes')}"
 
     @property
     def switches_x(self) -> dict[str, Any]:
@@ -101,7 +102,7 @@ class Plan:
 
     @property
     def switches_y(self) -> dict[str, Any]:
-        """Switches of the sweep along y, but for the mode."""
+        """Switches of the sweep along y, except the mode."""
         found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "KINDS": self.kinds}
         found |= {"ASK": self.ask, "GROUP": max(1, self.row_bytes // (self.width * self.itemsize))}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
@@ -129,27 +130,27 @@ def plan_of(
     device: Device, grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False,
     light: bool = False, **chosen: Any,
 ) -> Plan:  # fmt: skip
-    """The layout for a run.
+    """Return the launch configuration of a run.
 
     Parameters
     ----------
     device : Device
-        A GPU: it has parameters and facts.
+        A GPU with launch parameters and device properties.
     courant : float
-        Largest sqrt(g h) dt over the cell size.
+        Maximum sqrt(g h) dt over the cell size.
     open_x, open_y : bool
-        Whether an end of a line is anything but a wall.
+        Whether an end of a line is not a wall.
     exact : bool
-        Join pieces exactly whatever the Courant number.
+        Couple partitions exactly for any Courant number.
     light : bool
-        Neither drying nor dissipation: a cell has little to compute.
+        Neither drying nor dissipation: few operations per cell.
     chosen
-        Replaces what would be picked.
+        Override the chosen numbers.
 
     Raises
     ------
     InputError
-        If lines are too long for the window that so large a Courant number needs.
+        If lines are too long for the tile that the Courant number requires.
     """
     card, along_y = device.facts, device.layout(f"{NAME}.y")
     reach = width(SAFETY * courant, EPSILON[precision])
@@ -168,7 +169,7 @@ def plan_of(
     picked["registers"] = (min(of_x, card.registers_for(picked["warps"])), of_y)
     room = card.shared_block - STATIC_SHARED
     while "width" not in chosen and picked["width"] > 4 and _shared_y(picked, precision) > room:
-        picked["width"] //= 2  # what a restart of another card has chosen may be too high for 32 columns
+        picked["width"] //= 2  # the rows of a restart from another GPU can be too many for 32 columns
     if "run" not in chosen:
         windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, picked["warps"], 1, picked["overlap"], open_x)[0][0]
         blocks = max(1, card.warps_for(picked["registers"][0]) // picked["warps"])  # of a multiprocessor
@@ -178,22 +179,22 @@ def plan_of(
 
 
 def resumed(rows: Any, rank: int, count: int, own: Kept) -> dict[str, Any]:
-    """What `plan_of` takes to go on as the run that wrote a state.
+    """Return the arguments of `plan_of` for a restart with the plan of the run that wrote a state.
 
     Parameters
     ----------
     rows : array, (bands, len(Kept)), or None
-        The `Kept` of every device of that run; None: a CPU wrote the state, or a version that did not keep them.
+        `Kept` of every device of that run. None if a CPU wrote the state, or a version that did not store them.
     rank, count : int
-        Which of how many devices goes on.
+        Device and number of devices of this run.
     own : Kept
-        Of the plan that it has.
+        `Kept` of the present plan.
 
     Returns
     -------
     dict
-        All that changes bits, where the state is one of as many devices, of the same grids and of no smaller Courant
-        number; else whether pieces were joined exactly; nothing where they were not.
+        All numbers that affect results if the state has the same number of devices, the same grids and no smaller
+        Courant number; otherwise whether partitions are coupled exactly; empty if they are not.
     """
     if rows is None or np.ndim(rows) != 2 or np.shape(rows)[1] != len(Kept._fields):
         return {}
@@ -210,7 +211,7 @@ def resumed(rows: Any, rank: int, count: int, own: Kept) -> dict[str, Any]:
 def _along_x(
     device: Device, grid: Grid, reach: int, overlap: int, is_open: bool, precision: str, exact: bool
 ) -> dict[str, Any]:
-    """Warps of the window that computes the fewest cells twice, overlap."""
+    """Return the warps and the overlap of the tile with the fewest redundant cells."""
     layout, faces = device.layout(f"{NAME}.x"), grid.nx + is_open
     exact = exact or reach > ROW_CELLS
     best: tuple[float, int] | None = None
@@ -227,9 +228,10 @@ def _along_x(
             best = (cost, warps)
     if best is None:
         raise InputError(
-            f"a Courant number whose coupling reaches over {reach} cells, on lines of {grid.nx}",
-            allowed=f"on a GPU a reach below {MOST_CELLS // 2} cells, or lines of at most {MOST_CELLS}",
+            f"implicit coupling over {reach} cells, on rows of {grid.nx} cells",
+            allowed=f"on a GPU coupling over fewer than {MOST_CELLS // 2} cells, or rows of at most {MOST_CELLS} cells",
             fix="a shorter time_step",
+            problem="The Courant number is too large for rows of this length on a GPU.",
         )
     warps = best[1]
     ahead = precision == "double" and warps == layout.ahead["warps"]
@@ -237,11 +239,11 @@ def _along_x(
 
 
 def _run_of(device: Device, ny: int, windows: int, blocks: int, light: bool) -> int:
-    """Rows of a block along x, so that the last blocks do not run almost alone, and few have to start.
+    """Return the rows of a block along x that avoid nearly idle last waves and frequent block starts.
 
-    blocks : of a multiprocessor at the same time; light : whether cells have little to compute. Fitted to an H200
-    (`benchmarks/NOTES.md`): a block that is alone takes whole waves, others their mean with the next whole number, and
-    of more than four a single wave of long runs is slow.
+    blocks : concurrent blocks per multiprocessor; light : few operations per cell. Fitted to an H200
+    (`benchmarks/NOTES.md`): a single block per multiprocessor takes whole waves; otherwise the time is the mean with
+    the next integer, and with more than four blocks a single wave of long runs is slow.
     """
     layout, at_once = device.layout(f"{NAME}.run"), device.facts.multiprocessors * blocks
 
@@ -257,9 +259,9 @@ def _run_of(device: Device, ny: int, windows: int, blocks: int, light: bool) -> 
 
 
 def _cost_of(layout: Any, warps: int, room: int, precision: str) -> float:
-    """Time of a cell along x, relative.
+    """Return the relative time per cell along x.
 
-    One block alone on a multiprocessor waits at every barrier; so do few warps of the `room` there is.
+    A single block on a multiprocessor waits at every barrier, as do few warps compared with `room`, the maximum.
     """
     if precision == "double" and warps == layout.ahead["warps"]:
         return layout.ahead["cost"]
@@ -270,7 +272,7 @@ def _cost_of(layout: Any, warps: int, room: int, precision: str) -> float:
 def _along_y(
     device: Device, grid: Grid, reach: int, is_open: bool, precision: str, exact: bool, blocks: list[dict[str, int]]
 ) -> dict[str, Any]:
-    """Rows of a thread, threads of a column and the way blocks are joined."""
+    """Return rows per thread, threads per column and the coupling of blocks."""
     faces, small = grid.ny + is_open, device.layout(f"{NAME}.small")
     few = grid.cells <= small.cells
     picked = {"registers": (small.registers[precision]["x"], small.registers[precision]["y"]), "kinds": 4, "ask": False}
@@ -278,7 +280,7 @@ def _along_y(
         rows = small.alone["rows"]
         threads = 8 * -(-faces // (8 * rows))
         return {**picked, "rows": rows, "threads": threads, "width": small.alone["columns"], "mode_y": columns.ALONE}
-    if few and reach <= small.joined["reach"] and not exact:  # many threads with few rows each: less to wait for
+    if few and reach <= small.joined["reach"] and not exact:  # many threads with few rows each: shorter latency
         rows, itemsize = small.joined["rows"], 4 if precision == "single" else 8
         threads = 8 * -(-reach // (8 * rows))
         mode = columns.ALONE if faces <= rows * threads else columns.EXCHANGE

@@ -1,12 +1,14 @@
-"""The stages of a sweep as one plain cell each: what faster kernels must equal, and what runs where there are none.
+"""Reference implementation of a sweep, with one point function per stage: it runs on every device.
 
-| stage | cell |
+The fast kernels must give equal results.
+
+| stage | point function |
 |---|---|
-| rows of a line, equations (1) to (10) of README.md | `assemble`, by `row_of` and `end_of` |
-| the line's unknowns | `solve_line`, Thomas' elimination |
-| the new surface, equation (1) | `new_surface` |
+| equations of a line, (1) to (10) of README.md | `assemble`, by `row_of` and `end_of` |
+| unknowns of a line | `solve_line`, Thomas algorithm |
+| new surface, equation (1) | `new_surface` |
 
-Along y the same cells are compiled with x and y changed (`ALONG_X`). A new option lands here first.
+Along y the same functions are compiled with x and y exchanged (`ALONG_X`). New options are implemented here first.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ALONG_X = switch("ALONG_X", True)
-OPEN = switch("OPEN", False)  # whether an end of a line is anything but a wall
+OPEN = switch("OPEN", False)  # whether an end of a line is not a wall
 
 
 @cell
 def pick(a, j, i, along, across):
-    """Value of a padded field so many cells along the line and so many lines across from cell (j, i)."""
+    """Return a value of a padded field; along, across : offset from cell (j, i) along and across the line."""
     if ALONG_X:
         return a[j + (1 + across), i + (PADDING + along)]
     return a[max(np.int64(j) + (1 + along), 0), i + (PADDING + across)]
@@ -49,13 +51,13 @@ def pick(a, j, i, along, across):
 
 @cell
 def picked(array, at):
-    """What a term reads of a map at `at`: j, i and how many cells along the line."""
+    """Return a value of a map for a term; at : j, i and the offset along the line."""
     return pick(array, at[0], at[1], at[2], 0)
 
 
 @cell
 def row_and_column(row, at, pitch):
-    """`eagre.terms.moving.WHERE` for `picked`: of a cell in row `row` of the padded arrays."""
+    """Return row and column of a cell in padded arrays, for `eagre.terms.moving.WHERE` and `picked`."""
     if ALONG_X:
         return np.int64(row) - 1, np.int64(at[1]) + at[2]
     return np.int64(row) - 1, np.int64(at[1])
@@ -63,7 +65,7 @@ def row_and_column(row, at, pitch):
 
 @cell
 def table_row(j, along):
-    """Row of a column of values that belongs to the cell so many cells along the line from one in row j."""
+    """Return the row of a column of values for the cell at an offset along the line from row j."""
     if ALONG_X:
         return np.uint32(j + 1)
     return np.uint32(j + (1 + along))
@@ -71,7 +73,7 @@ def table_row(j, along):
 
 @cell
 def around(a, j, i):
-    """The eight cells of `face_row` around the low face of cell (j, i)."""
+    """Return the eight cells of `face_row` around the low face of cell (j, i)."""
     return (
         pick(a, j, i, -1, -1), pick(a, j, i, 0, -1), pick(a, j, i, -1, 0), pick(a, j, i, 0, 0),
         pick(a, j, i, -1, 1), pick(a, j, i, 0, 1), pick(a, j, i, -2, 0), pick(a, j, i, 1, 0),
@@ -80,13 +82,16 @@ def around(a, j, i):
 
 @cell
 def beyond(d, walls, j, i, along, across, bit):
-    """Bed d of a cell, or that of land if the low face at (along, across), in the direction of the bit, is closed."""
+    """Return the bed d of a cell, or the bed of land beyond a closed face.
+
+    The face is the low face at (along, across), in the direction of `bit`.
+    """
     return select((pick(walls, j, i, along, across) & bit) != 0, real(OUTSIDE), d)
 
 
 @cell
 def beds_between_walls(d, walls, j, i):
-    """The eight beds of `row_of`, with land beyond every closed face, and whether the face itself is closed."""
+    """Return the eight beds of `row_of`, with land beyond every closed face, and whether the face itself is closed."""
     here = WEST_FACE if ALONG_X else SOUTH_FACE
     side = SOUTH_FACE if ALONG_X else WEST_FACE
     beds = (
@@ -99,7 +104,7 @@ def beds_between_walls(d, walls, j, i):
 
 @cell
 def row_of(fields, forcing, j, i, p):
-    """A, B, C, D of the low face of cell (j, i), and r of that cell."""
+    """Return A, B, C, D of the low face of cell (j, i), and r of that cell."""
     z, d, flux, qo, qn, friction = fields
     zs, ds, shut = around(z, j, i), around(d, j, i), False
     if WALLS:
@@ -128,9 +133,10 @@ def row_of(fields, forcing, j, i, p):
 
 @cell
 def carried_at_end(z, d, flux, j, i, inside, p):
-    """`advection_factors` of the cell inside of an end at the low face of cell (j, i): at the end, at its other face.
+    """Return `advection_factors` of the interior cell at an end of a line, at the low face of cell (j, i).
 
-    inside : 0 at the low end of a line, -1 at the high one.
+    The factors are those of the end face and of the other face. inside : 0 at the low end of a line, -1 at the high
+    end.
     """
     bed = pick(d, j, i, inside, 0)
     h = depth(pick(z, j, i, inside, 0), bed)
@@ -143,7 +149,7 @@ def carried_at_end(z, d, flux, j, i, inside, p):
 
 @cell
 def end_of(fields, kind, slot, inward, values, r, j, i, p):
-    """B, E, D of the low face of cell (j, i), an end, whose cell inside is that one if `inward` is 1, or before it."""
+    """Return B, E, D of an end face, the low face of cell (j, i); inward : 1 if this cell is inside, -1 otherwise."""
     z, d, flux, _, _, friction = fields
     inside = 0 if inward > 0 else -1
     factor = p.friction
@@ -156,9 +162,9 @@ def end_of(fields, kind, slot, inward, values, r, j, i, p):
 
 @cell
 def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, rows, last, p):
-    """A, B, C, D of the low face of cell (j, i) into rows, (4, rows, columns), and `known_surface` r into z_out.
+    """Store A, B, C, D of the low face of cell (j, i) in rows, (4, rows, columns), and `known_surface` r in z_out.
 
-    last : the last face of a line; the fields are those of a sweep (`sweep_cpu.sweep_y_cpu`).
+    last : last face of a line; the fields are the arguments of `sweep_cpu.sweep_y_cpu`.
     """
     fields, forcing = (z, d, flux, qo, qn, friction), (terms, TERM_FACTORS(terms, at))
     a, b, c, e, r = row_of(fields, forcing, j, i, p)
@@ -180,7 +186,7 @@ def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, at,
 
 @cell
 def solve_line(i, rows, flux_out, last):
-    """Unknowns of line i, faces 0 to `last`, by elimination downwards and substitution back."""
+    """Solve line i, faces 0 to `last`, by forward elimination and back substitution."""
     c, e = real(0.0), real(0.0)
     for face in range(last + 1):
         j, k = (i + 1, face + PADDING) if ALONG_X else (face + 1, i + PADDING)
@@ -198,27 +204,30 @@ def solve_line(i, rows, flux_out, last):
 
 @cell
 def new_surface(j, i, z_out, flux_out, p):
-    """z = r - w (P_high - P_low) of cell (j, i)."""
+    """Set z = r - w (P_high - P_low) of cell (j, i)."""
     high = flux_out[j + 1, i + (PADDING + 1)] if ALONG_X else flux_out[j + 2, i + PADDING]
     z_out[j + 1, i + PADDING] -= p.w * (high - flux_out[j + 1, i + PADDING])
 
 
 class ReferenceSweeps:
-    """The sweeps of a run by plain cells, on any device."""
+    """Sweeps of a run with the reference kernels, on any device."""
 
-    method = "reference: plain elimination along whole lines"
+    method = "reference: tridiagonal elimination (Thomas algorithm) along whole grid lines"
 
     def __init__(self, device: Device, precision: str, grid: Grid, shape: tuple[int, ...], real: Any) -> None:
         self.device, self.precision, self.grid = device, precision, grid
         self._rows = device.zeros((4, *shape), real)
 
     def programs(self, switches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
-        """Those of the sweeps along x and y."""
+        """Return the kernels of the sweeps along x and y."""
         stages = (assemble, solve_line, new_surface)
         return [tuple(self.device.loop(stage, self.precision, own) for stage in stages) for own in switches]  # type: ignore[misc]
 
     def launches(self, programs: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
-        """A sweep along x (0) or y (1); common : the first arguments of a sweep, as `Engine._sweep` gathers them."""
+        """Return the launches of a sweep along x (0) or y (1).
+
+        common : first arguments of a sweep from `Engine._sweep`.
+        """
         grid, over = self.grid, self.device.over
         z, d, flux, qo, qn, z_out, flux_out, *others = common
         last, lines = (grid.nx, grid.ny) if which == 0 else (grid.ny, grid.nx)

@@ -1,4 +1,4 @@
-"""What fixes a run of the implicit shallow-water model."""
+"""Set-up of a run of the ADI model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from eagre.terms.collect import Terms
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
+    """Complete set-up of a run, checked by the model; arrays are float64 on the host."""
 
     grid: Grid
-    bed: np.ndarray  # (ny, nx) at centres, m over `level`; OUTSIDE on land
+    bed: np.ndarray  # (ny, nx) at centres, m above `level`; OUTSIDE on land
     segments: Sequence[FaceRange]
     friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
     law: str  # "manning" or "chezy"
@@ -36,18 +36,18 @@ class Setup:
     drying: bool
     dry_depth: float
     time_step: float
-    deepest: float  # m, at the start and outside
-    dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
+    deepest: float  # maximum initial depth, m
+    dries: bool | None = None  # `may_dry` of the whole domain, for a subdomain
     kernels: str = "fast"  # or "reference"
-    level: float = 0.0  # from which elevations are counted, m: see `level_of`
-    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.internal`
-    maps: Maps | None = None  # what is gathered
+    level: float = 0.0  # reference level of elevations, m: see `level_of`
+    walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`
+    maps: Maps | None = None  # maps to accumulate
     time_statistics: Asked | None = None
-    cross_sections: CrossSections | None = None  # through which the discharge is summed
+    cross_sections: CrossSections | None = None  # cross-sections for the discharge
 
     @property
     def may_dry(self) -> bool:
-        """Whether any rule looks for dry neighbours; outside the domain all are."""
+        """True if a rule of the scheme checks for dry neighbours; all cells outside the domain are dry."""
         if self.dries is not None:
             return self.dries
         is_open = any(side.kind != WALL for side in sides_of(self.segments, self.level))
@@ -57,13 +57,16 @@ class Setup:
 
     @property
     def stood_on(self) -> dict[str, Basis]:
-        """What the values of a state stand on."""
+        """Reference data that the values of a state depend on."""
         land = self.bed >= LAND
-        part = Basis("part of rows that is land", land.mean(axis=1), "", "the land of the run that wrote it")
+        part = Basis("land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state")
         return {"land_rows": part, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
 
     @property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, elevations over the level, then the factors of the terms."""
+        """Series that drive the run: one per segment, then the factors of the terms.
+
+        Elevations are relative to the level.
+        """
         own = [side.series for side in sides_of(self.segments, self.level)]
         return own + self.terms.series

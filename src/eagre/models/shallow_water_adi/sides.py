@@ -1,4 +1,4 @@
-"""The boundary conditions of the ADI model: which of the shared ones it takes, and their values in time."""
+"""Boundary conditions of the ADI model: supported conditions and their time-dependent values."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from eagre.series import Series
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A segment of the boundary with its kind (WALL, or the number of its cell among those of the run) and series.
+    """Boundary segment with its kind (WALL, or the number of its point function in the run) and series.
 
-    kind_in_corner : of its faces at cells with another open end.
+    kind_in_corner : kind of its faces at cells with a second open boundary.
     """
 
     segment: FaceRange
@@ -32,32 +32,32 @@ class Side:
 
     @property
     def faces(self) -> tuple[Any, Any]:
-        """Index of its faces in an array of the faces across it, and of the cells inside of them."""
+        """Return the indices of its faces in an array of faces, and of the adjacent interior cells."""
         part = slice(self.segment.first, self.segment.last)
         return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[self.segment.side]
 
     @property
     def gives_flux(self) -> bool:
-        """Whether the series is the flux itself."""
+        """True if the series is the flux itself."""
         return self.segment.condition.gives_flux
 
     @property
     def along_x(self) -> bool:
-        """Return True for a west or an east side."""
+        """True for a west or an east side."""
         return self.segment.side in ("west", "east")
 
     def value_at(self, start: float, sweep: int, dt: float) -> float:
-        """Value for sweep 0 (x) or 1 (y) of the step from `start`, s.
+        """Return the value for sweep 0 (x) or 1 (y) of the step from `start`, s.
 
-        A surface belongs to the middle of the x sweep's step, n + 1/2, and to n + 1 in the y sweep;
-        a flux to the time of the new p, n + 1, or of the new q, n + 3/2.
+        A surface belongs to the middle of the step, n + 1/2, in the x sweep and to n + 1 in the y sweep. A flux belongs
+        to the time of the new p, n + 1, or of the new q, n + 3/2.
         """
         if not self.gives_flux:
             return self.series(start + (0.5 + 0.5 * sweep) * dt)
         return self._flux_at(start + (1.0 if self.along_x else 1.5) * dt, dt)
 
     def first_fluxes(self, start: float, dt: float) -> tuple[float, float]:
-        """Flux of a run that begins at `start`, s: p twice, or q half a step before and after the start."""
+        """Return the initial fluxes of a run from `start`, s: p twice, or q half a step before and after."""
         if self.along_x:
             p = whole_step_flux(self.series, start, dt, first=True)
             return p, p
@@ -69,13 +69,13 @@ class Side:
 
 
 def whole_step_flux(series: Series, time: float, dt: float, first: bool = False) -> float:
-    """Flux p at a whole step, such that the trapezoidal rule of the steps has the integral of the series.
+    """Return the flux p at a whole step for which the trapezoidal rule gives the integral of the series.
 
-    A step delivers dt (p_n + p_{n+1}) / 2, which is exact where the series is linear. What a step with a kink or a jump
-    inside lacks is added to one of its two fluxes: to the flux that moves towards the other one, so that no flux
-    leaves the range of the series.
+    A step delivers dt (p_n + p_{n+1}) / 2, which is exact for a linear series. For a step with a kink or a jump the
+    missing part is added to one of its two fluxes: the flux that changes towards the other, so that no flux leaves the
+    range of the series.
 
-    first : no step comes before, and half of what is added counts.
+    first : no step precedes, and half of the added part counts.
     """
     value = series(time)
     if series.is_constant:
@@ -90,10 +90,10 @@ def whole_step_flux(series: Series, time: float, dt: float, first: bool = False)
 
 
 def half_step_flux(series: Series, time: float, dt: float) -> float:
-    """Flux q at a half step: the mean over its step, less a quarter of what its limited slope changes by.
+    """Return the flux q at a half step: the mean over its step, less a quarter of the limited change over a step.
 
-    The two sweeps of a step deliver dt (q_{n-1/2} + 2 q_{n+1/2} + q_{n+3/2}) / 4. With the means alone the volume is
-    wrong by dt (q_{N+1/2} - q_{N-1/2}) / 4 after N steps, which the second part removes where the series is linear.
+    The two sweeps of a step deliver dt (q_{n-1/2} + 2 q_{n+1/2} + q_{n+3/2}) / 4. With the means alone the volume error
+    after N steps is dt (q_{N+1/2} - q_{N-1/2}) / 4, which the second part removes for a linear series.
     """
     if series.is_constant:
         return series(time)
@@ -103,19 +103,19 @@ def half_step_flux(series: Series, time: float, dt: float) -> float:
 
 
 def limited_change(series: Series, time: float, dt: float) -> float:
-    """Change over a step at `time`: the smaller of the changes before and after, 0 where their signs differ."""
+    """Return the change over a step at `time`: the smaller of the changes before and after, 0 for different signs."""
     r_nm1, r_n, r_np1 = (series(time + n * dt) for n in (-1, 0, 1))
     return minmod(r_n - r_nm1, r_np1 - r_n)
 
 
 def minmod(a: float, b: float) -> float:
-    """The smaller of two numbers of one sign, else 0."""
+    """Return the smaller of two numbers of one sign, otherwise 0."""
     return math.copysign(min(abs(a), abs(b)), a) if a * b > 0.0 else 0.0
 
 
 @lru_cache(maxsize=64)
 def continued(series: Series, dt: float) -> Series:
-    """The series, linear for two more steps: q is needed half a step after the end of a run."""
+    """Return the series, extrapolated linearly by two steps: q is needed half a step after the end of a run."""
     end = float(series.times[-1])
     a, b, c = (series(end - n * dt) for n in (2, 1, 0))
     times, values = np.append(series.times, end + 2.0 * dt), np.append(series.values, c + 2.0 * minmod(b - a, c - b))
@@ -123,19 +123,19 @@ def continued(series: Series, dt: float) -> Series:
 
 
 def sides_of(segments: Sequence[FaceRange], level: float) -> list[Side]:
-    """Kinds and series of all segments; elevations are over `level`, m.
+    """Return kinds and series of all segments; elevations are relative to `level`, m.
 
     Raises
     ------
     InputError
-        For a condition that this model does not have.
+        If the model does not support a condition.
     """
     found = _cells_of(segments)
     return [Side(s, _kind(s, found), _kind_in_corner(s, found), _series(s, level)) for s in segments]
 
 
 def open_ends(sides: Sequence[Side], shape: tuple[int, int]) -> np.ndarray:
-    """How many ends of each cell are open, (ny, nx)."""
+    """Return the number of open boundary faces of each cell along x and y, (ny, nx)."""
     count = np.zeros(shape, np.int32)
     for side in sides:
         if side.kind != WALL:
@@ -144,7 +144,7 @@ def open_ends(sides: Sequence[Side], shape: tuple[int, int]) -> np.ndarray:
 
 
 def ends_on(sides: Sequence[Side], name: str, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Kinds of the faces of a side of the domain, and where the values of their series stand."""
+    """Return the kinds of the faces of a side, and the slots of their series values."""
     size = shape[0] if name in ("west", "east") else shape[1]
     kinds, slots, count = np.zeros(size, np.int32), np.zeros(size, np.int32), open_ends(sides, shape)
     for slot, side in enumerate(sides):
@@ -156,23 +156,26 @@ def ends_on(sides: Sequence[Side], name: str, shape: tuple[int, int]) -> tuple[n
 
 
 def _series(segment: FaceRange, level: float) -> Series:
-    """What a segment's end gets, elevations over `level`, m."""
+    """Return the series of a segment for `line_end`, elevations relative to `level`, m."""
     given = segment.condition.line_series(segment.width)
     return Series(given.times, given.values - level, given.name) if segment.condition.line_gives_level else given
 
 
 def end_switches(segments: Sequence[FaceRange]) -> dict[str, Any]:
-    """The switches that bind the kinds of condition of a run."""
+    """Return the switches that bind the kinds of condition of a run."""
     return {f"END_{kind}": end for kind, end in enumerate(_cells_of(segments), 1)}
 
 
 def _cells_of(segments: Sequence[FaceRange]) -> list[Cell]:
-    """The cells of all open ends, in the order of their conditions' names: kind 1 is the first."""
+    """Return the point functions of the boundary conditions, in the order of their class names; kind 1 is the first."""
     kinds = sorted({type(s.condition) for s in segments}, key=lambda kind: kind.__name__)
     cells = [one for kind in kinds for one in (kind.line_end, kind.line_end_in_corner)]
     found = [one for one in cells if one is not None]
     if len(found) > MOST_KINDS:
-        raise InputError(f"{len(found)} kinds of boundary condition in one model", allowed=f"at most {MOST_KINDS}")
+        raise InputError(
+            f"{len(found)} kinds of boundary condition", allowed=f"at most {MOST_KINDS} per model",
+            problem="The model has too many kinds of boundary condition.",
+        )  # fmt: skip
     return found
 
 
@@ -188,11 +191,12 @@ def _kind(segment: FaceRange, found: Sequence[Cell]) -> int:
     if condition.closed and not condition.periodic:
         return WALL
     has = [name for name in NAMES if getattr(boundaries, name).line_end is not None]
-    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or take model = shallow-water"
+    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or use model = shallow-water"
     raise InputError(
         f"{type(condition).__name__} on the {segment.side} side of shallow-water-adi",
-        allowed=f"Wall, {', '.join(has)} (an implicit line has no periodic or free end, and one number where water "
-        "enters); waves and currents leave through Absorbing(level=..), water falls off an edge with a Stage "
-        "below the bed",
+        allowed=f"Wall, {', '.join(has)}; Absorbing(level=..) for outgoing waves and currents, a Stage below the bed "
+        "for a free overfall",
         fix=f"{segment.side} = {instead}",
+        problem="This boundary condition is not supported by the ADI model: the model has no periodic and no "
+        "zero-gradient boundaries, and a boundary face accepts one value only.",
     )

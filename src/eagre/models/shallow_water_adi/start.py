@@ -1,4 +1,4 @@
-"""The state at the start: fluxes at faces, and q half a step before and after."""
+"""Initial state: fluxes at faces, and q half a step before and after the start."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from eagre.models.shallow_water_adi.layout import faces_of
 from eagre.models.shallow_water_adi.sides import Side, open_ends
 
 BITS = {"x": WEST_FACE, "y": SOUTH_FACE}
-SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides that a flux along x, along y passes
+SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides normal to a flux along x, along y
 
 
 def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
-    """Faces between cells through which water can pass now, shaped as the faces; False on the boundary."""
+    """Return a mask of the faces between cells through which water can pass now; False on the boundary."""
     axis = 1 if along == "x" else 0
     low, high = (slice(None, -1), slice(1, None))
     if along == "y":
@@ -36,7 +36,7 @@ def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
 def stopped_at_walls(
     state: Mapping[str, np.ndarray], sides: Sequence[Side], walls: np.ndarray | None
 ) -> list[np.ndarray]:
-    """p, q before and q after of a state, 0 through walls: a restart may have one where there was none."""
+    """Return p, q before and q after of a state with 0 at walls: the run that wrote a restart can have other walls."""
     fluxes = [state[name].copy() for name in ("p", "q_before", "q_after")]
     for side in sides:
         if side.kind == WALL:
@@ -50,7 +50,7 @@ def stopped_at_walls(
 
 
 def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, along: str) -> np.ndarray:
-    """Flux at faces from the unit discharge at centres: means, and 0 through what is closed."""
+    """Return the flux at faces from the unit discharge at centres: means, and 0 at closed faces."""
     faces = faces_of(discharge, along)
     flux = np.where(open_faces(setup, z, along), faces, 0.0)
     for side in sides:
@@ -62,7 +62,7 @@ def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, alon
 def with_given_fluxes(
     setup: Any, sides: Any, z: np.ndarray, pair: Sequence[np.ndarray], along: str, time: float
 ) -> list[np.ndarray]:
-    """Fluxes at faces at the start, `time` (p twice, or q before and after), with what sides prescribe."""
+    """Return the initial fluxes at faces (p twice, or q before and after) with the prescribed boundary fluxes."""
     fluxes = [flux.copy() for flux in pair]
     size, dt = setup.grid.dx if along == "x" else setup.grid.dy, setup.time_step
     depth, shared = np.maximum(z - setup.bed, 0.0), open_ends(sides, setup.grid.shape)
@@ -79,16 +79,19 @@ def with_given_fluxes(
 
 
 def _most_out(h: np.ndarray, outwards: np.ndarray, part: np.ndarray, gravity: float) -> np.ndarray:
-    """What a discharge takes of depths h at most, m2 s-1, with `outwards` there (see `given_flux`)."""
+    """Return the maximum outflow of a discharge condition from depths h, m2 s-1.
+
+    outwards : present flux (see `given_flux`).
+    """
     return np.minimum(h * part, np.maximum(h * np.sqrt(gravity * h), outwards))
 
 
 def half_step(
     setup: Any, z: np.ndarray, p: np.ndarray, q: np.ndarray, dt: float, time: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """q half a step before and half a step after from q at the start, `time`: the slope of the surface and the terms.
+    """Return q half a step before and after the start, `time`, from q at the start, the surface gradient and the terms.
 
-    With both equal to q the scheme is of first order in all that follows; with this it is of second.
+    With these values the scheme is second-order. With the initial q for both it would be first-order.
     """
     depth = np.maximum(z - setup.bed, 0.0)
     rise = np.zeros_like(q)

@@ -1,11 +1,11 @@
-"""A step of the implicit model, in the order of M. B. Abbott et al. (1973); numbers of equations as in README.md.
+"""Step of the ADI model, in the order of M. B. Abbott et al. (1973); equation numbers refer to README.md.
 
     along x:  z(n) -> z(n + 1/2),      p(n) -> p(n + 1),            across: q(n - 1/2), q(n + 1/2)     (1)-(12)
     along y:  z(n + 1/2) -> z(n + 1),  q(n + 1/2) -> q(n + 3/2),    across: p(n), p(n + 1)             (1)-(12)
 
-and after each what came through open sides and as rain. A sweep makes the rows of its lines from the fields (equations
-4 to 12), solves them for the new flux (3) and takes the new surface from that (1). What a sweep is on a device:
-`sweep_cpu`, `sweep_cuda_x`, `sweep_cuda_y`, or the plain cells of `reference`.
+After each sweep the water balance is accumulated. A sweep assembles the equations of its lines (4 to 12), solves them
+for the new flux (3) and computes the new surface (1). Implementations: `sweep_cpu`, `sweep_cuda_x`, `sweep_cuda_y`, and
+`reference`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from eagre.backend.device import Launch
 
 
 class Sweep(NamedTuple):
-    """The fields of a sweep, along its lines and across them."""
+    """Fields of a sweep, along and across its lines."""
 
     z: Any
     bed: Any
@@ -28,12 +28,12 @@ class Sweep(NamedTuple):
 
 
 def step(engine: Any, parity: int, row: int) -> list[Launch]:
-    """Launches of a step; parity : which of two buffers hold the newer fluxes; row : of the series' values."""
+    """Return the launches of a step; parity : buffers with the newer fluxes; row : row of the series values."""
     return [*along_x(engine, parity, row), *along_y(engine, parity, row + 1)]
 
 
 def along_x(engine: Any, parity: int, row: int) -> list[Launch]:
-    """The sweep along x, which makes p and z half a step on; the older p is overwritten."""
+    """Return the launches of the sweep along x, for p and for z after half a step; the older p is overwritten."""
     p, p_new, q_before, q = engine.p[parity], engine.p[1 - parity], engine.q[1 - parity], engine.q[parity]
     fields = Sweep(engine.z[0], engine.bed, p, q_before, q, engine.z[1], p_new)
     return [
@@ -44,7 +44,7 @@ def along_x(engine: Any, parity: int, row: int) -> list[Launch]:
 
 
 def along_y(engine: Any, parity: int, row: int) -> list[Launch]:
-    """The sweep along y, which makes q and z; q half a step before is overwritten."""
+    """Return the launches of the sweep along y, for q and z; q half a step before is overwritten."""
     p, p_new, q_new, q = engine.p[parity], engine.p[1 - parity], engine.q[1 - parity], engine.q[parity]
     fields = Sweep(engine.z[1], engine.bed, q, p, p_new, engine.z[0], q_new)
     return [*engine.sweep(1, fields, row), *engine.boundary_volume((p, p_new, q, q_new), row)]

@@ -1,4 +1,4 @@
-"""The time of an implicit run: legs of equal steps that land on a time, and what there is to say when they blow up."""
+"""Stepper of the ADI model: batches of equal steps that hit an output time, and blow-up errors."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
 
-KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
-FILM = 0.05  # of the fall from the highest head to the lowest bed: thinner water is no measure of speeds
-ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
+KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
+# Depth below which speeds are not checked, as a fraction of the difference between the highest head and the lowest bed.
+FILM = 0.05
+ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of the bed and the boundary values near that cell"
 
 
 class Stepper:
-    """Steps of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
+    """Stepper of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
 
     def __init__(self, engine: Any, start: float, surface: np.ndarray) -> None:
         self.engine = engine
         self.time, self.steps = start, 0
-        self.shortest, self.longest = math.inf, 0.0  # time steps, s
+        self.shortest, self.longest = math.inf, 0.0  # minimum and maximum time step, s
         rows = engine.row_sums()
         sums = named_sums(rows, engine.setup.grid)
         self.first_volume = sums["volume"]  # m3
         self.reach = reach_of_case(engine.setup, start).begun_with(sums, self._highest(surface))
-        self._leg = (start, start, 0)  # from, until, steps made since
+        self._leg = (start, start, 0)  # start and end, s, and completed steps of the batch
         self.engine.resume_maps({"z": surface}, start)
         self.brake = Brake(start)
         self.brake.look(engine, rows, start)
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
         self.look_steps = engine.look_steps
-        self.taking: Taking | None = None  # of values on the way
+        self.taking: Taking | None = None  # in-run sampling
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps towards `until`, s, that land there, or where other records of what moves begin.
+        """Make up to `count` steps towards `until`, s, or to the time when other records of fields are required.
 
-        On the way they land where values are to be taken.
+        The steps are shortened to hit the sampling times.
         """
         terms = self.engine.setup.terms
         end = terms.end(self.time)
@@ -59,7 +60,7 @@ class Stepper:
         return made
 
     def _by_landings(self, taking: Taking, until: float, count: int) -> int:
-        """Make up to `count` steps towards `until`, s, and take values on the way."""
+        """Make up to `count` steps towards `until`, s, with in-run sampling."""
         made = 0
         for landing in taking.order(self.time, until, count):
             made += self._towards(landing, count - made)
@@ -69,20 +70,20 @@ class Stepper:
         return made
 
     def _towards(self, until: float, count: int) -> int:
-        """Make up to `count` steps of a length that lands on `until`, s."""
+        """Make up to `count` steps of equal length that end at `until`, s."""
         made = min(count, self._steps_to(until)) if count > 0 else 0
         if made > 0:
             self._make(made, until)
         return made
 
     def make(self, count: int) -> None:
-        """Make `count` steps of the present length."""
+        """Make `count` steps with the present time step."""
         until = self.time + count * self.engine.dt
         self._leg = (self.time, until, 0)
         self._make(count, until)
 
     def _steps_to(self, until: float) -> int:
-        """Steps from now to `until`; begins a leg with a time step that lands there, if one is not under way."""
+        """Return the steps to `until`; start a batch with a time step that ends there, unless one is in progress."""
         start, end, made = self._leg
         if end == until and self.time < until:
             return round((until - start) / self.engine.dt) - made
@@ -96,11 +97,11 @@ class Stepper:
         return count
 
     def _steps_of(self, length: float) -> int:
-        """Steps of a leg, none longer than that of the set-up."""
+        """Return the steps of a batch, none longer than the time step of the set-up."""
         return max(1, math.ceil(length / self.engine.setup.time_step - 1e-6))
 
     def _make(self, count: int, until: float) -> None:
-        """`count` steps of the leg to `until`."""
+        """Make `count` steps of the batch to `until`."""
         start, end, made = self._leg
         dt = self.engine.dt
         self.engine.run(count, start, made)
@@ -111,7 +112,7 @@ class Stepper:
         self.time = until if made + count >= total else start + (made + count) * dt
 
     def look(self) -> Failure | None:
-        """What is wrong with the state; if nothing is, the engine checks what it was laid out for."""
+        """Return the failure of the state, or None; the engine then checks its plan."""
         failure = self._failure()
         if self.taking is not None:
             self.taking.look(good=failure is None)
@@ -136,16 +137,16 @@ class Stepper:
         return highest_surface(surface, self.engine.setup.bed)
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error, with the time before the first bad step."""
+        """Return the error with the time of the last good step."""
         return BlowUpError(self.time, failure.cell or (0, 0), failure.what, advice=ADVICE)
 
     def state(self) -> State:
-        """Everything that a restart needs to go on bit for bit."""
+        """Return the complete state for a bitwise-identical restart."""
         own = (self.time, self.steps, self.engine.dt, *self._leg, self.shortest, self.longest, self.first_volume)
         return {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(own, np.float64)}
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`; a leg that was under way ends here, if steps of this set-up are not as many."""
+        """Restore a state of `state`; a batch in progress ends if this set-up has another number of steps."""
         clock = [float(value) for value in state["clock"]]
         self.time, self.steps, dt = clock[0], int(clock[1]), clock[2]
         self._leg, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
@@ -161,7 +162,7 @@ class Stepper:
         self.brake.resume(self.time)
 
     def go_on_from(self, state: State) -> None:
-        """Take up a state of another run: bounds rise to what it has, which a way back within a run leaves alone."""
+        """Restore a state of another run and extend the plausibility bounds to that state."""
         self.restore(state)
         sums = self.engine.sums()
         self.reach = self.reach.begun_with(sums, self._highest(state["z"]))
@@ -170,7 +171,7 @@ class Stepper:
 
 
 def reach_of_case(setup: Any, start: float) -> Reach:
-    """Bounds of what the water of a case can reach, over its level, before the water at the start is known."""
+    """Return the plausibility bounds of a case relative to its level, without the initial water."""
     factor = float(setup.friction.max()) / setup.gravity
     manning = math.sqrt(factor) if setup.law == "manning" else math.sqrt(factor) * setup.deepest ** (1.0 / 6.0)
     bed = setup.level + setup.bed[setup.bed < LAND]
@@ -182,7 +183,7 @@ def reach_of_case(setup: Any, start: float) -> Reach:
 
 
 def largest_cell(engine: Any, name: str) -> tuple[int, int]:
-    """(j, i) of an extreme among the sums, from host copies of the fields."""
+    """Return (j, i) of an extreme among the sums, from host copies of the fields."""
     setup = engine.setup
     signed, _ = _water(engine)
     p, _, q = engine.fluxes()
@@ -191,9 +192,9 @@ def largest_cell(engine: Any, name: str) -> tuple[int, int]:
 
 
 def without_films(engine: Any, sums: Mapping[str, float], film: float) -> dict[str, float]:
-    """The sums, with the speed and the energy of water that counts as a film deep, m, where it is thinner.
+    """Return the sums, with thin layers replaced by water of depth `film`, m, in speed and energy.
 
-    What runs into a cell that is nearly dry has no such speed there, and is gone, or deep, a step later.
+    Flow into a nearly dry cell has no meaningful speed there; a step later the water has drained or is deep.
     """
     signed, discharge = _water(engine)
     speed = discharge / np.maximum(signed, film)
@@ -202,7 +203,7 @@ def without_films(engine: Any, sums: Mapping[str, float], film: float) -> dict[s
 
 
 def _water(engine: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Depths with their sign, m, 0 on land, and unit discharges at centres, m2 s-1, from host copies of the fields."""
+    """Return signed depths, m, 0 on land, and unit discharges at centres, m2 s-1, from host copies of the fields."""
     bed = engine.setup.bed
     signed = np.where(bed < LAND, engine.surface() - bed, 0.0)
     p, _, q = (flux.astype(float) for flux in engine.fluxes())

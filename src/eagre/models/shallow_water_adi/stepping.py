@@ -1,4 +1,4 @@
-"""How an engine takes many steps at once, and what its sums over rows say: alike on one device and on several."""
+"""Step graphs of several steps and evaluation of row sums, for one device and for several devices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ON_CPU = (2, 20)
 
 
 def steps_of(device: Device) -> tuple[int, int]:
-    """Steps whose forcing is looked up at once, which a CUDA graph holds; and steps between two looks at the state."""
+    """Return the steps per CUDA graph, whose forcing is evaluated at once, and the steps between state checks."""
     if device.kind == "cpu":
         return ON_CPU
     layout = device.layout("shallow-water-adi.steps")
@@ -22,7 +22,7 @@ def steps_of(device: Device) -> tuple[int, int]:
 
 
 def rounds_of(engine: Any) -> Rounds:
-    """Rounds of up to `engine.batch` steps, halved down to one; launches of a step depend on its place in the round."""
+    """Return rounds of up to `engine.batch` steps, halved down to one; launches depend on the position in the round."""
 
     def schedule(parity: int, count: int) -> tuple[list[Any], int]:
         return [one for k in range(count) for one in engine.launches((parity + k) % 2, 2 * k)], 1
@@ -32,7 +32,7 @@ def rounds_of(engine: Any) -> Rounds:
 
 
 def run(engine: Any, steps: int, start: float, made: int) -> None:
-    """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
+    """Make `steps` steps of a batch; start : start of the batch, s; made : completed steps of the batch."""
     done = 0
     while done < steps:
         count = engine.rounds.size_for(steps - done)
@@ -43,7 +43,7 @@ def run(engine: Any, steps: int, start: float, made: int) -> None:
 
 
 def first_bad(rows: np.ndarray) -> tuple[int, int] | None:
-    """(j, i) of the first cell that is not finite, or None, from `diagnostics.row_sums_cpu` of all rows."""
+    """Return (j, i) of the first cell that is not finite, or None, from the row sums (`diagnostics.row_sums_cpu`)."""
     columns = rows[:, diagnostics.FIRST_BAD]
     bad = np.flatnonzero(columns < diagnostics.NOWHERE)
     return (int(bad[0]), int(columns[bad[0]])) if bad.size else None

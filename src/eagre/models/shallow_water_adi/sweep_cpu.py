@@ -1,11 +1,11 @@
-"""One sweep on the CPU: threads over blocks of lines, vectors along or across them.
+"""Sweep on the CPU: threads over blocks of lines, vectors along or across the lines.
 
-The rows of a line are made where they are used, by `face_row` from the fields themselves, and only what
-the elimination leaves is kept, for a block of lines. Along y a block is COLUMNS neighbouring columns,
-eliminated row by row; along x it is LINES rows, eliminated side by side.
+The equations of a line are assembled where they are used, by `face_row` from the fields. Only the result of the
+elimination is stored, for a block of lines. Along y a block has COLUMNS adjacent columns, eliminated row by row. Along
+x a block has LINES rows, eliminated in parallel.
 
-Every inner loop must vectorise. An index that may be negative for all that the compiler knows becomes a
-gather or a scatter: corners are unsigned, and the loop's counter is added before any constant.
+Every inner loop must vectorise. If the compiler cannot exclude a negative index, it generates a gather or a scatter:
+corners are unsigned, and the loop counter is added before any constant.
 """
 
 import numpy as np
@@ -15,18 +15,18 @@ from eagre.models.shallow_water_adi.kernels import WALL
 from eagre.models.shallow_water_adi.reference import OPEN, PADDING, end_of, row_of
 from eagre.terms.compose import TERM_FACTORS
 
-COLUMNS = 64  # columns of a strip, or faces of a row at once
-LINES = 16  # rows that are eliminated side by side along x
-# Rows of the scratch, at constant distances so that the compiler sees that they do not overlap.
+COLUMNS = 64  # columns of a block, or faces of a row at once
+LINES = 16  # rows that are eliminated in parallel along x
+# Rows of the scratch, at constant distances so that the compiler knows that they do not overlap.
 WIDTH = COLUMNS + 16
 A, B, C, E, R, NEXT, NOW = 0, WIDTH, 2 * WIDTH, 3 * WIDTH, 4 * WIDTH, 5 * WIDTH, 6 * WIDTH
 SCRATCH = 7 * WIDTH
-KEPT_Y, KEPT_X = 3 * COLUMNS, 4 * LINES  # words that a block keeps of a face: c, d, r; A, B, C, D of every line
+KEPT_Y, KEPT_X = 3 * COLUMNS, 4 * LINES  # values of a block per face: c, d, r; A, B, C, D of every line
 
 
 @cell
 def make_rows(fields, forcing, s, j, i, n, p):
-    """A, B, C, D and r of n cells from (j, i) on into the scratch; j, i : unsigned."""
+    """Store A, B, C, D and r of n cells from (j, i) in the scratch; j, i : unsigned."""
     for k in range(n):
         a, b, c, e, r = row_of(fields, forcing, j, i + k, p)
         s[A + k] = a
@@ -36,12 +36,12 @@ def make_rows(fields, forcing, s, j, i, n, p):
         s[R + k] = r
 
 
-# -- along y: a block is a strip of columns ---------------------------------------------------------
+# -- along y: a block has COLUMNS columns ------------------------------------------------------------
 
 
 @cell
 def eliminate_up(s, lines, at, n):
-    """One row of the elimination of n columns: c, d of this face from those of the one below, which are at `at`."""
+    """Eliminate one row of n columns: c, d of this face from those of the face below, which are at `at`."""
     for k in range(n):
         over = real(1.0) / (s[B + k] - s[A + k] * lines[at + k])
         lines[at + k + KEPT_Y] = s[C + k] * over
@@ -51,7 +51,7 @@ def eliminate_up(s, lines, at, n):
 
 @cell
 def back_down(s, lines, at, flux_out, j, i, n):
-    """P of the faces of a row from those of the row above it."""
+    """Compute P of the faces of a row from the row above."""
     for k in range(n):
         s[NEXT + k] = s[NOW + k]
         s[NOW + k] = lines[at + k + COLUMNS] - lines[at + k] * s[NOW + k]
@@ -61,14 +61,14 @@ def back_down(s, lines, at, flux_out, j, i, n):
 
 @cell
 def new_surface(s, lines, at, z_out, j, i, n, p):
-    """Surface of the cells of a row, once P above them (NEXT) and below them (NOW) is known."""
+    """Compute the surface of the cells of a row from P above (NEXT) and below (NOW)."""
     for k in range(n):
         z_out[j + 1, i + k + PADDING] = lines[at + k + 2 * COLUMNS] - p.w * (s[NEXT + k] - s[NOW + k])
 
 
 @cell
 def ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p):
-    """What the columns' open ends have in place of the rows of their first and last faces."""
+    """Replace the equations of the first and last faces of the columns by the equations of open boundaries."""
     for k in range(n):
         column = i + k
         if f == 0 and ends.low[column] != WALL:
@@ -105,10 +105,9 @@ def strip_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n
 
 @entry
 def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, scratch, lines, ny, nx, p):
-    """New z and flux along y; the worker's scratch and lines are rows of those arrays.
+    """Compute new z and flux along y; each worker has a row of `scratch` and of `lines`.
 
-    z, d, .. : padded fields of ny x nx cells; values : (rows, slots), of which row `at` holds the
-    series' values of this sweep.
+    z, d, .. : padded fields of ny x nx cells; values : (rows, slots); row `at` has the series values of this sweep.
     """
     strips = (nx + COLUMNS - 1) // COLUMNS
     workers = scratch.shape[0]
@@ -127,7 +126,7 @@ def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, valu
 
 @cell
 def deal(s, lines, at, n):
-    """Put A, B, C, D of n faces in their places among those of the other lines."""
+    """Copy A, B, C, D of n faces to their places among the interleaved lines."""
     for k in range(n):
         lines[at + k * KEPT_X] = s[A + k]
         lines[at + k * KEPT_X + LINES] = s[B + k]
@@ -137,7 +136,7 @@ def deal(s, lines, at, n):
 
 @cell
 def ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p):
-    """What the open ends of row j have in place of the rows of its first and last faces."""
+    """Replace the equations of the first and last faces of row j by the equations of open boundaries."""
     last = faces - 1
     if start == 0 and ends.low[j] != WALL:
         s[B], s[C], s[E] = end_of(fields, ends.low[j], ends.low_slot[j], 1, values, s[R], j, np.uint32(0), p)
@@ -150,7 +149,7 @@ def ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p):
 
 @cell
 def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p):
-    """A, B, C, D of row j, line b of the block, face by face; its r waits where the new surface will be."""
+    """Store A, B, C, D of row j, line b of the block; r is stored in the array of the new surface."""
     start = 0
     while start < faces:
         n, i = min(COLUMNS, faces - start), np.uint32(start)
@@ -165,7 +164,7 @@ def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p)
 
 @cell
 def no_line(lines, b, faces):
-    """Rows with P = D in place of a line that the block lacks."""
+    """Store equations P = D for a missing line of the block."""
     at = np.uint32(KEPT_X + b)
     for i in range(faces):
         lines[at + i * KEPT_X] = real(0.0)
@@ -174,10 +173,10 @@ def no_line(lines, b, faces):
 
 @cell
 def solve_block(lines, faces, n):
-    """Solve n interleaved lines, whose first face is the second one here: the one before and the one behind are 0.
+    """Solve n interleaved lines, whose first face is the second one here; the faces before and after are 0.
 
-    n is LINES, but not for the compiler, which would leave unrolled loops scalar; fewer lines would be solved by
-    other instructions, and the last bits of a row depend on its place in a block.
+    n is LINES. It is an argument, because the compiler would leave unrolled loops scalar. Fewer lines would use other
+    instructions, and the rounding of a row would depend on its position in a block.
     """
     behind = np.uint32((faces + 1) * KEPT_X)
     for b in range(n):
@@ -200,7 +199,7 @@ def solve_block(lines, faces, n):
 
 @cell
 def write_row(lines, z_out, flux_out, j, b, faces, p):
-    """P of row j, line b of the block, and its new surface."""
+    """Write P of row j, line b of the block, and its new surface."""
     at = np.uint32(KEPT_X + b)
     for i in range(faces):
         flux_out[j + 1, i + PADDING] = lines[at + i * KEPT_X]
@@ -210,7 +209,7 @@ def write_row(lines, z_out, flux_out, j, b, faces, p):
 
 @entry
 def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, scratch, lines, ny, nx, p):
-    """As `sweep_y_cpu`, along x."""
+    """Compute new z and flux along x; see `sweep_y_cpu`."""
     blocks = (ny + LINES - 1) // LINES
     workers = scratch.shape[0]
     for worker in prange(workers):
@@ -231,11 +230,11 @@ def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, valu
 
 
 def workspace(ny: int, nx: int, workers: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Shapes of the workers' scratch and lines."""
+    """Return the shapes of the scratch and lines of the workers."""
     return (workers, SCRATCH), (workers, max(KEPT_Y * (ny + 2), KEPT_X * (nx + 3)))
 
 
 def workers_of(ny: int, nx: int, threads: int) -> int:
-    """Workers among which the blocks of lines are dealt: one a thread, whose lines stay in its cache."""
+    """Return the number of workers for the blocks of lines: one per thread, whose lines fit its cache."""
     most = max(-(-nx // COLUMNS), -(-ny // LINES))
     return int(np.clip(threads, 1, most))

@@ -1,11 +1,10 @@
-"""The sweep along x on a GPU: a block owns a window of a row and marches north over a run of rows.
+"""Sweep along x on a GPU: each block has a tile of a row and advances north over several rows.
 
-A lane owns four neighbouring cells (vector loads), makes the rows of their west faces and eliminates
-them in registers; how lanes and warps are joined: `eagre.solvers.tridiagonal.lanes`. The momentum flux
-through a corner serves the row below and the row above, the sums of q at the edges as well. Windows of
-one row overlap by as many cells as the coupling needs to fall below rounding. What bounds it is the
-latency of loads: the next row but one is asked for, or, with registers enough (AHEAD), the next row is
-loaded while this one is joined.
+Each lane has four adjacent cells (vector loads), assembles the equations of their west faces and eliminates them in
+registers; for the coupling of lanes and warps see `eagre.solvers.tridiagonal.lanes`. The momentum flux through a corner
+and the sums of q at the edges serve the rows below and above. The tiles of one row overlap by as many cells as the
+coupling needs to decay below rounding error. The kernel is limited by the latency of loads: the row after the next is
+prefetched, or, with sufficient registers (AHEAD), the next row is loaded while this row is coupled.
 """
 
 from typing import Any, NamedTuple
@@ -44,14 +43,14 @@ from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, 
 from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
-CELLS = 4  # of a lane
+CELLS = 4  # cells per lane
 OPEN = switch("OPEN", False)
-AHEAD = switch("AHEAD", False)  # whether a lane loads a row while the one before is joined; else it asks for it
+AHEAD = switch("AHEAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
 
 
 @cell
 def four(array, k):
-    """Elements k .. k + 3; k a multiple of 4."""
+    """Load elements k .. k + 3; k is a multiple of 4."""
     return load_four(array, k, 0)
 
 
@@ -69,15 +68,15 @@ def _simulated_four(array, k):
 
 @cell
 def put_four(array, k, lane, mine, even, odd, a, b, c, d):
-    """Set elements k .. k + 3 of a lane where it is `mine`; even, odd : whether those of a pair of lanes are set."""
+    """Store elements k .. k + 3 of a lane where `mine`; even, odd : whether the lanes of a pair store theirs."""
     if mine:
         store_four(array, k, 0, (a, b, c, d))
 
 
 @put_four.variant("cuda", "double")
 def _put_pairs(array, k, lane, mine, even, odd, a, b, c, d):
-    # Each store of a pair of lanes fills the four elements of one of them: a sector of 32 bytes is written
-    # once, and not half of it twice.
+    # Each store of a pair of lanes writes the four elements of one lane, so that a sector of 32 bytes is written once
+    # instead of half of it twice.
     is_odd = lane & 1 == 1
     e, f = from_lane(select(is_odd, a, c), lane ^ 1), from_lane(select(is_odd, b, d), lane ^ 1)
     start = np.uint32(k - 2 * (lane & 1))
@@ -95,48 +94,48 @@ def _simulated_put(array, k, lane, mine, even, odd, a, b, c, d):
 
 @cell
 def five(array, k):
-    """Elements k - 1 .. k + 3."""
+    """Load elements k - 1 .. k + 3."""
     a, b, c, d = four(array, k)
     return flat_load(array, k, -1), a, b, c, d
 
 
 @cell
 def six(array, k):
-    """Elements k - 1 .. k + 4."""
+    """Load elements k - 1 .. k + 4."""
     a, b, c, d, e = five(array, k)
     return a, b, c, d, e, flat_load(array, k, 4)
 
 
 class Row(NamedTuple):
-    """What a lane holds of a row: cells k - 1 .. k + 3, and their edges below."""
+    """Data of a row in a lane: cells k - 1 .. k + 3, and their lower edges."""
 
     z: Any
     d: Any
     low: Any  # sum of the old and the new flux through the edge
-    new: Any  # the new one alone
+    new: Any  # new flux through the edge
 
 
 @cell
 def with_west(array, k, values):
-    """Elements k - 1 .. k + 3, of which the last four are `values`."""
+    """Return elements k - 1 .. k + 3, of which the last four are `values`."""
     return flat_load(array, k, -1), values[0], values[1], values[2], values[3]
 
 
 @cell
 def row_of(z, d, qo, qn, k):
-    """The row of the lane's cells at flat index k."""
+    """Return the row of the cells of a lane at flat index k."""
     return row_with(z, d, qo, qn, k, own_of(z, d, z, qo, qn, k))
 
 
 @cell
 def own_of(z, d, flux, qo, qn, k):
-    """What a lane loads for itself of a row."""
+    """Return the values of a row that a lane loads for itself."""
     return four(z, k), four(d, k), four(flux, k), four(qo, k), four(qn, k)
 
 
 @cell
 def row_with(z, d, qo, qn, k, own):
-    """The `Row` at flat index k from what `own_of` gave."""
+    """Return the `Row` at flat index k from the result of `own_of`."""
     a, b = with_west(qo, k, own[3]), with_west(qn, k, own[4])
     low = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
     return Row(with_west(z, k, own[0]), with_west(d, k, own[1]), low, b)
@@ -144,9 +143,9 @@ def row_with(z, d, qo, qn, k, own):
 
 @cell
 def cells_of(z, d, row, here, north, forcing, k, j, p):
-    """The cells k - 1 .. k + 3 of row j of the arrays, as `line_cell`; here : the old flux at k - 1 .. k + 4.
+    """Return cells k - 1 .. k + 3 of row j of the arrays as `line_cell`; here : old flux at k - 1 .. k + 4.
 
-    What lies south of them is left out.
+    Data to their south are omitted.
     """
     w0 = w1 = w2 = w3 = w4 = real(0.0)
     if TERMS:
@@ -177,7 +176,10 @@ def cells_of(z, d, row, here, north, forcing, k, j, p):
 
 @cell
 def north_fluxes(cells, here, north, p):
-    """Momentum fluxes through the north corners of four faces; here, north : the old flux from k - 1 and k on."""
+    """Return the momentum fluxes through the north corners of four faces.
+
+    here, north : old flux from k - 1 and from k.
+    """
     c0, c1, c2, c3, c4 = cells
     return (
         flux_above(c0, c1, here[1], north[0], p),
@@ -189,13 +191,13 @@ def north_fluxes(cells, here, north, p):
 
 @cell
 def loaded(array, at):
-    """What a term reads of a map at `at`: a flat index and an offset."""
+    """Return a value of a map for a term; at : a flat index and an offset."""
     return flat_load(array, at[0], at[1])
 
 
 @cell
 def row_at(low, high, here, below, above, friction, forcing, k, c, j, p):
-    """A, B, C, D of the face at flat index k + c, in row j of the arrays."""
+    """Return A, B, C, D of the face at flat index k + c, in row j of the arrays."""
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         factor = p.friction * real(0.5) * (flat_load(friction, k, c) + flat_load(friction, k, c - 1))
@@ -207,7 +209,7 @@ def row_at(low, high, here, below, above, friction, forcing, k, c, j, p):
 
 @cell
 def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, p):
-    """The row of an end of the line in place of the one that a wall would have."""
+    """Return the equation of an open boundary face instead of the wall equation."""
     a, b, e, d = row
     if OPEN:
         factor = p.friction
@@ -226,7 +228,7 @@ def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, 
 
 @cell
 def owned(first, lane, start, overlap, nx):
-    """Whether a lane sets its cells, and whether those of the even and the odd lane of its pair are set."""
+    """Return whether a lane stores its cells, and whether the even and the odd lane of its pair do."""
     is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
     window = CELLS * 32 * WARPS
     low = 0 if is_first else start + overlap
@@ -239,9 +241,9 @@ def owned(first, lane, start, overlap, nx):
 def sweep_x_cuda(
     z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, guard, run, overlap, ny, nx, p
 ):  # fmt: skip
-    """New z and flux along x; block (32, WARPS), grid (windows, runs of rows).
+    """Compute new z and flux along x; block (32, WARPS), grid (tiles, runs of rows).
 
-    run : rows of a block; overlap : cells at an inner end of a window whose answer is another window's.
+    run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
     """
     told = cuda.shared.array((2, WARPS, 6), real)
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
@@ -273,7 +275,7 @@ def sweep_x_cuda(
             prefetch_l2(flux, ahead, 0)
             prefetch_l2(qo, ahead, 0)
             prefetch_l2(qn, ahead, 0)
-        # Of the row itself only the sums are still there: all of it would be too many registers.
+        # Only the sums of the row itself are kept: the whole row would need too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
         if not AHEAD:
             own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch))
@@ -288,7 +290,7 @@ def sweep_x_cuda(
         row1 = end_at(i + 1, nx, j, c1, c2, here[2], ends, values, at, friction, k, 1, row1, p)
         row2 = end_at(i + 2, nx, j, c2, c3, here[3], ends, values, at, friction, k, 2, row2, p)
         row3 = end_at(i + 3, nx, j, c3, c4, here[4], ends, values, at, friction, k, 3, row3, p)
-        low = zero if cut_low else one  # an inner end of a window: the old flux stands for the unknown
+        low = zero if cut_low else one  # an inner end of a tile: the old flux replaces the unknown
         high = zero if cut_high else one
         d0 = row0[3] - (one - low) * row0[0] * here[0]
         d3 = row3[3] - (one - high) * row3[2] * here[5]
@@ -323,7 +325,7 @@ def sweep_x_cuda(
 def shape_of(
     ny: int, nx: int, warps: int, run: int, overlap: int, is_open: bool
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Grid and block of the sweep."""
+    """Return grid and block of the sweep."""
     window = CELLS * 32 * warps
     faces = nx + (1 if is_open else 0)
     windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))

@@ -1,7 +1,7 @@
-"""The sweep along y on a GPU: a block owns WIDTH columns and as many rows as its threads hold.
+"""Sweep along y on a GPU: each block has WIDTH columns and as many rows as its threads hold.
 
-A thread marches ROWS rows up a column (loads of a warp are 32 neighbours), makes their rows and
-eliminates them. How threads and blocks are joined: `eagre.solvers.tridiagonal.columns`.
+A thread processes ROWS rows of a column (a warp loads 32 adjacent columns), assembles their equations and eliminates
+them. For the coupling of threads and blocks see `eagre.solvers.tridiagonal.columns`.
 """
 
 from typing import Any, NamedTuple
@@ -57,13 +57,13 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
-ASK = switch("ASK", True)  # whether a block first asks for all that it will load
-PIECE = 16  # elements that are asked for at once
-GROUP = switch("GROUP", 8)  # strips whose blocks run side by side: what lies between them is loaded once
+ASK = switch("ASK", True)  # whether a block first prefetches all of its data
+PIECE = 16  # elements per prefetch
+GROUP = switch("GROUP", 8)  # adjacent groups of columns whose blocks run concurrently and share loads in the cache
 
 
 class Column(NamedTuple):
-    """What is loaded of the cell at k of a column and of the two beside, a row before it is used."""
+    """Values of the cell at k of a column and of the two adjacent cells, loaded one row ahead."""
 
     z: Any
     d: Any
@@ -75,14 +75,14 @@ class Column(NamedTuple):
     qn: Any
     qo_high: Any
     qn_high: Any
-    flux_low: Any  # along the line, at the south face
+    flux_low: Any  # flux along the line, at the south face
     flux_high: Any
-    flux_north: Any  # of the lane's own cell, at its north face
+    flux_north: Any  # flux of the cell of the lane at its north face
 
 
 @cell
 def column_at(z, d, flux, qo, qn, k, pitch):
-    """The `Column` at flat index k."""
+    """Return the `Column` at flat index k."""
     west = np.uint32(k - 1)
     return Column(
         load_here(z, k, 0), load_here(d, k, 0),
@@ -94,9 +94,9 @@ def column_at(z, d, flux, qo, qn, k, pitch):
 
 @cell
 def cell_at(c, z, d, p_low, forcing, k, j, pitch, before, p):
-    """The cell of a `Column` c, at flat index k in row j of the arrays; the lines beside it are k - 1 and k + 1.
+    """Return the cell of a `Column` c, at flat index k in row j; the adjacent lines are at k - 1 and k + 1.
 
-    before : surface and bed of the cell below it in the column.
+    before : surface and bed of the cell below in the column.
     """
     wet, behind = real(0.0), (real(0.0), real(0.0))
     if TERMS:
@@ -112,13 +112,16 @@ def cell_at(c, z, d, p_low, forcing, k, j, pitch, before, p):
 
 @cell
 def loaded(array, at):
-    """What a term reads of a map at `at`: a flat index and an offset."""
+    """Return a value of a map for a term; at : a flat index and an offset."""
     return flat_load(array, at[0], at[1])
 
 
 @cell
 def row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p):
-    """A, B, C, D of the face at flat index k, row j, between two cells of a column; neighbours : old flux at k -+ 1."""
+    """Return A, B, C, D of the face at flat index k, row j, between two cells of a column.
+
+    neighbours : old flux at k - 1 and k + 1.
+    """
     below = flux_below(low, high, neighbours[0], here, p)
     above = flux_above(low, high, here, neighbours[1], p)
     factor, forced = p.friction, real(0.0)
@@ -133,7 +136,7 @@ def row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p):
 
 @cell
 def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p):
-    """The row of an end of a column in place of the one that a wall would have."""
+    """Return the equation of an open boundary face of a column instead of the wall equation."""
     if OPEN and i < nx:
         if face == 0 and ends.low[i] != WALL:
             factor = p.friction
@@ -155,9 +158,9 @@ def next_face(
     z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
     k, pitch, column, low, here, chunk, more, p,
 ):  # fmt: skip
-    """Make and eliminate the row of one face, whose low cell is at k; the chunk, and what is next.
+    """Assemble and eliminate the equation of one face, whose low cell is at k; return the chunk and the next data.
 
-    column : of the high cell; more : whether rows of the chunk follow; the last one leaves e, f, g as they are.
+    column : of the high cell; more : whether rows of the chunk follow; the last row leaves e, f, g unchanged.
     """
     k = np.uint32(k + pitch)
     further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
@@ -183,7 +186,7 @@ def next_face(
 
 @cell
 def ask_for_block(z, d, flux, qo, qn, strip, segment):
-    """Ask for all that a block will load, every thread for pieces of rows."""
+    """Prefetch all data of a block; every thread prefetches parts of rows."""
     pieces = max(1, WIDTH // PIECE)
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * pieces, THREADS * WIDTH):
         face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // pieces)
@@ -197,7 +200,7 @@ def ask_for_block(z, d, flux, qo, qn, strip, segment):
 
 @cell
 def place_of(number, strips, segments, group):
-    """Strip and segment of a block: along the columns of `group` strips side by side, then of the next ones."""
+    """Return strip and segment of a block: all segments of `group` adjacent strips, then those of the next strips."""
     first = number // np.uint32(group * segments) * np.uint32(group)
     side = min(np.uint32(group), np.uint32(strips) - first)
     rest = number - first * np.uint32(segments)
@@ -207,7 +210,7 @@ def place_of(number, strips, segments, group):
 
 @cell
 def march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, shared, me, face, i, ny, nx, p):
-    """Make and eliminate the rows of faces face .. face + ROWS - 1 of column i; the chunk that is left."""
+    """Assemble and eliminate faces face .. face + ROWS - 1 of column i; return the remaining chunk."""
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
@@ -242,14 +245,14 @@ def march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, share
 
 @cell
 def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
-    """Unknowns of a chunk from the one before it and its own last one; new flux and surface to memory.
+    """Compute the unknowns of a chunk from the chunk before and its own last unknown; store flux and surface.
 
-    Beyond walls the fields are 0 and stay so; beyond an open end they are left alone.
+    Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
     """
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
     here = last
-    near = following = third = real(0.0)  # r of the next three rows, where they wait in memory
+    near = following = third = real(0.0)  # r of the next three rows, loaded from memory
     if KINDS == 3:
         near = load_here(z_out, np.uint32(k - pitch), 0)
         following = load_here(z_out, np.uint32(k - pitch - pitch), 0)
@@ -296,9 +299,9 @@ def sweep_y_cuda(
     nx,
     p,
 ):
-    """New z and flux along y; block (WIDTH, THREADS), grid (strips of WIDTH columns, segments).
+    """Compute new z and flux along y; block (WIDTH, THREADS), grid (groups of WIDTH columns, segments).
 
-    at_once : blocks that are sure to run at the same time.
+    at_once : guaranteed number of concurrent blocks.
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
@@ -327,6 +330,6 @@ def sweep_y_cuda(
 def shape_of(
     ny: int, nx: int, rows: int, threads: int, width: int, is_open: bool
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Grid and block of the sweep."""
+    """Return grid and block of the sweep."""
     faces = ny + (1 if is_open else 0)
     return (-(-nx // width), -(-faces // (rows * threads))), (width, threads)

@@ -1,4 +1,4 @@
-"""Values that an implicit run takes at points where it lands (`eagre.stepping.recording`)."""
+"""In-run sampling of the ADI model at points and output times (`eagre.stepping.recording`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = 11
 
 @cell
 def taken(k, z, p, q_before, q_after, places, values, landings):
-    """z, p and q (before, after) at the low and high faces, z west, east, south and north of cell `places[:, k]`."""
+    """Store z, p and q (before, after) at the faces, and z of the four neighbours, of cell `places[:, k]`."""
     found = values[np.int64(landings[PASSED])]
     row, column = places[0, k] + 1, places[1, k] + PADDING
     found[0, k] = z[row, column]
@@ -34,18 +34,18 @@ def taken(k, z, p, q_before, q_after, places, values, landings):
 
 @cell
 def passed(i, landings):
-    """The next values have a place of their own; one thread."""
+    """Advance the ring buffer by one sample; one thread."""
     landings[PASSED] += 1.0
 
 
 class Taking:
-    """Takes the state of an engine in interior cells (j, i).
+    """Sampler of the state of an engine in interior cells (j, i).
 
     Parameters
     ----------
     engine : Engine
     recorder : callable
-        Makes a `Recorder` of rings and columns.
+        Creates a `Recorder` from ring buffers and columns.
     j, i : int arrays, (n,)
     """
 
@@ -57,13 +57,13 @@ class Taking:
         self._graphs: dict[int, Callable[[], None]] = {}
 
     def order(self, now: float, until: float, steps: int) -> list[float]:
-        """The landings, s, on the way to `until` in so many steps at most; see `Recorder.order`."""
+        """Return the sampling times, s, up to `until` in at most `steps` steps; see `Recorder.order`."""
         landings = self._recorder.order(now, until, steps)
         self._device.run(self._ring.begin)
         return landings
 
     def take(self) -> None:
-        """Take the present state."""
+        """Sample the present state."""
         parity = self._engine.parity
         if parity in self._graphs:
             self._graphs[parity]()
@@ -76,11 +76,11 @@ class Taking:
             device.over(device.loop(taken, engine.precision), (count,), arguments)._replace(alone=count < FEW_PLACES),
             device.over(device.loop(passed, engine.precision), (1,), (ring.landings,)),
         ]
-        device.run(work)  # compiled before it is captured
+        device.run(work)  # compiles the kernels before the graph capture
         self._graphs[parity] = device.repeated(work, 1)
 
     def look(self, *, good: bool) -> None:
-        """Hand on what was taken since the last order, if the state is good."""
+        """Pass on the samples since the last order, if the state is valid."""
         if not good:
             self._recorder.forget()
             return

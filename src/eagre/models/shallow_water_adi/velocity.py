@@ -1,8 +1,8 @@
-"""Velocity at cell centres from face fluxes, for all outputs: discharge over depth, at most the face velocities.
+"""Velocity at cell centres from face fluxes, for all outputs: discharge over depth, limited by the face velocities.
 
-A cell at a dry front holds little water while its face already carries the flow of the deep cell behind it, so the
-discharge over its depth has no meaning. The velocity of a face uses the depth with which the face flows
-(README.md, equation 15). In smooth flow the limit changes the velocity by terms of second order in the cell size.
+A cell at a wet-dry front contains little water while its face already has the flow of the deep upstream cell. There the
+discharge divided by the depth has no meaning. The velocity of a face uses the flow depth of the face (README.md,
+equation 15). In smooth flow the limit changes the velocity by terms of second order in the cell size.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from eagre.models.shallow_water_adi.kernels import BEYOND, OUTSIDE
 
 @cell
 def face_speed(flux, z, d, z_beyond, d_beyond, dry):
-    """Largest speed, m s-1, that a face gives the cell (z, d); a face of the boundary has the depth of this cell."""
+    """Return the maximum speed, m s-1, that a face gives the cell (z, d).
+
+    A boundary face has the depth of this cell.
+    """
     zero = real(0.0)
     outside = d_beyond >= real(BEYOND)
     z_other, d_other = select(outside, z, z_beyond), select(outside, d, d_beyond)
@@ -34,14 +37,14 @@ def face_speed(flux, z, d, z_beyond, d_beyond, dry):
 
 @cell
 def limited(flux, h, low, high):
-    """Velocity, m s-1, of a cell with a unit discharge at its centre, a depth and the speeds of its two faces."""
+    """Return the velocity of a cell, m s-1, from its unit discharge, its depth and the speeds of its two faces."""
     limit = larger(low, high)
     return larger(smaller(flux / larger(h, real(TINY)), limit), -limit)
 
 
 @cell
 def velocity_x(j, i, z, d, p_low, p_high, dry):
-    """Velocity along x of the cell at row j and column i of padded arrays, m s-1."""
+    """Return the velocity along x of the cell at row j and column i of padded arrays, m s-1."""
     here, bed = z[j, i], d[j, i]
     low = face_speed(p_low, here, bed, z[j, i - 1], d[j, i - 1], dry)
     high = face_speed(p_high, here, bed, z[j, i + 1], d[j, i + 1], dry)
@@ -50,7 +53,7 @@ def velocity_x(j, i, z, d, p_low, p_high, dry):
 
 @cell
 def velocity_y(j, i, z, d, q_low, q_high, dry):
-    """Velocity along y of the cell at row j and column i of padded arrays, m s-1."""
+    """Return the velocity along y of the cell at row j and column i of padded arrays, m s-1."""
     here, bed = z[j, i], d[j, i]
     low = face_speed(q_low, here, bed, z[j - 1, i], d[j - 1, i], dry)
     high = face_speed(q_high, here, bed, z[j + 1, i], d[j + 1, i], dry)
@@ -58,12 +61,12 @@ def velocity_y(j, i, z, d, q_low, q_high, dry):
 
 
 def velocities(z: Sequence[Any], d: Sequence[Any], flux: Sequence[Any], dry: float) -> np.ndarray:
-    """`velocity_x` or `velocity_y` of many cells on the host.
+    """Return `velocity_x` or `velocity_y` of many cells on the host.
 
     Parameters
     ----------
     z, d : three arrays
-        Surface and bed of the cell before, the cell and the cell behind it along the axis, m.
+        Surface and bed of the cell before, the cell, and the cell after it along the axis, m.
     flux : two arrays
         Unit discharge through the low and the high face, m2 s-1.
     dry : float
@@ -85,7 +88,7 @@ def velocities(z: Sequence[Any], d: Sequence[Any], flux: Sequence[Any], dry: flo
 
 
 def velocities_of(z: np.ndarray, p: np.ndarray, q: np.ndarray, setup: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities along x and y of all cells on the host from the surface and the unit discharges at faces."""
+    """Return the velocities along x and y of all cells on the host from the surface and the face discharges."""
     ny, nx = z.shape
     j, i = np.arange(ny)[:, None], np.arange(nx)[None]
     surface = np.pad(z, 1)
@@ -96,7 +99,7 @@ def velocities_of(z: np.ndarray, p: np.ndarray, q: np.ndarray, setup: Any) -> tu
 def velocities_at(
     words: Sequence[np.ndarray] | np.ndarray, setup: Any, j: Any, i: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities along x and y in cells (j, i) on the host from the words of `taking.taken`."""
+    """Return the velocities along x and y in cells (j, i) on the host from the values of `taking.taken`."""
     z, p, p_high, before, before_high, after, after_high, *beside = words
     half = z.dtype.type(0.5)
     q = ((before + after) * half, (before_high + after_high) * half)
@@ -106,7 +109,10 @@ def velocities_at(
 def _of_cells(
     z: Any, p: Any, q: Any, beside: Any, setup: Any, j: Any, i: Any
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Velocities in cells (j, i); beside : surfaces west, east, south and north."""
+    """Return the velocities in cells (j, i).
+
+    `beside` : surfaces to the west, east, south and north.
+    """
     dry, (west, east, south, north) = setup.dry_depth if setup.drying else 0.0, beside
     bed = partial(_bed_at, setup.bed, z.dtype)
     here = bed(j, i)
@@ -115,7 +121,7 @@ def _of_cells(
 
 
 def _bed_at(bed: np.ndarray, kind: Any, j: Any, i: Any) -> np.ndarray:
-    """Bed in cells (j, i); that of `OUTSIDE` beyond the grid."""
+    """Return the bed in cells (j, i); `OUTSIDE` beyond the grid."""
     ny, nx = bed.shape
     inside = (j >= 0) & (j < ny) & (i >= 0) & (i < nx)
     found = np.where(inside, bed[np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)], OUTSIDE)

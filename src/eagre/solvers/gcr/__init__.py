@@ -1,4 +1,4 @@
-"""Generalized conjugate residuals, GCR(k): for any linear operator, and as launches on a device."""
+"""Generalized conjugate residual solver GCR(k) for general linear operators, and its device kernels."""
 
 from eagre.solvers.gcr.polynomial import chebyshev
 from eagre.solvers.gcr.solver import Found, gcr

@@ -1,8 +1,8 @@
-"""GCR(k) on several devices, each with a band of rows: parts of sums are gathered, and every device adds up all.
+"""GCR(k) on several devices with row slabs: partial sums are gathered, and every device computes the totals.
 
-Kernels are those of one device, on all rows that a band holds; residuals and images of directions are zero on rows of
-neighbours, which so have no share in any sum. Three sums an iteration, each with its own parts: a device may still read
-those of one when others write the next.
+Kernels are those of one device, on all rows that a slab holds. Residuals and images of directions are zero in halo
+rows, which therefore do not contribute to sums. Each of the three sums per iteration has separate arrays, as a device
+may still read the parts of one sum when others write the next.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SHARED = {"ALONE": False}
 
 
 class Parts:
-    """Rows of parts of sums: `own`, what each device's kernels leave, and `all` of them on every device.
+    """Rows of partial sums: `own` from the kernels of each device, and `all` of them on every device.
 
-    blocks : those of each GPU's kernels that leave parts, if others than `kernels_cuda`
+    blocks : number of blocks of each GPU's kernels, if different from `kernels_cuda`
     """
 
     def __init__(self, devices: SeveralDevices, fields: Banded, rows: int, blocks: Sequence[int] | None = None) -> None:
@@ -59,7 +59,7 @@ def _blocks(device: Device, field: Any) -> int:
 
 
 class ResidualTestBands:
-    """As `ResidualTest` on several devices, which all come to the same; r is zero on rows of neighbours.
+    """`ResidualTest` on several devices, with the same result on all; r is zero in halo rows.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ResidualTestBands:
     launch : stage
     measured : stages
 
-    blocks : of each GPU's kernel that makes r and leaves its parts; then `measured` gathers alone
+    blocks : number of blocks of each GPU's kernel that computes r and its partial sums; `measured` then only gathers
     """
 
     def __init__(
@@ -91,21 +91,21 @@ class ResidualTestBands:
 
 
 class Sums(NamedTuple):
-    """Parts of the sums of an iteration."""
+    """Partial sums of an iteration."""
 
     products: Parts
     steps: Parts
 
 
 class GcrBands:
-    """As `GcrIteration` on several devices; launches are stages.
+    """`GcrIteration` on several devices; launches are stages.
 
     apply : function of (q, image)
-        Stages that set image = L q, zero on rows of neighbours.
+        Returns stages that set image = L q, zero in halo rows.
     precondition : function of (r, q)
-        Stages that set q = P r, on all rows that are held.
+        Returns stages that set q = P r in all rows held.
     weights : sequence of Weights
-        Of each device.
+        Weights of each device.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class GcrBands:
         ]
 
     def _known(self, rank: int, r: Any) -> tuple[Any, Any, tuple[Any, Any], dict[str, Any]]:
-        """Weights, shares of points on sides, scalars and control, switches."""
+        """Return weights, fractions of boundary points, scalars and control data, and switches."""
         weights, member = self._weights[rank], self._devices.members[rank]
         by_point = tuple(weights.field.shape) == tuple(r.shape)
         edges = member.array(np.array(weights.edges, check_precision(self._precision)))

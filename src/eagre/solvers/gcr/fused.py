@@ -1,4 +1,4 @@
-"""GCR(1) without a preconditioner in two kernels an iteration, as launches on a GPU."""
+"""GCR(1) without a preconditioner in two kernels per iteration, as launches on a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eagre.stepping.until import Iterated, Until
 
 
 class Tiles(NamedTuple):
-    """How blocks share a grid: tiles of LANES x ROWS threads, of `vector` columns each, and `planes` levels."""
+    """Grid tiling: tiles of LANES x ROWS threads, of `vector` columns each, and `planes` levels."""
 
     planes: int
     grid: tuple[int, int, int]
@@ -25,7 +25,7 @@ class Tiles(NamedTuple):
 
     @classmethod
     def of(cls, device: Device, shape: Sequence[int], vector: int = 1) -> Tiles:
-        """The tiles of a grid (nz, ny, nx)."""
+        """Return the tiles of a grid (nz, ny, nx)."""
         nz, ny, nx = map(int, shape)
         across, along = -(-nx // (vector * LANES)), -(-ny // ROWS)
         layout = device.layout("solver:gcr")
@@ -34,22 +34,22 @@ class Tiles(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """How many."""
+        """Number of blocks."""
         return math.prod(self.grid)
 
     def launch(self, program: Any, arguments: tuple[Any, ...]) -> Launch:
-        """A launch over the grid."""
+        """Return a launch over the grid."""
         return Launch(program, arguments, self.grid, (LANES, ROWS))
 
 
 def vector_of(device: Device, precision: str, shape: Sequence[int], periodic_x: bool) -> int:
-    """Points of a thread beside each other: 16 bytes along a periodic axis of as many times so many points, or one."""
+    """Return the number of adjacent points per thread: 16 bytes along a periodic axis of suitable length, or one."""
     vector = device.layout("solver:gcr").points[precision]
     return vector if periodic_x and shape[-1] > vector and shape[-1] % vector == 0 else 1
 
 
 class FusedIteration:
-    """As `GcrIteration` for k = 1, P = 1 and an operator that is a `Star`; on a GPU.
+    """`GcrIteration` for k = 1, P = 1 and an operator that is a `Star`; on a GPU.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ class FusedIteration:
     phi, r : arrays (nz, ny, nx)
     test : ResidualTest
     start : sequence of launches
-        Set r from phi, and judge it.
+        Compute r from phi, and check convergence.
     star : Star
-        L, on the host.
+        Operator L, on the host.
     periodic : bool
-        Whether the levels are.
+        Whether the vertical axis is periodic.
     weights : Weights
     look_every : int
-        Iterations between looks of the host, an even number.
+        Number of iterations between host synchronisations, an even number.
     """
 
     def __init__(
@@ -111,20 +111,20 @@ class FusedIteration:
 
     @property
     def launches(self) -> list[Work]:
-        """The start, an iteration and the end: for `Device.prepare`."""
+        """Launches of the start, an iteration and the end: for `Device.prepare`."""
         return [*self.until.launches, self._settle]
 
     def refill(self, star: Star) -> None:
-        """Take other coefficients."""
+        """Set other coefficients."""
         for array, values in zip(self._star, star, strict=True):
             self._device.fill(array, np.asarray(values).astype(array.dtype))
 
     def unlooked(self, small: Any, most: int, iterations: int) -> list[Work]:
-        """As `Until.unlooked`."""
+        """See `Until.unlooked`."""
         return [*self.until.unlooked(small, most, -(-iterations // 2)), self._settle]
 
     def run(self, small: float, most: int) -> Iterated:
-        """As `Until.run`."""
+        """See `Until.run`."""
         try:
             return self.until.run(small, most)
         finally:

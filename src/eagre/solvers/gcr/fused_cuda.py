@@ -1,10 +1,10 @@
-"""GCR(1) without a preconditioner on a GPU: an iteration in two kernels that move ten words a point.
+"""GCR(1) without a preconditioner on a GPU: an iteration in two kernels with a traffic of ten values per point.
 
-    direction   phi += beta p of the iteration before,  p = r + alpha p,  L p = L r + alpha L p;  beta
-    advance     r' = r + beta L p;  alpha of the next iteration from L r', which is made of r and L p at neighbours
+    direction   phi += beta p of the previous iteration,  p = r + alpha p,  L p = L r + alpha L p;  beta
+    advance     r' = r + beta L p;  alpha of the next iteration from L r', computed from r and L p at neighbours
 
-L is made anew from r in both, so that L r is never stored. The block that ends last adds up the parts of all blocks, in
-their order: the same bits every time. r goes to and fro between two arrays, as neighbours read the old one.
+Both kernels recompute L r, so it is never stored. The last block adds the partial sums of all blocks in order, so
+results are bitwise reproducible. r alternates between two arrays, as neighbours read the old one.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from eagre.stepping.until import add_up, is_iterating, largest_of
 
 LANES, ROWS = 32, 8
 BLOCK = LANES * ROWS
-VECTOR = switch("VECTOR", 1)  # points of a thread beside each other: 1, 2 or 4
+VECTOR = switch("VECTOR", 1)  # adjacent points per thread: 1, 2 or 4
 
 
 class Near(NamedTuple):
-    """Of a column of points: flat places of it and its neighbours in a level, and what L multiplies these with."""
+    """Column of points: flat indices of it and its horizontal neighbours, and the factors of L."""
 
     here: Any
     to_east: Any
@@ -66,7 +66,7 @@ class Near(NamedTuple):
 
 @cell
 def column(star, j, i, last, nx):
-    """The column at (j, i), whose neighbours to the east are those of the point `last`."""
+    """Return the column at (j, i), whose eastern neighbours are those of the point `last`."""
     row = np.uint32(j * np.uint32(nx))
     to_east, to_west = np.uint32(row + star.to_east[last]), np.uint32(row + star.to_west[i])
     to_north = np.uint32(star.to_north[j] * np.uint32(nx) + i)
@@ -79,19 +79,19 @@ def column(star, j, i, last, nx):
 
 @cell
 def near(star, j, i, nx):
-    """The column at (j, i)."""
+    """Return the column at (j, i)."""
     return column(star, j, i, np.uint32(i + np.uint32(VECTOR - 2 if VECTOR > 1 else 0)), nx)
 
 
 @cell
 def next_to(first, j, i, nx):
-    """As `near`, of an operator that reaches to the next point: those west and east of all points of a thread."""
+    """As `near`, for an operator with adjacent neighbours: western and eastern neighbours of all points of a thread."""
     return column(first, j, i, np.uint32(i + np.uint32(VECTOR - 1)), nx)
 
 
 @cell
 def level(k, nz, size, periodic):
-    """Flat place of the first point of level k, from -2 to nz + 1: round a periodic axis, or the outermost level."""
+    """Return the flat index of the first point of level k, -2 to nz + 1: wrapped if periodic, otherwise clipped."""
     if k < 0:
         k = k + nz if periodic else 0
     if k > nz - 1:
@@ -101,13 +101,13 @@ def level(k, nz, size, periodic):
 
 @cell
 def block_number():
-    """Number of this block in the grid."""
+    """Return the linear index of this block."""
     return (cuda.blockIdx.z * cuda.gridDim.y + cuda.blockIdx.y) * cuda.gridDim.x + cuda.blockIdx.x
 
 
 @cell
 def store_parts(tree, t, first, second, partials, is_largest):
-    """A block's two numbers, the first a sum or the largest, as its part of rows 0 and 1."""
+    """Store the two partial results of a block, the first a sum or maximum, in rows 0 and 1."""
     block, blocks = block_number(), partials.shape[2]
     if is_largest:
         largest_of(tree, t, BLOCK, first)
@@ -123,7 +123,7 @@ def store_parts(tree, t, first, second, partials, is_largest):
 
 @cell
 def both_totals(tree, t, partials, is_largest):
-    """The first row's sum or largest number and the second row's sum, by one block."""
+    """Return the sum or maximum of the first row and the sum of the second row, by one block."""
     first, second = 0.0, 0.0
     blocks = partials.shape[2]
     for m in range(t, blocks, BLOCK):
@@ -142,7 +142,7 @@ def both_totals(tree, t, partials, is_largest):
 
 @cell
 def load(array, start, place):
-    """VECTOR numbers from a place on."""
+    """Return VECTOR values from an index."""
     if VECTOR == 4:
         return load_four(array, start, place)
     if VECTOR == 2:
@@ -152,7 +152,7 @@ def load(array, start, place):
 
 @cell
 def load_beside(array, start, place):
-    """Those numbers beside a thread's own that it needs: two, or one where it has one point."""
+    """Return the values next to the points of a thread: two, or one for one point per thread."""
     if VECTOR > 1:
         return load_two(array, start, place)
     return (flat_load(array, start, place),)
@@ -160,7 +160,7 @@ def load_beside(array, start, place):
 
 @cell
 def store(array, start, place, values):
-    """Set VECTOR numbers from a place on."""
+    """Store VECTOR values from an index."""
     if VECTOR == 4:
         store_four(array, start, place, values)
     elif VECTOR == 2:
@@ -179,7 +179,7 @@ SCOPE: dict[str, Any] = {
 
 
 def kernel(text: str, vector: int, scope: Mapping[str, Any] = SCOPE, **known: int) -> Entry:
-    """A kernel of `fused_text` for threads of so many points; scope: what it calls; known: numbers in its text."""
+    """Return a kernel of `fused_text` for `vector` points per thread; scope: called functions; known: constants."""
     side = min(2, vector)
     beside = {"west", "east", "its_west", "its_east"}
     points = {
@@ -195,6 +195,6 @@ def kernel(text: str, vector: int, scope: Mapping[str, Any] = SCOPE, **known: in
 
 @cell
 def settle(k, j, i, phi, p, scalars):
-    """phi += beta p of the last iteration."""
+    """Set phi += beta p of the last iteration."""
     if scalars[COUNT] > 0.0:
         phi[k, j, i] += real(scalars[BETA]) * p[k, j, i]

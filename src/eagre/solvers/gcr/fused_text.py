@@ -1,7 +1,7 @@
-"""Text of the two kernels of `fused_cuda`, which is written out for VECTOR points of a thread along x.
+"""Source of the two kernels of `fused_cuda`, unrolled for VECTOR points per thread along x.
 
-``{name}`` stands for the points of an array of the thread, ``name[0], name[1], ..``. A thread marches upwards: a, b, c,
-d, e are two levels below, the level, and two above. All that a level needs is asked for before any of it is used.
+``{name}`` stands for the array elements of a thread, ``name[0], name[1], ..``. A thread streams upwards: a, b, c, d, e
+are two levels below, the current level, and two levels above. All loads of a level are issued before the first use.
 """
 
 DIRECTION = """

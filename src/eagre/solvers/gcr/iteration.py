@@ -1,4 +1,4 @@
-"""GCR(k) as launches: fields and scalars stay on the device, and the exit test too."""
+"""GCR(k) as launches: fields, scalars and the convergence check stay on the device."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Steps = Callable[[Any, Any], Sequence[Work]]
 
 
 class Weights(NamedTuple):
-    """Of the inner product: `field` (nz, ny, nx) or (nz, 1, 1), above 0, times the shares of points on sides.
+    """Weights of the inner product: `field` (nz, ny, nx) or (nz, 1, 1), above 0, times fractions of boundary cells.
 
     edges : (z, y, x)
-        0.5 where the outermost points of an axis lie on sides and own half a cell, else 1.
+        0.5 if the outermost points of an axis are on boundaries and own half a cell, otherwise 1.
     """
 
     field: Any
@@ -26,7 +26,7 @@ class Weights(NamedTuple):
 
 
 class ResidualTest:
-    """Stops an iteration where max |r| is small.
+    """Convergence check on max |r|.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ class ResidualTest:
     precision : str
     r : array (nz, ny, nx)
     rows : int
-        Sums that are made at a time.
+        Number of simultaneous sums.
     blocks : int, optional
-        Of a kernel on a GPU that leaves its parts in place of `measured`.
+        Number of blocks of a GPU kernel that computes the partial results instead of `measured`.
 
     Attributes
     ----------
     control : float64 (SIZE,), on the device
-        As of `eagre.stepping.until.StopTest`.
+        See `eagre.stepping.until.StopTest`.
     launch : Launch or None
-        Judges by what `measured` or an iteration has found; None on a GPU, where these judge themselves.
+        Checks the results of `measured` or an iteration; None on a GPU, where these check themselves.
     measured : Launch
-        Looks at the whole residual.
+        Evaluates the whole residual.
     """
 
     def __init__(self, device: Device, precision: str, r: Any, rows: int = 2, blocks: int = 0) -> None:
@@ -67,17 +67,17 @@ class ResidualTest:
 
 
 def arrived(device: Device) -> Any:
-    """What counts the blocks of a kernel that have left their parts."""
+    """Return the counter of blocks that have stored their partial results."""
     return device.zeros((1,), np.uint32)
 
 
 def one_block(device: Device, entry: Any, *arguments: Any) -> Launch:
-    """A launch of a single block, in double precision."""
+    """Return a launch of a single block, in double precision."""
     return Launch(device.program(entry, "double"), arguments, (1,), (THREADS,))
 
 
 class GcrIteration:
-    """Iterations of GCR(k) for a field phi with the residual r = L(phi) - f, all on a device.
+    """GCR(k) iteration for a field phi with the residual r = L(phi) - f, on a device.
 
     Parameters
     ----------
@@ -85,19 +85,19 @@ class GcrIteration:
     precision : str
     phi, r : arrays (nz, ny, nx)
     start : sequence of launches
-        Set r from phi.
+        Compute r from phi.
     apply : function of (q, image)
-        Launches that set image = L q.
+        Returns launches that set image = L q.
     precondition : function of (r, q), or None
-        Launches that set q = P r; without it P = 1.
+        Returns launches that set q = P r; None for P = 1.
     weights : Weights
     kept : int
-        k.
+        Number of directions k.
     test : ResidualTest, optional
-        Of r, with as many rows as there are directions, and two at the least; else its own.
+        Convergence check of r with max(k, 2) rows; created by default.
     look_every : int
-        Iterations between looks of the host at a GPU; what `apply` and `precondition` launch is run up to so often
-        in vain.
+        Number of iterations between host synchronisations on a GPU; up to this number of applications of `apply` and
+        `precondition` can be unnecessary.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class GcrIteration:
         self.until = Until(device, self.test, iteration, [*start, reset, self.test.measured], look_every)
 
     def _known(self, r: Any) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
-        """Weights and shares, switches, and what is the same for all kernels."""
+        """Return weights and cell fractions, switches, and the common arguments of all kernels."""
         weights, real = self._weights, check_precision(self._precision)
         by_point = tuple(weights.field.shape) == tuple(r.shape)
         switches = {"WEIGHT": kernels.of_point if by_point else kernels.of_level}

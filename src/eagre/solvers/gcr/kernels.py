@@ -1,6 +1,6 @@
-"""What an iteration of GCR(k) does to fields on a device, with its scalars on the device too.
+"""Operations of a GCR(k) iteration on device fields, with device scalars.
 
-Fields (nz, ny, nx); directions p and their images L p: (k, nz, ny, nx). Sums are made in double precision.
+Fields (nz, ny, nx); directions p and their images L p: (k, nz, ny, nx). Sums use double precision.
 """
 
 import numpy as np
@@ -9,23 +9,23 @@ from eagre.backend.cells import cell, entry, prange, real, serial_entry, switch
 from eagre.stepping.until import ITERATING, is_iterating, judge
 
 BETA = 0  # step along the newest direction
-COUNT = 1  # directions kept
-SLOT = 2  # of the newest
+COUNT = 1  # number of stored directions
+SLOT = 2  # index of the newest direction
 KEPT = 3  # k
-NUMBERS = 4  # then k squares <L p, L p>, then k shares alpha
+NUMBERS = 4  # followed by k squares <L p, L p> and k coefficients alpha
 TINY = 1e-300
 HUGE = 1e300
 
 
 @cell
 def of_level(w, k, j, i):
-    """A weight of a level, (nz, 1, 1)."""
+    """Return the weight of a level, (nz, 1, 1)."""
     return w[k, 0, 0]
 
 
 @cell
 def of_point(w, k, j, i):
-    """A weight of a point, (nz, ny, nx)."""
+    """Return the weight of a point, (nz, ny, nx)."""
     return w[k, j, i]
 
 
@@ -34,19 +34,19 @@ weight_at = switch("WEIGHT", of_level)
 
 @cell
 def share_of(edge, n, i):
-    """The share of a cell that point i of n owns along an axis."""
+    """Return the fraction of a cell that point i of n owns along an axis."""
     return edge if i == 0 or i == n - 1 else real(1.0)
 
 
 @cell
 def next_slot(scalars):
-    """Where the next direction goes: the first place once all are taken."""
+    """Return the index of the next direction: index 0 when all are in use."""
     return np.int64(scalars[COUNT]) if scalars[COUNT] < scalars[KEPT] else np.int64(0)
 
 
 @serial_entry
 def begin(scalars, kept):
-    """No directions yet."""
+    """Start without directions."""
     scalars[COUNT] = 0.0
     scalars[KEPT] = kept
     scalars[BETA] = 0.0
@@ -54,14 +54,14 @@ def begin(scalars, kept):
 
 @cell
 def set_shares(scalars, n, total):
-    """alpha_n = -<L q, L p_n> / <L p_n, L p_n>."""
+    """Set alpha_n = -<L q, L p_n> / <L p_n, L p_n>."""
     kept = np.int64(scalars[KEPT])
     scalars[NUMBERS + kept + n] = -total / max(scalars[NUMBERS + n], TINY)
 
 
 @cell
 def set_step(scalars, control, along, square):
-    """beta = -<r, L p> / <L p, L p>, and what is kept; a direction of which the operator makes nothing ends it."""
+    """Set beta = -<r, L p> / <L p, L p>; stop for a direction that the operator maps to zero."""
     slot = next_slot(scalars)
     scalars[NUMBERS + slot] = square
     if square > TINY:
@@ -75,13 +75,13 @@ def set_step(scalars, control, along, square):
 
 @cell
 def judge_both(control, largest, squares):
-    """Judge by the largest residual; by the sum of squares where that is not finite."""
+    """Check the maximum residual, or the sum of squares if the maximum is not finite."""
     judge(control, largest * largest if squares < HUGE else squares)
 
 
 @entry
 def measure_cpu(r, partials):
-    """Largest |r| and sum of r^2 of each column of a level; partials (2, nz, nx)."""
+    """Compute max |r| and the sum of r^2 of each column of a level; partials (2, nz, nx)."""
     nz, ny, nx = r.shape
     for k in prange(nz):
         for i in range(nx):
@@ -96,7 +96,7 @@ def measure_cpu(r, partials):
 
 @entry
 def advance_cpu(phi, r, directions, images, scalars, control, partials):
-    """phi += beta p, r += beta L p, and what `measure_cpu` finds."""
+    """Set phi += beta p, r += beta L p, and the results of `measure_cpu`."""
     nz, ny, nx = r.shape
     for k in prange(nz):
         if is_iterating(control):
@@ -116,7 +116,7 @@ def advance_cpu(phi, r, directions, images, scalars, control, partials):
 
 @entry
 def products_cpu(image, images, weight, edges, scalars, control, partials):
-    """<L q, L p_n> of all directions kept; partials (k, nz, nx); edges: shares along z, y, x of points on sides."""
+    """Compute <L q, L p_n> of all stored directions; partials (k, nz, nx); edges: cell fractions of boundary points."""
     nz, ny, nx = image.shape
     for k in prange(nz):
         if is_iterating(control):
@@ -132,7 +132,7 @@ def products_cpu(image, images, weight, edges, scalars, control, partials):
 
 @cell
 def combine_row(k, j, q, image, directions, images, scalars):
-    """The new direction of a row; the first one kept may lie where the new one goes."""
+    """Compute the new direction of a row; the oldest direction may be stored at the same index."""
     slot, count, kept = np.uint32(next_slot(scalars)), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
     first = real(scalars[NUMBERS + kept]) if count > 0 else real(0.0)
     for i in range(q.shape[2]):
@@ -147,7 +147,7 @@ def combine_row(k, j, q, image, directions, images, scalars):
 
 @entry
 def combine_cpu(q, image, directions, images, r, weight, edges, scalars, control, partials):
-    """Take the shares alpha from q and L q, keep these, and make <r, L q> and <L q, L q>."""
+    """Combine q and L q with coefficients alpha, store them, and compute <r, L q> and <L q, L q>."""
     nz, ny, nx = r.shape
     for k in prange(nz):
         if is_iterating(control):
@@ -166,7 +166,7 @@ def combine_cpu(q, image, directions, images, r, weight, edges, scalars, control
 
 @cell
 def row_sum(partials, n, edge):
-    """Sum of row n, in the order of its numbers, with the share of points on sides along x."""
+    """Return the sum of row n in order, with the cell fractions of boundary points along x."""
     total = 0.0
     for k in range(partials.shape[1]):
         nx = partials.shape[2]
@@ -178,7 +178,7 @@ def row_sum(partials, n, edge):
 
 @serial_entry
 def judge_cpu(partials, control):
-    """Judge by all parts of `advance_cpu`."""
+    """Check convergence with all partial results of `advance_cpu`."""
     largest, squares = 0.0, 0.0
     for k in range(partials.shape[1]):
         for i in range(partials.shape[2]):
@@ -189,7 +189,7 @@ def judge_cpu(partials, control):
 
 @serial_entry
 def shares_cpu(partials, edges, scalars, control):
-    """All alpha."""
+    """Set all alpha."""
     if is_iterating(control):
         for n in range(int(scalars[COUNT])):
             set_shares(scalars, n, row_sum(partials, n, edges[2]))
@@ -197,6 +197,6 @@ def shares_cpu(partials, edges, scalars, control):
 
 @serial_entry
 def step_cpu(partials, edges, scalars, control):
-    """beta."""
+    """Set beta."""
     if is_iterating(control):
         set_step(scalars, control, row_sum(partials, 0, edges[2]), row_sum(partials, 1, edges[2]))

@@ -1,6 +1,6 @@
-"""What `kernels` does, on a GPU: fields as flat arrays; a block leaves a part of each sum, trees add: the same bits.
+"""GPU versions of `kernels`: flat fields, one partial sum per block, tree sums (bitwise reproducible).
 
-The block that ends last adds up all parts, and goes on with the sums; or others do, where a device has parts of them.
+The last block adds all partial sums and continues with the totals, or another kernel does if devices share the sums.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from eagre.solvers.gcr.kernels import (
 )
 from eagre.stepping.until import THREADS, add_up, is_iterating, largest_of
 
-ALONE = switch("ALONE", True)  # whether all parts of the sums are this device's
+ALONE = switch("ALONE", True)  # whether this device has all partial sums
 
 
 @cell
 def store_sum(tree, t, n, value, partials):
-    """A block's sum as its part of row n."""
+    """Store a block's sum as its partial result of row n."""
     add_up(tree, t, THREADS, value)
     if t == 0:
         partials[n, 0, cuda.blockIdx.x] = tree[0]
@@ -37,7 +37,7 @@ def store_sum(tree, t, n, value, partials):
 
 @cell
 def store_both(tree, t, largest, squares, partials):
-    """A block's largest number and sum."""
+    """Store a block's maximum and sum."""
     largest_of(tree, t, THREADS, largest)
     if t == 0:
         partials[0, 0, cuda.blockIdx.x] = tree[0]
@@ -47,7 +47,7 @@ def store_both(tree, t, largest, squares, partials):
 
 @cell
 def is_last(flag, t, blocks, arrived):
-    """Whether all other blocks have stored their parts; all threads of a block hear the same."""
+    """Return whether all other blocks have stored their partial results; the same for all threads of a block."""
     if t == 0:
         cuda.threadfence()
         flag[0] = np.float64(cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1)
@@ -58,7 +58,7 @@ def is_last(flag, t, blocks, arrived):
 
 @cell
 def total_of(tree, t, partials, n):
-    """Sum of row n of the parts of all blocks."""
+    """Return the sum of row n of the partial results of all blocks."""
     total, blocks = 0.0, partials.shape[2]
     for m in range(t, blocks, THREADS):
         total += load_volatile(partials, m, n * blocks)
@@ -70,7 +70,7 @@ def total_of(tree, t, partials, n):
 
 @cell
 def judge_all(tree, t, partials, control):
-    """Judge by the parts of all blocks; by one block."""
+    """Check convergence with the partial results of all blocks; one block."""
     largest, blocks = 0.0, partials.shape[2]
     for m in range(t, blocks, THREADS):
         largest = max(largest, load_volatile(partials, m, 0))
@@ -84,7 +84,7 @@ def judge_all(tree, t, partials, control):
 
 @cell
 def weighed(weight, edges, n, nz, ny, nx):
-    """The weight of point n with its share of a cell."""
+    """Return the weight of point n times its cell fraction."""
     row = n // np.uint32(nx)
     k = row // np.uint32(ny)
     i, j = n - row * np.uint32(nx), row - k * np.uint32(ny)
@@ -94,7 +94,7 @@ def weighed(weight, edges, n, nz, ny, nx):
 
 @entry
 def begin_cuda(scalars, kept):
-    """As `begin`; one block."""
+    """See `begin`; one block."""
     if cuda.threadIdx.x == 0:
         scalars[COUNT] = 0.0
         scalars[KEPT] = kept
@@ -103,7 +103,7 @@ def begin_cuda(scalars, kept):
 
 @entry
 def measure_cuda(r, partials, control, arrived):
-    """As `measure_cpu` and `judge_cpu`; r flat, partials (2, 1, blocks)."""
+    """See `measure_cpu` and `judge_cpu`; r flat, partials (2, 1, blocks)."""
     tree = cuda.shared.array(THREADS, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
@@ -119,7 +119,7 @@ def measure_cuda(r, partials, control, arrived):
 
 @entry
 def advance_cuda(phi, r, directions, images, scalars, control, partials, arrived):
-    """As `advance_cpu` and `judge_cpu`; directions (k, points)."""
+    """See `advance_cpu` and `judge_cpu`; directions (k, points)."""
     tree = cuda.shared.array(THREADS, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
@@ -140,7 +140,7 @@ def advance_cuda(phi, r, directions, images, scalars, control, partials, arrived
 
 @entry
 def products_cuda(image, images, weight, edges, shape, scalars, control, partials, arrived):
-    """As `products_cpu` and `shares_cpu`; shape: nz, ny, nx."""
+    """See `products_cpu` and `shares_cpu`; shape: nz, ny, nx."""
     tree = cuda.shared.array(THREADS, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
@@ -163,7 +163,7 @@ def products_cuda(image, images, weight, edges, shape, scalars, control, partial
 
 @entry
 def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars, control, partials, arrived):
-    """As `combine_cpu` and `step_cpu`; q and image are left as they are."""
+    """See `combine_cpu` and `step_cpu`; q and image are unchanged."""
     tree = cuda.shared.array(THREADS, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
@@ -191,14 +191,14 @@ def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars,
 
 @entry
 def judge_largest_cuda(partials, control):
-    """As `judge_cpu`, by the parts of all devices; one block."""
+    """See `judge_cpu`, with the partial results of all devices; one block."""
     tree = cuda.shared.array(THREADS, np.float64)
     judge_all(tree, cuda.threadIdx.x, partials, control)
 
 
 @entry
 def shares_cuda(partials, scalars, control):
-    """As `shares_cpu`, by the parts of all devices; one block."""
+    """See `shares_cpu`, with the partial results of all devices; one block."""
     tree = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
@@ -210,7 +210,7 @@ def shares_cuda(partials, scalars, control):
 
 @entry
 def step_cuda(partials, scalars, control):
-    """As `step_cpu`, by the parts of all devices; one block."""
+    """See `step_cpu`, with the partial results of all devices; one block."""
     tree = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
     iterates = is_iterating(control)

@@ -1,13 +1,12 @@
-"""Generalized conjugate residuals with k kept directions for a linear operator that is given as a function.
+"""Generalized conjugate residual method with k stored directions for a linear operator given as a function.
 
     r = L(x) - f,   p_1 = P(r)
     beta = -<r, L p> / <L p, L p>,   x += beta p,   r += beta L p
     q = P(r),   p_new = q + sum_j alpha_j p_j,   alpha_j = -<L q, L p_j> / <L p_j, L p_j>
 
-After k directions the newest is kept and the others are dropped. L p follows from the same recurrence, so an iteration
-applies L and P once each. Source: S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357
-(1983), doi:10.1137/0720023; the order is that of P. K. Smolarkiewicz, L. G. Margolin, Appl. Math. Comput. Sci. 4,
-527-551 (1994).
+After k directions only the newest is kept. L p follows from the same recurrence, so an iteration applies L and P once
+each. Source: S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983),
+doi:10.1137/0720023; in the order of P. K. Smolarkiewicz, L. G. Margolin, Appl. Math. Comput. Sci. 4, 527-551 (1994).
 """
 
 from __future__ import annotations
@@ -22,21 +21,22 @@ from eagre.checks import one_of
 from eagre.errors import ConvergenceError, InputError
 
 NORMS = ("max", "2")
-NO_DIRECTION = "another right side: the operator makes nothing of what is left of this one"
-NOT_FINITE = "a look at the operator and the preconditioner: what they made is not finite"
+NO_DIRECTION = "another right-hand side: the operator maps the residual to zero"
+NOT_FINITE = "a check of the operator and the preconditioner: their results are not finite"
 
 
 class Found(NamedTuple):
-    """A solution.
+    """Solution of `gcr`.
 
     Attributes
     ----------
     solution : array
     iterations : int
+        Number of iterations.
     norm : float
-        Of the last residual, from the solution itself.
+        Norm of the final residual, computed from the solution.
     norms : list of float
-        Of all residuals, that of the guess first; those between the first and the last follow from the recurrence.
+        Norms of all residuals, from the initial guess on; intermediate norms follow from the recurrence.
     """
 
     solution: Any
@@ -58,40 +58,43 @@ def gcr(
     least: int = 0,
     most: int = 1000,
 ) -> Found:
-    """Solve operator(x) = right.
+    """Solve operator(x) = right by the generalized conjugate residual method GCR(k).
 
     Parameters
     ----------
     operator : function
-        L: an array of the shape of `right` to another one. What it gives is taken in the precision of `right`.
+        Linear operator L: returns an array of the shape of its argument; the result is converted to the type of
+        `right`.
     right : array
-        f, NumPy or CuPy, of any shape, float32 or float64, in C or Fortran order; the solution is of its kind.
+        Right-hand side f, NumPy or CuPy, of any shape, float32 or float64, in C or Fortran order; determines the kind
+        of the solution.
     guess : array of the shape of `right`, optional
-        Else zero.
+        Initial guess; zero by default.
     kept : int
-        k >= 1, directions. Where L P is symmetric in the inner product one is as good as many.
+        Number of directions k >= 1. If L P is symmetric in the inner product, 1 is sufficient.
     preconditioner : function, optional
-        P: a residual to about L^-1 of it.
+        Preconditioner P: returns an approximation of L^-1 r for a residual r.
     weights : array or number
-        Of the inner product <a, b> = sum(weights a b), above 0: those in which L is symmetric, if there are such.
+        Weights of the inner product <a, b> = sum(weights a b), above 0; choose weights for which L is symmetric, if
+        any.
     tolerance : float
-        Of the norm of r.
+        Absolute tolerance of the norm of r.
     norm : {"max", "2"}
         max |r|, or sqrt(sum(weights r^2)).
     least, most : int
-        Iterations.
+        Minimum and maximum number of iterations.
 
     Raises
     ------
     InputError
-        For arguments outside these ranges, and for an operator or preconditioner whose answer has another shape.
+        For arguments outside these ranges, and for an operator or preconditioner that returns another shape.
     ConvergenceError
-        If the norm is not reached after `most` iterations, stops being finite, or no direction is left.
+        If the tolerance is not reached after `most` iterations, the norm is not finite, or no direction remains.
 
     Notes
     -----
-    The norm is reached when that of operator(x) - right is, which is made anew once the recurrence has come there: in
-    single precision rounding parts them. Where they differ, iterations go on from the new residual.
+    When the recurrence reaches the tolerance, the residual operator(x) - right is recomputed; in single precision the
+    two differ by rounding. If the recomputed norm exceeds the tolerance, the iteration continues from the new residual.
 
     Examples
     --------
@@ -130,7 +133,7 @@ def gcr(
             alpha = p.dtype.type(-product(image, its) / length)
             p, image = p + alpha * one, image + alpha * its
         length = product(image, image)
-        if directions and length == 0.0:  # those that are kept span all there is; what is left is rounding
+        if directions and length == 0.0:  # the stored directions span the space; the remainder is rounding
             directions = []
             continue
         if len(norms) > most or not 0.0 < length < math.inf or not math.isfinite(norms[-1]):
@@ -142,54 +145,74 @@ def gcr(
 
 
 def _answer(name: str, function: Callable[[Any], Any], a: Any) -> Any:
-    """What a function makes of an array, in its precision and in memory of its own: the next call may reuse theirs."""
+    """Return a copy of a function's result in the precision of its argument; the function may reuse its array."""
     found = function(a)
     if getattr(found, "shape", None) != a.shape or found.dtype.kind not in "iuf":
         got = f"{type(found).__name__} of shape {getattr(found, 'shape', '?')} and type {getattr(found, 'dtype', '?')}"
-        raise InputError(f"from the {name} {got}", allowed=f"an array of shape {a.shape} and type {a.dtype}")
+        raise InputError(
+            f"from the {name} {got}", allowed=f"an array of shape {a.shape} and type {a.dtype}",
+            problem=f"The {name} returns an array of another shape or type.",
+        )  # fmt: skip
     return found.astype(a.dtype, order="K")
 
 
 def _advice(length: float, norm: float) -> str | None:
-    """What to try where iterations end without a solution; None: more of them."""
+    """Return advice for an iteration without a solution, or None for the default advice."""
     if not (math.isfinite(length) and math.isfinite(norm)):
         return NOT_FINITE
     return None if length > 0.0 else NO_DIRECTION
 
 
 def _check_function(name: str, given: Any) -> None:
-    """Refuse what cannot be called: a matrix, say."""
+    """Raise `InputError` for an object that is not callable, such as a matrix."""
     if not callable(given):
         raise InputError(
-            f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x"
-        )
+            f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x",
+            problem=f"{name[0].upper()}{name[1:]} is not callable.",
+        )  # fmt: skip
 
 
 def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> None:
-    """Refuse what cannot be solved for."""
+    """Raise `InputError` for invalid parameters or right-hand sides."""
     one_of("norm", norm, NORMS)
     if str(getattr(right, "dtype", "")) not in ("float32", "float64"):
-        raise InputError("this right side", allowed="a float32 or float64 array of NumPy or CuPy")
+        raise InputError(
+            f"a right-hand side of type {getattr(right, 'dtype', type(right).__name__)}",
+            allowed="a float32 or float64 array of NumPy or CuPy",
+            problem="The right-hand side is not an array of real numbers.",
+        )
     if not isinstance(kept, Integral) or kept < 1:
         raise InputError(f"kept = {kept!r}", allowed="1 or more", fix="kept=3")
     if not tolerance > 0.0 or not most >= 0:
-        raise InputError(f"tolerance, most = {tolerance!r}, {most!r}", allowed="above 0; 0 or more")
+        raise InputError(
+            f"tolerance, most = {tolerance!r}, {most!r}", allowed="above 0; 0 or more",
+            problem="The tolerance or the maximum number of iterations is not allowed.",
+        )  # fmt: skip
 
 
 def _check_arrays(right: Any, guess: Any, weights: Any) -> None:
-    """Refuse arrays of other shapes, and values that no residual could be made of."""
+    """Raise `InputError` for arrays of other shapes or with invalid values."""
     module = array_module(right)
     if not right.size or not bool(module.isfinite(right).all()):
-        raise InputError(f"a right side of shape {right.shape}", allowed="finite numbers, one or more")
+        raise InputError(
+            f"a right-hand side of shape {right.shape}", allowed="finite numbers, one or more",
+            problem="The right-hand side is empty or contains values that are not finite.",
+        )  # fmt: skip
     if guess is not None and (getattr(guess, "shape", None) != right.shape or guess.dtype.kind not in "iuf"):
         got = f"{type(guess).__name__} of shape {getattr(guess, 'shape', '?')}"
-        raise InputError(f"guess, {got}", allowed=f"real numbers of shape {right.shape}", fix="guess=None")
+        problem = "The initial guess does not match the right-hand side."
+        raise InputError(
+            f"guess, {got}", allowed=f"real numbers of shape {right.shape}", fix="guess=None", problem=problem
+        )
     weight = module.asarray(weights)
     if not _fits(weight.shape, right.shape) or not bool(((weight > 0.0) & (weight < math.inf)).all()):
-        raise InputError(f"weights of shape {weight.shape}", allowed=f"finite numbers above 0, one or {right.shape}")
+        raise InputError(
+            f"weights of shape {weight.shape}", allowed=f"finite numbers above 0, one or {right.shape}",
+            problem="The weights are not positive numbers that match the right-hand side.",
+        )  # fmt: skip
 
 
 def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
-    """Whether an array of a shape is one number for each of another shape, or for several of them."""
+    """Return whether an array of a shape can be broadcast to another shape."""
     pairs = zip(reversed(shape), reversed(whole), strict=False)
     return len(shape) <= len(whole) and all(n in (1, most) for n, most in pairs)

@@ -1,4 +1,4 @@
-"""An operator that takes differences over two spacings along three axes, with coefficients of lines: its tables."""
+"""Operator with differences over two spacings along three axes and coefficients per line, as tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from eagre.backend.device import Device
 
 
 class Star(NamedTuple):
-    """Factors and places of neighbours.
+    """Factors and indices of neighbours.
 
     L q = across_k (east_i (q_e - q) + west_i (q_w - q) + north_j (q_n - q) + south_j (q_s - q))
     + up_k (q_a - q) + down_k (q_b - q): e, w the points `to_east` and `to_west`; n, s, a (above) and b alike.
-    Of an axis without a neighbour on one side the factor is 0 and the place any.
+    Without a neighbour on one side the factor is 0 and the index arbitrary.
     """
 
     across: Any
@@ -37,7 +37,7 @@ REALS = ("across", "up", "down", "north", "south", "east", "west")
 
 
 def on_device(star: Star, device: Device, real: Any) -> Star:
-    """The tables on a device, in one precision, places as unsigned numbers."""
+    """Return the tables on a device, in one precision, with unsigned indices."""
     found = {
         name: device.array(np.asarray(values).astype(real if name in REALS else np.uint32))
         for name, values in star._asdict().items()
@@ -47,7 +47,7 @@ def on_device(star: Star, device: Device, real: Any) -> Star:
 
 @cell
 def star_at(q, star, k, j, i):
-    """L q at a point."""
+    """Return L q at a point."""
     c = q[k, j, i]
     total = star.east[i] * (q[k, j, star.to_east[i]] - c) + star.west[i] * (q[k, j, star.to_west[i]] - c)
     total += star.north[j] * (q[k, star.to_north[j], i] - c) + star.south[j] * (q[k, star.to_south[j], i] - c)
@@ -57,5 +57,5 @@ def star_at(q, star, k, j, i):
 
 @cell
 def set_image(k, j, i, q, star, out):
-    """out = L q."""
+    """Set out = L q."""
     out[k, j, i] = star_at(q, star, k, j, i)

@@ -1,4 +1,4 @@
-"""Multigrid for screened Poisson equations with coefficients that vary, many at once."""
+"""Multigrid solver for screened Poisson equations with variable coefficients, for several right-hand sides at once."""
 
 from eagre.solvers.multigrid.solver import Multigrid
 

@@ -1,8 +1,8 @@
-"""A multigrid over several devices: its fine grids in bands of rows, its coarse ones whole on every device.
+"""Multigrid on several devices: fine grids in row slabs, coarse grids replicated on every device.
 
-A band holds as many rows of its neighbours as the cycle on fine grids reaches over, so that nothing is exchanged on the
-way down or up. Where grids have become small, the right sides of all bands are put together on every device, which goes
-on alone: what it takes then is less than waiting for others on every grid would.
+The halo of a slab is as wide as the stencil of the cycle on the fine grids, so that no exchange is needed within a
+cycle. On small grids the right-hand sides of all slabs are gathered on every device, which continues alone: this takes
+less time than waiting for other devices on every grid.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from eagre.solvers.multigrid.plan_cuda import REST, CudaCycle
 from eagre.solvers.multigrid.solver import Multigrid
 
 GATHERED = 8 * 2**20
-"""Bytes of right sides that are put together on every device at most: 20 to 40 us over the links of a host, which is
-what the halo of one more grid in bands and its launches take."""
+"""Maximum size of gathered right-hand sides, bytes: 20 to 40 us over the links of a host, as long as the halo and
+launches of one more decomposed grid.
+"""
 
 
 class Fine(Multigrid):
-    """The grids of a multigrid that are in bands, on one device; cycles leave `REST` where coarser ones follow."""
+    """Decomposed grids of a multigrid on one device; cycles contain `REST` at the position of the coarser grids."""
 
     def __init__(
         self, plan: Plan, used: Sequence[int], device: Device, precision: str, plain: bool, paired: bool = False
@@ -45,12 +46,12 @@ class Fine(Multigrid):
         return [REST] if level + 1 == len(self.grids) else super()._cycle(level, cycle)
 
     def at_end(self) -> tuple[Any, Any, Any]:
-        """u, f and the screening of the coarsest grid in bands."""
+        """Arrays u, f and the screening of the coarsest decomposed grid."""
         return self._u[-1], self._f[-1], self._q[-1]
 
 
 class Rest(Multigrid):
-    """The other grids, whole, for the layers that visit them."""
+    """Replicated coarse grids, for the layers that visit them."""
 
     def __init__(self, plan: Plan, q: float, first: int, device: Device, precision: str, plain: bool) -> None:
         self.device, self.precision, self.real = device, precision, check_precision(precision)
@@ -60,31 +61,31 @@ class Rest(Multigrid):
 
 
 class Cut:
-    """How the points of a grid are cut into bands, and how many of its grids with it.
+    """Decomposition of a grid into row slabs, and the number of decomposed grids.
 
     Parameters
     ----------
     plan : Plan
     used : sequence of int
-        Grids that each layer visits.
+        Number of grids that each layer visits.
     count : int
-        Bands.
+        Number of slabs.
     order : int
-        Of the differences of the residual: it is taken of `order` rows on each side, half of them for the layer below
-        the bottom.
+        Order of the differences of the residual, which reads `order` rows on each side, half of them for the layer
+        below the bottom.
     word : int
-        Bytes of a number.
+        Size of a value, bytes.
     most : int
-        Grids in bands at most.
+        Maximum number of decomposed grids.
     periodic : bool
-        Along y.
+        Whether the y axis is periodic.
 
     Attributes
     ----------
     first : int
-        The finest grid that is whole on every device.
+        Finest replicated grid.
     ratio : int
-        Rows of the finest grid to one of that grid.
+        Rows of the finest grid per row of that grid.
     rows : Decomposition
     """
 
@@ -111,19 +112,19 @@ class Cut:
         return int(np.prod([grid.step_y for grid in self._plan.grids[:first]], dtype=int))
 
     def _fits(self, first: int, count: int) -> bool:
-        """Whether every band has as many rows as another needs of it."""
+        """Return whether every slab has as many rows as another slab needs of it."""
         rows, step = self._plan.grids[0].shape[0] - (not self._periodic), self._step(first)
         return rows // step // count * step >= self._halo(first)
 
     def _step(self, first: int) -> int:
-        """Rows of which bands and halos are multiples: grids nest, and each begins with an even row, of its colours."""
+        """Return the row multiple of slabs and halos: grids are nested, and each starts with an even row."""
         return max(self._ratio(first), 2 * self._ratio(first - 1)) if first else 1
 
     def _halo(self, first: int) -> int:
-        """Rows held of a neighbour: those from which own rows of the correction are made."""
+        """Return the halo width: the rows that determine the owned rows of the correction."""
         choices, grids = self._plan.choices, self._plan.grids
-        down, up = 2 * choices.pre + 1, 2 * (choices.pre + choices.post) - 1  # rows of f beyond that are read
-        corrections = [0]  # rows beyond the own ones in which each grid's solution is asked for
+        down, up = 2 * choices.pre + 1, 2 * (choices.pre + choices.post) - 1  # additional rows of f that are read
+        corrections = [0]  # halo rows in which the solution of each grid is needed
         for grid in grids[:first]:
             corrections.append((corrections[-1] + 2 * choices.post) // grid.step_y + grid.step_y - 1)
         needed = 0
@@ -133,7 +134,7 @@ class Cut:
         return -(-(needed + self._order) // step) * step
 
     def grids(self, rank: int) -> list[Grid]:
-        """The grids in bands of a rank, and of the next one the rows that it makes."""
+        """Return the decomposed grids of a rank, and the rows of the next grid that it computes."""
         low, high = self.rows.held(rank)[0]
         found, left = [], high - low
         for grid in self._plan.grids[: self.first + 1]:
@@ -142,29 +143,29 @@ class Cut:
         return found
 
     def coarse(self, row: int) -> int:
-        """The first row of the first whole grid at a row of the finest one or behind it."""
+        """Return the first row of the first replicated grid at or after a row of the finest grid."""
         return -(-row // self.ratio)
 
 
 class MultigridBands:
-    """A `Multigrid` from zero over several devices, as a preconditioner.
+    """`Multigrid` with a zero initial guess on several devices, as a preconditioner.
 
     Parameters
     ----------
     plan : Plan
-        Of the whole.
+        Plan of the global problem.
     q : float
-        The smallest screening.
+        Minimum screening.
     cut : Cut
     device : SeveralDevices
     precision : {"single", "double"}
     plain, paired : bool
-        As of `Multigrid`.
+        See `Multigrid`.
 
     Attributes
     ----------
     u, f : Banded
-        u is right in the rows that are a band's own.
+        u is valid in the owned rows of a slab.
     """
 
     def __init__(
@@ -192,18 +193,18 @@ class MultigridBands:
         self._back = [self._to_band(rank) for rank in ranks]
 
     def _of(self, name: str) -> Banded:
-        """An array of the finest grid."""
+        """Return an array of the finest grid."""
         parts = [getattr(one, name) for one in self.fine]
         return Banded(parts, (parts[0].shape[0], *self._shape), -2)
 
     def separate(self) -> None:
-        """As of `Multigrid`."""
+        """See `Multigrid`."""
         for one in self.fine:
             one.separate()
         self.u, self.f = self._of("u"), self._of("f")
 
     def _own(self, rank: int) -> tuple[int, int]:
-        """A band's own rows of the first whole grid."""
+        """Return the owned rows of a slab on the first replicated grid."""
         own = self.device.own(rank)
         return self.cut.coarse(own.start), self.cut.coarse(own.stop)
 
@@ -218,7 +219,7 @@ class MultigridBands:
         return found
 
     def _to_band(self, rank: int) -> list[Launch | HostCall]:
-        """What brings the solution of the first whole grid to the rows that a band holds."""
+        """Return the launches that copy the solution of the first replicated grid to the rows held by a slab."""
         if not self.rest:
             return []
         u, whole = self.fine[rank].at_end()[0], self.rest[rank].u
@@ -232,14 +233,14 @@ class MultigridBands:
         return self.device.group.copies(self.device.members[rank], pairs)
 
     def screening_launches(self) -> list[Stage]:
-        """Take up the screening that was written into `screening`, right as far as the residual is."""
+        """Return launches that restrict the values in `screening`, which must be valid as far as the residual is."""
         down = [fine.screening_launches(from_zero=True) for fine in self.fine]
         if not self.rest:
             return [down]
         return [down, BARRIER, self._together["q"], [one.screening_launches(from_zero=True) for one in self.rest]]
 
     def cycle_launches(self, from_zero: bool = True, control: Any = None) -> list[Stage]:
-        """A cycle from zero; there is a barrier in it."""
+        """Return a cycle with a zero initial guess; it contains a barrier."""
         down, up = [], []
         for rank, fine in enumerate(self.fine):
             own = None if control is None else control.parts[rank]
@@ -259,7 +260,7 @@ class MultigridBands:
 def cut_of(
     plan: Plan, q: float, group: Group, order: int, precision: str, periodic: bool, most: int | None = None
 ) -> Cut:
-    """Bands for a group's devices; most : grids in bands, without it as many as are worth it on GPUs, none on CPUs."""
+    """Return the slabs for a group; most : maximum number of decomposed grids, by default chosen by size (CPUs: 0)."""
     if most is None:
         most = len(plan.grids) - 1 if group.kind == "cuda" else 0
     word = np.dtype(check_precision(precision)).itemsize

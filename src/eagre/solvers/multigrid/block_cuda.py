@@ -1,7 +1,7 @@
-"""A whole V cycle on grids that fit the shared memory of a multiprocessor: one launch, one block a layer.
+"""V cycle on grids that fit the shared memory of a multiprocessor: one launch, one block per layer.
 
-The formulas are those of `eagre.solvers.multigrid.kernels`. Grids lie one after the other in shared memory, the
-screening, the solution and the right side of each: three words a point.
+The formulas are those of `eagre.solvers.multigrid.kernels`. The screening, solution and right-hand side of all grids
+are stored consecutively in shared memory: three values per point.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from eagre.layouts.facts import MOST_THREADS
 from eagre.solvers.multigrid.grids import Grid
 from eagre.stepping.until import is_iterating
 
-WORDS = 3  # a point: q, u, f
-TABLE = 5  # numbers of a grid in the table
-NUMBERS = TABLE + 2  # and the steps to what stands beyond its ends
-MOST = 32  # grids
-STATIC = MOST * (4 * NUMBERS + 16)  # bytes of the table in shared memory
+WORDS = 3  # values per point: q, u, f
+TABLE = 5  # values per grid in the table
+NUMBERS = TABLE + 2  # including offsets to neighbours beyond the ends
+MOST = 32  # maximum number of grids
+STATIC = MOST * (4 * NUMBERS + 16)  # size of the table in shared memory, bytes
 
 
 def threads_of(ny: int, nx: int) -> tuple[int, int]:
-    """Threads along x and y for a colour of a grid: those that go round least often, the fewest of them."""
+    """Return the threads along x and y for one colour of a grid: fewest iterations, then fewest threads."""
     best, width = (ny * nx, 0, 0, 0), (nx + 1) // 2
     for rows in range(1, min(ny, MOST_THREADS) + 1):
         around = -(-width // min(width, MOST_THREADS // rows))
@@ -33,9 +33,9 @@ def threads_of(ny: int, nx: int) -> tuple[int, int]:
 
 
 class Level(NamedTuple):
-    """A grid in shared memory: its points, its first place, how the next one is made, what the equation needs.
+    """Grid in shared memory: number of points, offset, coarsening, and coefficients.
 
-    west, east, south, north are the steps in memory from the outermost points to what stands beyond them.
+    west, east, south, north are offsets from the outermost points to the neighbours beyond them.
     """
 
     ny: int
@@ -52,7 +52,7 @@ class Level(NamedTuple):
 
 
 def table_of(grids: list[Grid]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Points, places and steps of grids, (n, 5); weights along x and y, (n, 2); points of all of them."""
+    """Return points, offsets and coarsening of grids, (n, 5); weights along x and y, (n, 2); total number of points."""
     rows, start = [], 0
     for grid in grids:
         rows.append((*grid.shape, start, grid.step_y, grid.step_x))
@@ -63,7 +63,7 @@ def table_of(grids: list[Grid]) -> tuple[np.ndarray, np.ndarray, int]:
 
 @cell
 def bring_table(numbers, spacings, table, over, periodic_x, periodic_y):
-    """What `level_of` reads, in shared memory: a thread has a grid."""
+    """Copy the table for `level_of` to shared memory, one thread per grid."""
     n = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
     if n < table.shape[0]:
         ny, nx = table[n, 0], table[n, 1]
@@ -77,7 +77,7 @@ def bring_table(numbers, spacings, table, over, periodic_x, periodic_y):
 
 @cell
 def level_of(n, numbers, spacings):
-    """Grid n."""
+    """Return grid n."""
     across, along = numbers[n, TABLE], numbers[n, TABLE + 1]
     return Level(
         numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3], numbers[n, 4], spacings[n, 0], spacings[n, 1],
@@ -87,50 +87,50 @@ def level_of(n, numbers, spacings):
 
 @cell
 def got(shared, k):
-    """Word k."""
+    """Return value k."""
     return flat_load(shared, np.uint32(k), 0)
 
 
 @cell
 def put(shared, k, value):
-    """Set word k."""
+    """Set value k."""
     flat_store(shared, np.uint32(k), 0, value)
 
 
 @cell
 def west_of(i, level):
-    """The step in memory to the point before point i of a row: beyond a wall the mirror image, or round the ring."""
+    """Return the offset to the western neighbour of point i of a row: mirrored at a wall, or wrapped."""
     return level.west if i == 0 else np.int32(-1)
 
 
 @cell
 def east_of(i, level):
-    """As `west_of`, to the point after."""
+    """As `west_of`, for the eastern neighbour."""
     return level.east if i == level.nx - 1 else np.int32(1)
 
 
 @cell
 def south_of(j, level):
-    """As `west_of`, to the row before row j."""
+    """As `west_of`, for the southern row."""
     return level.south if j == 0 else -level.nx
 
 
 @cell
 def north_of(j, level):
-    """As `west_of`, to the row after."""
+    """As `west_of`, for the northern row."""
     return level.north if j == level.ny - 1 else level.nx
 
 
 @cell
 def around(shared, k, i, south, north, level):
-    """The sum of the four neighbours of point i of a row, at word k, over the squares of their distances."""
+    """Return the sum of the four neighbours of point i of a row, at index k, divided by the squared distances."""
     across = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
     return level.over_dx2 * across + level.over_dy2 * (got(shared, k + south) + got(shared, k + north))
 
 
 @cell
 def half_sweep(shared, total, level, s, colour, mode):
-    """Solve for the points of a colour; `mode` 1 takes all others as 0, 2 leaves the residual in place of u."""
+    """Relax the points of a colour; `mode` 1 treats all others as 0, 2 stores the residual in place of u."""
     own = real(2.0) * (level.over_dx2 + level.over_dy2)
     j = np.int32(cuda.threadIdx.y)
     while j < level.ny:
@@ -152,7 +152,7 @@ def half_sweep(shared, total, level, s, colour, mode):
 
 @cell
 def left_in_row(shared, k, i, red, level):
-    """Residuals weighted along x, a quarter, a half, a quarter where x is coarsened: those of black points are 0."""
+    """Return residuals weighted along x (1/4, 1/2, 1/4 where x is coarsened); those of black points are 0."""
     if level.step_x == 1:
         return got(shared, k) if red else real(0.0)
     if red:
@@ -162,7 +162,7 @@ def left_in_row(shared, k, i, red, level):
 
 @cell
 def held_in_row(shared, k, i, level):
-    """Values weighted along x as residuals are."""
+    """Return values weighted along x in the same way."""
     if level.step_x == 1:
         return got(shared, k)
     beside = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
@@ -171,7 +171,7 @@ def held_in_row(shared, k, i, level):
 
 @cell
 def restrict(shared, total, level, coarse):
-    """The screening and the right side of the next grid, by full weighting."""
+    """Restrict the screening and the right-hand side to the next grid, by full weighting."""
     j = np.int32(cuda.threadIdx.y)
     while j < coarse.ny:
         row = j * level.step_y
@@ -197,7 +197,7 @@ def restrict(shared, total, level, coarse):
 
 @cell
 def between(shared, k, i, level, coarse):
-    """The next grid's solution at the place of point i of this one's rows, from its row that begins at word k."""
+    """Return the next grid's solution interpolated along x to point i of a row, from its row that starts at index k."""
     if level.step_x == 1:
         return got(shared, k + i)
     low = i >> 1
@@ -209,7 +209,7 @@ def between(shared, k, i, level, coarse):
 
 @cell
 def add_coarse(shared, total, level, coarse):
-    """Add bilinear interpolation of the next grid's solution to the black points; red ones are solved for anew."""
+    """Add the bilinear interpolation of the next grid's solution to the black points; red points are relaxed next."""
     j = np.int32(cuda.threadIdx.y)
     while j < level.ny:
         row = j if level.step_y == 1 else j >> 1
@@ -228,16 +228,16 @@ def add_coarse(shared, total, level, coarse):
 
 @cell
 def take_up(shared, total, f, q, m, level):
-    """The right side and the screening of the finest grid; 0 in place of the solution of all of them.
+    """Load the right-hand side and the screening of the finest grid, and set the solution of all grids to 0.
 
-    An axis of one point has itself as neighbour, by a factor of 0 that what was in the memory must not meet as NaN.
+    An axis of one point has itself as neighbour with a factor of 0, so its memory must not contain NaN.
     """
     for n in range(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, total, cuda.blockDim.x * cuda.blockDim.y):
         put(shared, total + n, real(0.0))
     first, points = np.int64(m) * f.shape[1] * f.shape[2], np.int32(level.ny * level.nx)
     threads = np.int32(cuda.blockDim.x * cuda.blockDim.y)
     n = np.int32(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x)
-    while n < points:  # two at a time, so that both are on their way together
+    while n < points:  # two at a time, so that both loads are in flight
         other = min(n + threads, points - 1)
         q_n, q_other = load_here(q, np.uint32(n), 0), load_here(q, np.uint32(other), 0)
         f_n, f_other = load_here(f, first, np.uint32(n)), load_here(f, first, np.uint32(other))
@@ -251,9 +251,10 @@ def take_up(shared, total, f, q, m, level):
 
 @entry
 def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y, pre, post, last, control):
-    """Layer m of u by block m: one V(pre, post) cycle for f from nothing, pre, post > 0.
+    """Compute layer m of u by block m: one V(pre, post) cycle for f with a zero initial guess, pre, post > 0.
 
-    used : grids of a layer; on the coarsest of all `last` sweeps are made, on another where a layer stops pre + post.
+    used : number of grids of a layer; `last` sweeps are made on the coarsest grid, pre + post where a layer stops
+    earlier.
     """
     shared = cuda.shared.array(0, word)
     if is_iterating(control):
@@ -265,7 +266,7 @@ def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y,
         bring_table(numbers, spacings, table, over, periodic_x, periodic_y)
         level = level_of(np.int32(0), numbers, spacings)
         take_up(shared, total, f, q, m, level)
-        for step in range(2 * count - 1):  # one text for all grids: code that is run once must be fetched first
+        for step in range(2 * count - 1):  # one code path for all grids: code that runs once must be fetched first
             n = min(step, 2 * count - 2 - step)
             level = level_of(np.int32(n), numbers, spacings)
             coarse = level_of(np.int32(min(n + 1, count - 1)), numbers, spacings)

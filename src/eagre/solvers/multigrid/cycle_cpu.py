@@ -1,10 +1,10 @@
-"""A whole multigrid cycle on the CPU, one layer after the other on each thread, in a scratch that stays in its cache.
+"""Multigrid cycle on the CPU: each thread processes layers sequentially in a scratch array that stays in its cache.
 
-A row of a grid lies in two: its points of even and of odd x, each a row of the scratch with a point beyond either end.
-Neighbours then lie side by side for each colour of a red-black sweep, and only the points of the colour are computed.
-After a sweep the residual is zero at black points, and the next one begins with red points, whatever they hold: so
-red residuals alone are restricted, and corrections go to black points alone. Cycles without a sweep before or after
-the coarser grids are left to `kernels`, whose answers these are but for rounding.
+A row of a grid is stored as two rows, with points of even and of odd x, and one more point beyond either end.
+Neighbours of one colour of a red-black sweep are then contiguous, and only points of that colour are computed. After a
+sweep the residual is zero at black points, and the next sweep starts with red points, independent of their values.
+Therefore only red residuals are restricted, and corrections are added to black points only. Cycles without pre- or
+post-smoothing use `kernels`; the results agree except for rounding.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ import numpy as np
 from eagre.backend.cells import cell, entry, prange, real
 from eagre.kernels.places import place
 
-MARGIN = 8  # before the first point of a row: a vector
-START, RED, BLACK, DOWN, UP = range(5)  # half a sweep from zero, half sweeps, to the coarser grid, back
-COLUMNS = 13  # of a grid in the table: points, then where its arrays begin in the scratch, then its axes
+MARGIN = 8  # padding before the first point of a row: one vector
+START, RED, BLACK, DOWN, UP = range(5)  # half sweep from zero, half sweeps, restriction, prolongation
+COLUMNS = 13  # values per grid in the table: points, offsets of its arrays, axes
 NY, NX, PITCH, U, F, INVERSE, DIAGONAL, R, Q, STEP_Y, STEP_X, PERIODIC_Y, PERIODIC_X = range(COLUMNS)
 
 
 @cell
 def grid_of(table, level):
-    """A row of the table, in registers."""
+    """Return a row of the table as scalars."""
     t = table[level]
     return t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12]
 
 
 @cell
 def row(grid, start, parity, j):
-    """Where the points of a parity of row j begin in the array that begins at start, with the margin before them."""
+    """Return the offset of the points of a parity of row j in the array at start, after the padding."""
     return np.uint32(start + (parity * grid[NY] + j) * grid[PITCH])
 
 
 @cell
 def lanes(count):
-    """So many points in whole vectors."""
+    """Return a number of points rounded up to full vectors."""
     return (count + MARGIN - 1) // MARGIN * MARGIN
 
 
 @cell
 def close_row(a, at, parity, grid):
-    """Set what stands beyond the ends of a row: across a wall the mirror image, or the other end."""
+    """Set the points beyond the ends of a row: mirrored at a wall, or wrapped."""
     last = np.int64(at) + MARGIN + (grid[NX] + 1 - parity) // 2 - 1
     if grid[PERIODIC_X]:
         a[at + (MARGIN - 1)] = a[last]
@@ -53,7 +53,7 @@ def close_row(a, at, parity, grid):
 
 @cell
 def sides(grid, start, parity, j, other):
-    """The rows south and north of a row; on a grid of one row another, whose weight is zero."""
+    """Return the rows south and north of a row; for a grid of one row another row, with zero weight."""
     ny, periodic = grid[NY], grid[PERIODIC_Y]
     if ny == 1:
         return other, other
@@ -62,7 +62,7 @@ def sides(grid, start, parity, j, other):
 
 @cell
 def half_sweep(a, grid, over, colour, from_zero):
-    """Solve for u at the points of a colour, 0 or 1; over : 1 / dx^2 and 1 / dy^2."""
+    """Relax u at the points of a colour, 0 or 1; over : 1 / dx^2 and 1 / dy^2."""
     cx, cy = over[0], over[1]
     for j in range(grid[NY]):
         parity = (j + colour) & 1
@@ -87,7 +87,7 @@ def half_sweep(a, grid, over, colour, from_zero):
 
 @cell
 def set_residual(a, grid, over):
-    """The residual at red points."""
+    """Compute the residual at red points."""
     cx, cy = over[0], over[1]
     for j in range(grid[NY]):
         parity = j & 1
@@ -104,7 +104,7 @@ def set_residual(a, grid, over):
 
 @cell
 def weigh_row(a, grid, j, n, line):
-    """Full weighting of the residual to n points of the coarser row at row j, where x is coarsened."""
+    """Compute the full weighting of the residual along x for n points of the coarser row at row j."""
     to, own = np.uint32(line), row(grid, grid[R], 0, j)
     if grid[STEP_Y] == 2:
         south, north = sides(grid, grid[R], 0, j, own)
@@ -123,7 +123,7 @@ def weigh_row(a, grid, j, n, line):
 
 @cell
 def restrict(a, grid, coarser, line):
-    """The residual, zero at black points, to the right side of the coarser grid; line : a free row."""
+    """Restrict the residual, zero at black points, to the right-hand side of the coarser grid; line : work row."""
     nx = coarser[NX]
     for j in range(coarser[NY]):
         even, odd, fine = row(coarser, coarser[F], 0, j), row(coarser, coarser[F], 1, j), j * grid[STEP_Y]
@@ -145,7 +145,7 @@ def restrict(a, grid, coarser, line):
 
 @cell
 def join_row(a, coarser, j, next_j, line):
-    """Half the sum of two rows of the coarser grid, its points side by side again, and the point beyond the end."""
+    """Compute half the sum of two rows of the coarser grid, with contiguous points and the point beyond the end."""
     to, nx = np.uint32(line), coarser[NX]
     even, odd = row(coarser, coarser[U], 0, j), row(coarser, coarser[U], 1, j)
     even_next, odd_next = row(coarser, coarser[U], 0, next_j), row(coarser, coarser[U], 1, next_j)
@@ -158,7 +158,7 @@ def join_row(a, coarser, j, next_j, line):
 
 @cell
 def prolong(a, grid, coarser, line):
-    """Add bilinear interpolation of the coarser u to u at black points; line : a free row."""
+    """Add the bilinear interpolation of the coarser u to u at black points; line : work row."""
     for j in range(grid[NY]):
         parity, at = 1 - (j & 1), np.uint32(line)
         count, own, from_row = (grid[NX] + 1 - parity) // 2, row(grid, grid[U], parity, j), j // grid[STEP_Y]
@@ -181,7 +181,7 @@ def prolong(a, grid, coarser, line):
 
 @cell
 def set_diagonals(a, grid, over, s, q):
-    """What u is multiplied by, with its sign changed, at red points, and its inverse at all; zero beyond the ends."""
+    """Set the negative diagonal at red points, and its inverse at all points; zero beyond the ends."""
     own = real(2.0) * (over[0] + over[1])
     for j in range(grid[NY]):
         for parity in range(2):
@@ -195,7 +195,7 @@ def set_diagonals(a, grid, over, s, q):
 
 @cell
 def load(a, grid, start, v, k):
-    """A layer of v, (layers, ny, nx), into the scratch."""
+    """Copy a layer of v, (layers, ny, nx), to the scratch array."""
     half = grid[NX] // 2
     for j in range(grid[NY]):
         even, odd = row(grid, start, 0, j), row(grid, start, 1, j)
@@ -210,7 +210,7 @@ def load(a, grid, start, v, k):
 
 @cell
 def store(a, grid, u, k):
-    """Layer k of u out of the scratch."""
+    """Copy layer k of u from the scratch array."""
     half = grid[NX] // 2
     for j in range(grid[NY]):
         even, odd = row(grid, grid[U], 0, j), row(grid, grid[U], 1, j)
@@ -223,7 +223,7 @@ def store(a, grid, u, k):
 
 @cell
 def add_weighed(q, a, grid, j, share, n, line):
-    """Add a share of row j, weighed along x to n points of the coarser row."""
+    """Add a fraction of row j, weighted along x, to n points of the coarser row."""
     to, even, odd = np.uint32(line), row(grid, grid[Q], 0, j), row(grid, grid[Q], 1, j)
     if grid[STEP_X] == 2:
         for i in range(n):
@@ -238,7 +238,7 @@ def add_weighed(q, a, grid, j, share, n, line):
 
 @cell
 def part_row(v, at, q, grid, j):
-    """Numbers v from `at` on, side by side, to row j of the screening of a grid."""
+    """Copy contiguous values v from `at` on to row j of the screening of a grid."""
     even, odd = row(grid, grid[Q], 0, j), row(grid, grid[Q], 1, j)
     for i in range((grid[NX] + 1) // 2):
         q[even + i + MARGIN] = v[at + 2 * i]
@@ -250,7 +250,7 @@ def part_row(v, at, q, grid, j):
 
 @entry
 def screen_cpu(finest, q, table, level, scratch):
-    """The screening of a grid into q, which has all: `finest`, (ny * nx,), or full weighting of the finer one's."""
+    """Store the screening of a grid in q, for all grids: `finest`, (ny * nx,), or full weighting of the finer one."""
     pieces, ny = scratch.shape[0], table[level, NY]
     for piece in prange(pieces):
         a, grid, finer = scratch[piece], grid_of(table, level), grid_of(table, max(level - 1, 0))
@@ -273,11 +273,11 @@ def screen_cpu(finest, q, table, level, scratch):
 
 @entry
 def cycle_cpu(u, f, s, q, table, over, work, parts, from_zero, scratch):
-    """One cycle on each layer of u and f, (layers, ny, nx).
+    """Compute one cycle on each layer of u and f, (layers, ny, nx).
 
-    s : (layers,); q : of all grids, as `screen_cpu` lays them out; table : (grids, COLUMNS); over : (grids, 2),
-    1 / dx^2 and 1 / dy^2; work : (n, 2), what is done on which grid; parts : (layers, 3), the first and the last part
-    of a layer's work and its grids; scratch : (pieces, numbers), 0 at first.
+    s : (layers,); q : screening of all grids as stored by `screen_cpu`; table : (grids, COLUMNS); over : (grids, 2),
+    1 / dx^2 and 1 / dy^2; work : (n, 2), operation and grid; parts : (layers, 3), first and last operation of a layer
+    and its number of grids; scratch : (pieces, numbers), initially 0.
     """
     pieces, layers = scratch.shape[0], u.shape[0]
     for piece in prange(pieces):

@@ -1,4 +1,4 @@
-"""The grids of a multigrid cycle: how often an axis can be halved, and when it is."""
+"""Grid hierarchy of a multigrid cycle."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from eagre.errors import InputError
 
-STRETCHED = 4.0 / 3.0  # of an axis' spacing to the other's: above it the axis waits, for red-black would not smooth it
+STRETCHED = 4.0 / 3.0  # maximum ratio of spacings for coarsening: red-black sweeps do not smooth the coarser axis
 
 
 class Axis(NamedTuple):
-    """Points of a grid along an axis, how far apart, and whether the last is followed by the first.
+    """Axis of a grid: number of points, spacing, and periodicity.
 
-    factors : by what differences are multiplied, here and on coarser grids, the last one from there on.
+    factors : factors of the differences, on this and on coarser grids; the last one applies to all further grids.
     """
 
     points: int
@@ -22,25 +22,25 @@ class Axis(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Of the differences to both neighbours in the second difference, m^-2: 0 of an axis of one point."""
+        """Coefficient of the neighbour differences in the second difference, m^-2; 0 for an axis of one point."""
         return 0.0 if self.points == 1 else self.factors[0] / self.spacing**2
 
     @property
     def halves(self) -> bool:
-        """Whether every second point makes a grid of the same length."""
+        """Whether every second point gives a grid of the same length."""
         if self.periodic:
             half = self.points // 2
-            return self.points % 2 == 0 and (half == 1 or half % 2 == 0)  # two colours go round an even number
+            return self.points % 2 == 0 and (half == 1 or half % 2 == 0)  # red-black colouring needs an even number
         return self.points > 2 and self.points % 2 == 1
 
     def coarser(self) -> Axis:
-        """Every second point of it."""
+        """Return the axis of every second point."""
         points = self.points // 2 if self.periodic else self.points // 2 + 1
         return Axis(points, 2.0 * self.spacing, self.periodic, self.factors[1:] or self.factors)
 
 
 class Grid(NamedTuple):
-    """One grid of the sequence, and by how much each axis is coarsened to the next."""
+    """Grid of the hierarchy, and its coarsening factors to the next grid."""
 
     y: Axis
     x: Axis
@@ -49,22 +49,23 @@ class Grid(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Points along y and x."""
+        """Number of points along y and x."""
         return self.y.points, self.x.points
 
 
 def sequence(y: Axis, x: Axis, levels: int | None = None, stretched: float = STRETCHED) -> list[Grid]:
-    """Grids, finest first: both axes are halved while they can be, the finer one alone where they differ.
+    """Return the grids, finest first: both axes are coarsened where possible, or the finer one only if spacings differ.
 
     Raises
     ------
     InputError
-        For an odd number of points along a periodic axis: two colours do not go round it.
+        For an odd number of points along a periodic axis, which does not allow red-black colouring.
     """
     for name, axis in (("y", y), ("x", x)):
         if axis.periodic and axis.points > 1 and axis.points % 2:
-            allowed = f"an even number, best a multiple of a power of two: {axis.points - 1} or {axis.points + 1}"
-            raise InputError(f"{axis.points} points along periodic {name}", allowed=allowed)
+            allowed = f"an even number, preferably a multiple of a power of two: {axis.points - 1} or {axis.points + 1}"
+            problem = f"The number of points along the periodic axis {name} is odd."
+            raise InputError(f"{axis.points} points along periodic {name}", allowed=allowed, problem=problem)
     found = [Grid(y, x)]
     while levels is None or len(found) < levels:
         y, x = found[-1].y, found[-1].x
@@ -77,12 +78,12 @@ def sequence(y: Axis, x: Axis, levels: int | None = None, stretched: float = STR
 
 
 def _due(axis: Axis, other: Axis, stretched: float) -> bool:
-    """Whether an axis is not much coarser than the other, or the other cannot catch up."""
+    """Return whether an axis is not much coarser than the other, or the other cannot be coarsened."""
     return other.points == 1 or not other.halves or axis.spacing <= stretched * other.spacing
 
 
 def advice(grid: Grid) -> str:
-    """Numbers of points near those of a grid that can be halved often."""
+    """Return numbers of points close to those of a grid that can be halved often."""
     return " and ".join(
         f"{' or '.join(map(str, near(axis)))} along {name}" for name, axis in (("y", grid.y), ("x", grid.x))
         if axis.points > 1
@@ -90,7 +91,7 @@ def advice(grid: Grid) -> str:
 
 
 def near(axis: Axis) -> list[int]:
-    """The largest number below the points of an axis and the smallest above that are 2 to 7 times a power of two."""
+    """Return the closest numbers of points below and above that are 2 to 7 times a power of two."""
     end = 0 if axis.periodic else 1
     fine = sorted({factor * 2**power + end for factor in (2, 3, 5, 7) for power in range(30)})
     return [max((n for n in fine if n <= axis.points), default=fine[0]), min(n for n in fine if n >= axis.points)]

@@ -1,11 +1,11 @@
-"""What a multigrid cycle does at a point of a grid, as plain cells.
+"""Pointwise operations of a multigrid cycle, as kernel functions.
 
-The equation of layer m at point (j, i) of a grid of points, with the screening s_m q(j, i) > 0::
+Equation of layer m at point (j, i) of a grid, with the screening s_m q(j, i) > 0::
 
-    u_xx + u_yy - s_m q u = f        five points; beyond a wall the mirror image about its point, or the other end
+    u_xx + u_yy - s_m q u = f        five points; mirrored at a wall, or wrapped
 
-Along an axis of one point there is no derivative. Source of the parts: U. Trottenberg, C. Oosterlee, A. Schueller,
-Multigrid, Academic Press (2001), sections 2.1 (red-black, full weighting, bilinear interpolation) and 2.4 (cycles).
+Along an axis of one point there is no derivative. Source: U. Trottenberg, C. Oosterlee, A. Schueller, Multigrid,
+Academic Press (2001), sections 2.1 (red-black, full weighting, bilinear interpolation) and 2.4 (cycles).
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from eagre.kernels.places import place
 
 
 class Points(NamedTuple):
-    """A grid: 1 / dx^2, 1 / dy^2 (0 along an axis of one point), 1 where periodic, by how much the next is coarser."""
+    """Grid: 1 / dx^2, 1 / dy^2 (0 along an axis of one point), 1 where periodic, and coarsening factors."""
 
     over_dx2: Any
     over_dy2: Any
@@ -27,7 +27,7 @@ class Points(NamedTuple):
 
 @cell
 def neighbours(u, k, j, i, grid):
-    """The sum of u of the four neighbours over the squares of their distances."""
+    """Return the sum of u of the four neighbours divided by the squared distances."""
     ny, nx = u.shape[1], u.shape[2]
     west = u[k, j, place(i, -1, nx, grid.periodic_x)]
     east = u[k, j, place(i, 1, nx, grid.periodic_x)]
@@ -38,19 +38,19 @@ def neighbours(u, k, j, i, grid):
 
 @cell
 def diagonal(s, q, k, j, i, grid):
-    """What u is multiplied by, with its sign changed."""
+    """Return the negative diagonal element."""
     return real(2.0) * (grid.over_dx2 + grid.over_dy2) + s[k] * q[j, i]
 
 
 @cell
 def clear(k, j, i, u):
-    """The guess of a correction."""
+    """Set the initial guess of a correction to zero."""
     u[k, j, i] = real(0.0)
 
 
 @cell
 def relax(k, j, i, u, f, s, q, grid, colour):
-    """Solve for u at the points of a colour of a row, the others as they are: half a red-black Gauss-Seidel sweep."""
+    """Relax the points of a colour of a row: half a red-black Gauss-Seidel sweep."""
     m = 2 * i + ((j + colour) & 1)
     if m < u.shape[2]:
         u[k, j, m] = (neighbours(u, k, j, m, grid) - f[k, j, m]) / diagonal(s, q, k, j, m, grid)
@@ -58,19 +58,19 @@ def relax(k, j, i, u, f, s, q, grid, colour):
 
 @cell
 def damp(k, j, i, u, r, s, q, grid, weight):
-    """A damped Jacobi sweep: u += weight (u of the equation of the point alone - u), from the residual r."""
+    """Make a damped Jacobi step from the residual r: u += weight (Jacobi update - u)."""
     u[k, j, i] -= weight * r[k, j, i] / diagonal(s, q, k, j, i, grid)
 
 
 @cell
 def residual(k, j, i, u, f, out, s, q, grid):
-    """Out = f - (u_xx + u_yy - s q u)."""
+    """Set out = f - (u_xx + u_yy - s q u)."""
     out[k, j, i] = f[k, j, i] - neighbours(u, k, j, i, grid) + diagonal(s, q, k, j, i, grid) * u[k, j, i]
 
 
 @cell
 def weighted(a, k, j, i, grid):
-    """The mean of a around point (j, i) along x: a quarter, a half, a quarter where x is coarsened."""
+    """Return the mean of a around point (j, i) along x: 1/4, 1/2, 1/4 where x is coarsened."""
     if grid.step_x == 1:
         return a[k, j, i]
     nx = a.shape[2]
@@ -81,7 +81,7 @@ def weighted(a, k, j, i, grid):
 
 @cell
 def restrict(k, j, i, a, out, grid):
-    """Full weighting of a to point (j, i) of the coarser grid."""
+    """Restrict a by full weighting to point (j, i) of the coarser grid."""
     row, column, ny = j * grid.step_y, i * grid.step_x, a.shape[1]
     value = weighted(a, k, row, column, grid)
     if grid.step_y == 2:
@@ -93,7 +93,7 @@ def restrict(k, j, i, a, out, grid):
 
 @cell
 def between(e, k, j, i, grid):
-    """The coarser e at the place of point i of the finer row, from its own row j."""
+    """Return the coarser e interpolated along x to point i, from its own row j."""
     if grid.step_x == 1:
         return e[k, j, i]
     column = i // 2
@@ -105,7 +105,7 @@ def between(e, k, j, i, grid):
 
 @cell
 def prolong(k, j, i, e, u, grid):
-    """Add bilinear interpolation of the coarser e to u."""
+    """Add the bilinear interpolation of the coarser e to u."""
     if grid.step_y == 1:
         value = between(e, k, j, i, grid)
     else:
@@ -118,7 +118,7 @@ def prolong(k, j, i, e, u, grid):
 
 @cell
 def row_norm(i, r, partials):
-    """Sum of the squares of a row of all layers, in double precision."""
+    """Compute the sum of squares of a row of all layers, in double precision."""
     k, j = i // r.shape[1], i % r.shape[1]
     total = 0.0
     for n in range(r.shape[2]):

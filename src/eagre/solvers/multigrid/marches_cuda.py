@@ -1,14 +1,14 @@
-"""The fine grids of a V(1,1) cycle on a GPU: two launches a grid, what lies between them is computed again.
+"""Fine grids of a V(1,1) cycle on a GPU: two launches per grid, which recompute intermediate values.
 
-On a guess of zero the first red half sweep is -f / D at a point, and the first black one needs the red points beside
-it: everything before the coarser grid is a formula of f in a neighbourhood. `down` computes it and keeps only the right
-side of the coarser grid; `up` computes it again, adds the coarser solution and makes the last sweep. A value of f is
-read twice and one of u written once, a third of what sweep after sweep moves.
+With a zero initial guess the first red half sweep is -f / D at a point, and the first black one needs only the adjacent
+red points: all values before the coarser grid depend on f in a neighbourhood. `down` computes them and stores only the
+right-hand side of the coarser grid; `up` computes them again, adds the coarser solution and makes the last sweep. f is
+read twice and u written once, a third of the traffic of separate sweeps.
 
-A warp has a strip of 64 columns and marches along y, a layer of its own. A lane has two points of each row, one red
-and one black; rows that were read wait in registers until the half sweeps behind have passed, one row after the other:
-with row j there are u after the first red half sweep in row j, after the first black in j - 1, after the second red in
-j - 2 and after the second black in j - 3. Four columns on each side and three rows at each end are only read.
+A warp streams along y through a strip of 64 columns of one layer. A lane has two points of each row, one red and one
+black. Rows stay in registers until the half sweeps that follow have passed: with row j, u is known after the first red
+half sweep in row j, after the first black one in j - 1, after the second red one in j - 2 and after the second black
+one in j - 3. Four columns on each side and three rows at each end are only read.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from eagre.kernels.places import ends_of, folded
 from eagre.stepping.until import is_iterating
 
 LANES = 32
-STRIP = 56  # columns of a warp
-BESIDE = 4  # read on each side
+STRIP = 56  # columns per warp
+BESIDE = 4  # additional columns read on each side
 
 
 @cell
 def near(m, ends):
-    """The point that stands at m; what lies further beyond the end than is read is cut."""
+    """Return the index of the point at m; positions farther outside than the halo are clipped."""
     return np.int32(folded(np.int32(min(m, np.int32(ends.n + BESIDE))), ends))
 
 
 @cell
 def columns_of(nx, periodic):
-    """The two columns of this lane, as they are counted and where they are in the grid."""
+    """Return the two columns of this lane: position, and index in the grid."""
     first = np.int32(np.int32(cuda.blockIdx.x) * STRIP - BESIDE + 2 * np.int32(cuda.threadIdx.x))
     ends = ends_of(nx, periodic)
     return first, near(first, ends), near(np.int32(first + 1), ends)
@@ -41,20 +41,20 @@ def columns_of(nx, periodic):
 
 @cell
 def rows_of(ny, rows):
-    """The first row of this warp and the one behind its last."""
+    """Return the first row of this warp and one past its last row."""
     start = np.int32(np.int32(cuda.blockIdx.y) * rows)
     return start, np.int32(min(np.int32(start + rows), ny))
 
 
 @cell
 def is_within(j, start, end):
-    """Whether row j is one of this warp's."""
+    """Return whether row j belongs to this warp."""
     return j >= start and j < end
 
 
 @cell
 def row(f, q, base, j, ends, nx, here):
-    """f and q of row j at this lane's points."""
+    """Return f and q of row j at this lane's points."""
     at = np.int32(near(np.int32(j), ends) * nx)
     west, east = np.uint32(at + here[0]), np.uint32(at + here[1])
     return load_beside(f, base, west), load_beside(f, base, east), load_beside(q, 0, west), load_beside(q, 0, east)
@@ -62,7 +62,7 @@ def row(f, q, base, j, ends, nx, here):
 
 @cell
 def beside(u, odd):
-    """The values left and right of this lane's other point, summed; u stands at the odd columns, or the even ones."""
+    """Return the sum of the values left and right of this lane's other point; u is at the odd or the even columns."""
     if odd:
         return from_lane_below(u, 1) + u
     return u + from_lane_above(u, 1)
@@ -70,10 +70,10 @@ def beside(u, odd):
 
 @cell
 def down_row(odd, state, read, s, points):
-    """With a row comes the residual of the red points two rows before.
+    """Process a row: the residual of the red points two rows before becomes available.
 
-    state: u after the red half sweep in the last two rows, after the black one in the two before the last, and f and
-    1 / D of the last row's black points.
+    state: u after the red half sweep in the last two rows, after the black one in the two before the last; f and 1 / D
+    of the last row's black points.
     """
     red_1, red_2, black_2, black_3, right_1, over_1 = state
     own = real(2.0) * (points.over_dx2 + points.over_dy2)
@@ -89,7 +89,7 @@ def down_row(odd, state, read, s, points):
 
 @entry
 def down(f, q, s, coarse, layers, rows, points, control):
-    """The right side of the coarser grid, halved along both axes, for the first layers, after a sweep from zero."""
+    """Compute the right-hand side of the coarser grid, coarsened along both axes, after a sweep from zero."""
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
@@ -120,11 +120,11 @@ def down(f, q, s, coarse, layers, rows, points, control):
 
 @cell
 def up_row(odd, state, read, added, s, points):
-    """With a row come both colours of the row three before, after the cycle.
+    """Process a row: both colours of the row three before are complete.
 
-    state: u after the first red half sweep in the last two rows, after the first black one with what the coarser grid
-    gives in the two before the last, after the second red one in the two before those; f and 1 / D of the red points of
-    the last two rows, of the black points of the last three; what the coarser grid gives in the last row.
+    state: u after the first red half sweep in the last two rows, after the first black one with the coarse correction
+    in the two before the last, after the second red one in the two before those; f and 1 / D of the red points of the
+    last two rows, of the black points of the last three; coarse correction of the last row.
     """
     red_1, red_2, black_2, black_3, new_3, new_4, reds, blacks, added_1 = state
     own = real(2.0) * (points.over_dx2 + points.over_dy2)
@@ -147,7 +147,7 @@ def up_row(odd, state, read, added, s, points):
 
 @entry
 def up(u, f, q, s, e, layers, rows, points, control):
-    """The first layers' solution of a grid from that of the coarser one, e: what `down` did, e added, a sweep."""
+    """Compute the solution of a grid from that of the coarser one, e: repeat `down`, add e, and make a sweep."""
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
@@ -167,10 +167,10 @@ def up(u, f, q, s, e, layers, rows, points, control):
         while j <= last:
             next_even, next_odd = row(f, q, base, j + 2, ends, nx, here), row(f, q, base, j + 3, ends, nx, here)
             above = above_of(e, coarse_base, j + 2, ends, coarse_nx, west)
-            # An even row's black points lie between two points of a coarser row, an odd row's between two rows.
+            # Black points of an even row are between two points of a coarser row, those of an odd row between two rows.
             added = real(0.5) * (below + from_lane_above(below, 1))
             red, black, state = up_row(False, state, even, added, screened, points)
-            if inside and is_within(np.int32(j - 3), start, end):  # an odd row: its red point stands at the odd column
+            if inside and is_within(np.int32(j - 3), start, end):  # an odd row: its red point is in the odd column
                 put(u, base, (j - 3) * nx, first, black, red, nx)
             red, black, state = up_row(True, state, odd, real(0.5) * (below + above), screened, points)
             if inside and is_within(np.int32(j - 2), start, end):
@@ -181,13 +181,13 @@ def up(u, f, q, s, e, layers, rows, points, control):
 
 @cell
 def above_of(e, base, j, ends, coarse_nx, column):
-    """The coarser solution at row j of this grid, an even one, and this lane's even column."""
+    """Return the coarser solution at an even row j of this grid and this lane's even column."""
     return load_beside(e, base, np.uint32((near(np.int32(j), ends) >> 1) * coarse_nx + (column >> 1)))
 
 
 @cell
 def put(u, base, at, column, west, east, nx):
-    """Store this lane's two points of the row that begins at `at`."""
+    """Store this lane's two points of the row that starts at `at`."""
     if column < nx:
         store_beside(u, base, np.uint32(at + column), west)
     if np.int32(column + 1) < nx:

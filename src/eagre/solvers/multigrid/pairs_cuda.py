@@ -1,8 +1,7 @@
-"""`marches_cuda` on the finest grid where two layers share a word, each number in 16 bits: half of what moves.
+"""`marches_cuda` on the finest grid with two layers per word, 16 bits per value: half of the traffic.
 
-A cycle only makes corrections, which the next residual mends, so 8 bits of a number are enough. A warp marches over
-both layers of a pair at once: what it finds of places and of the screening serves two, and two chains of sums hide each
-other's waiting.
+A cycle only computes corrections, whose errors the next residual corrects, so 8 significant bits are sufficient. A warp
+processes both layers of a pair: indices and screening are used twice, and two independent dependency chains overlap.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from eagre.stepping.until import is_iterating
 
 @cell
 def each_of(read):
-    """What a row gives each layer: of `row`, whose f are pairs."""
+    """Return the values of a row for each layer, from `row` with pairs in f."""
     west, east = two_of_word(read[0]), two_of_word(read[1])
     return (west[0], east[0], read[2], read[3]), (west[1], east[1], read[2], read[3])
 
 
 @cell
 def layers_of_pair(layers):
-    """The pair of this warp and its layers; of an odd number the last one stands for the one that is not there."""
+    """Return the pair of this warp and its layers; for an odd number the last layer replaces the missing one."""
     m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
     pair = min(m, np.int64((layers - 1) // 2))
     return m == pair, pair, 2 * pair, min(2 * pair + 1, np.int64(layers - 1))
@@ -44,7 +43,7 @@ def layers_of_pair(layers):
 
 @entry
 def down_pairs(f, q, s, coarse, layers, rows, points, control):
-    """As `down`."""
+    """See `down`."""
     if is_iterating(control):
         mine, pair, low, high = layers_of_pair(layers)
         zero = real(0.0)
@@ -85,7 +84,7 @@ def down_pairs(f, q, s, coarse, layers, rows, points, control):
 
 @entry
 def up_pairs(u, f, q, s, e, layers, rows, points, control):
-    """As `up`."""
+    """See `up`."""
     if is_iterating(control):
         mine, pair, low, high = layers_of_pair(layers)
         zero = real(0.0)

@@ -1,4 +1,4 @@
-"""What a multigrid does before it has arrays: its choices, its grids, how far its layers go, from rates of sweeps."""
+"""Plan of a multigrid solver: parameters, grids, and the number of grids per layer from convergence rates."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eagre.solvers.multigrid.grids import STRETCHED, Axis, Grid, advice, sequenc
 
 CYCLES = ("V", "W", "F")
 SMOOTHERS = ("red-black", "jacobi")
-ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
+ENOUGH = 0.1  # error reduction by the sweeps on the coarsest grid
 MOST_SWEEPS = 200
-TOO_WEAK = "a screening that hardly holds the mean of these points"
+TOO_WEAK = "a screening that hardly controls the mean on this grid"
 
 
 class Choices(NamedTuple):
-    """Parameters of `Multigrid` of these names."""
+    """Parameters of `Multigrid` with these names."""
 
     cycle: str = "V"
     pre: int = 1
@@ -32,14 +32,14 @@ class Choices(NamedTuple):
     factors: tuple[float, ...] = (1.0,)
 
     def rate(self, grid: Grid, screened: float) -> float:
-        """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
+        """Return the reduction factor of the slowest (constant) error per sweep for a screening s q of `screened`."""
         own = 2.0 * (grid.y.weight + grid.x.weight)
         once = own / (own + screened)
         return once**2 if self.smoother == "red-black" else 1.0 - self.weight * (1.0 - once)
 
 
 class Plan(NamedTuple):
-    """Grids, finest first, the layers s_m, the choices, and what is enough; see `Multigrid`."""
+    """Plan: grids, finest first, layers s_m, parameters, and the required error reduction; see `Multigrid`."""
 
     grids: Sequence[Grid]
     layers: Sequence[float]
@@ -47,35 +47,37 @@ class Plan(NamedTuple):
     enough: float
 
     def used(self, q: float) -> list[int]:
-        """For each layer the grids that it visits where the screening is q or more; the first layers visit most."""
+        """Return the number of grids visited by each layer for a minimum screening q; the first layers visit most."""
         found = [self._grids_of(s * q) for s in self.layers]
         return np.maximum.accumulate(found[::-1])[::-1].tolist()
 
     def _grids_of(self, screened: float) -> int:
-        """Grids that a layer needs where s q is `screened` or more."""
+        """Return the number of grids that a layer needs for a minimum screening s q of `screened`."""
         choices, enough = self.choices, self.enough
         sweeps = choices.pre + choices.post
         good = (n for n, grid in enumerate(self.grids, 1) if choices.rate(grid, screened) ** sweeps <= enough)
         return next(good, len(self.grids))
 
     def coarsest_sweeps(self, q: float) -> int:
-        """Sweeps on the coarsest grid, from the rate of its slowest error.
+        """Return the number of sweeps on the coarsest grid, from the rate of its slowest error.
 
         Raises
         ------
         InputError
-            If they would be too many, and the number of grids was not asked for.
+            If the number is too large and the number of grids was not given.
         """
         rate = self.choices.rate(self.grids[-1], min(self.layers) * q)
         needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
         if needed > MOST_SWEEPS and self.choices.levels is None:
             if max(self.grids[-1].shape) <= 2:
-                allowed = "one that is not so weak over the whole length, since no fewer points can be left"
-                raise InputError(TOO_WEAK, allowed=allowed, fix="Multigrid(..., levels=1) if cycles may take long")
+                allowed = "a stronger screening, as the grid cannot be coarsened further"
+                fix, problem = "Multigrid(..., levels=1), with more sweeps per cycle", "The screening is too weak."
+                raise InputError(TOO_WEAK, allowed=allowed, fix=fix, problem=problem)
             raise InputError(
-                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left when they are halved",
-                allowed=f"numbers that leave fewer: {advice(self.grids[0])}",
-                fix="Multigrid(..., levels=1) if cycles may take long",
+                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left on the coarsest grid",
+                allowed=f"numbers of points that can be halved more often: {advice(self.grids[0])}",
+                fix="Multigrid(..., levels=1), with more sweeps per cycle",
+                problem="The coarsest grid is too large.",
             )
         return max(1 if rate == 0.0 else self.choices.pre + self.choices.post, min(needed, MOST_SWEEPS))
 
@@ -88,12 +90,12 @@ def plan_of(
     choices: Choices,
     enough: float,
 ) -> Plan:
-    """The plan of a `Multigrid`.
+    """Return the plan of a `Multigrid`.
 
     Raises
     ------
     InputError
-        For what makes no grid or no cycle.
+        For invalid grids or cycles.
     """
     cycle, pre, post, levels, stretched, smoother, weight, factors = choices
     one_of("smoother", smoother, SMOOTHERS)
@@ -104,16 +106,22 @@ def plan_of(
         raise InputError(f"spacing = {spacing}", allowed="(dy, dx) above 0, m")
     s: Any = np.asarray(layers, float)
     if s.ndim != 1 or not s.size or not (np.isfinite(s) & (s > 0.0)).all():
-        raise InputError("these layers", allowed="numbers above 0, one at least", fix="layers=[1.0]")
+        problem = "The layers are not a list of positive numbers."
+        raise InputError(
+            f"layers = {layers!r}", allowed="one or more numbers above 0", fix="layers=[1.0]", problem=problem
+        )
     if cycle not in CYCLES:
         raise InputError(f"cycle = {cycle!r}", allowed=", ".join(CYCLES), fix='cycle="V"')
     if min(pre, post) < 0 or pre + post < 1:
-        raise InputError(f"pre, post = {(pre, post)}", allowed="one sweep or more together", fix="pre=1, post=1")
+        problem = "A cycle needs at least one smoothing sweep."
+        raise InputError(
+            f"pre, post = {(pre, post)}", allowed="a sum of 1 or more", fix="pre=1, post=1", problem=problem
+        )
     if levels is not None and levels < 1:
         raise InputError(f"levels = {levels}", allowed="1 or more")
     if not stretched >= 1.0:
         raise InputError(f"stretched = {stretched}", allowed="1 or more", fix="stretched=1.5")
     if not factors or not all(math.isfinite(one) and one > 0.0 for one in factors):
-        raise InputError(f"factors = {factors}", allowed="numbers above 0, one at least", fix="factors=(1.0,)")
+        raise InputError(f"factors = {factors}", allowed="one or more numbers above 0", fix="factors=(1.0,)")
     y, x = (Axis(n, d, round_, factors) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
     return Plan(sequence(y, x, levels, stretched), s.tolist(), choices, enough)

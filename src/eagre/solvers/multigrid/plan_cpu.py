@@ -1,4 +1,4 @@
-"""Where the arrays of all grids lie in the scratch of `cycle_cpu`, and what a cycle does in which order."""
+"""Layout of the scratch array of `cycle_cpu`, and the order of operations of a cycle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eagre.solvers.multigrid.grids import Grid
 
 
 def table_of(grids: Sequence[Grid]) -> tuple[np.ndarray, int, int]:
-    """The table of `cycle_cpu.cycle_cpu`, the numbers that a scratch holds, and those of the screening of all grids."""
+    """Return the table of `cycle_cpu.cycle_cpu`, the size of the scratch array, and of the screening of all grids."""
     table, end, end_of_q = np.zeros((len(grids), cpu.COLUMNS), np.int64), 0, 0
     for found, grid in zip(table, grids, strict=True):
         ny, nx = grid.shape
@@ -28,7 +28,7 @@ def table_of(grids: Sequence[Grid]) -> tuple[np.ndarray, int, int]:
 
 
 def work_of(used: int, grids: int, cycle: str, pre: int, post: int, coarsest: int, from_zero: bool) -> np.ndarray:
-    """The parts of a cycle on the first `used` of all grids, (n, 2): what, and on which grid."""
+    """Return the operations of a cycle on the first `used` grids, (n, 2): operation, and grid."""
 
     def sweeps(level: int, count: int, zero: bool) -> list[tuple[int, int]]:
         found = [(cpu.RED, level), (cpu.BLACK, level)] * count
@@ -46,7 +46,7 @@ def work_of(used: int, grids: int, cycle: str, pre: int, post: int, coarsest: in
 
 
 class CpuCycle:
-    """Cycles of a `Multigrid` on the CPU: as many threads work as there are layers, and each has a scratch.
+    """CPU cycles of a `Multigrid`: one thread per layer at most, each with its own scratch array.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class CpuCycle:
         self._scratch = device.zeros((min(layers, getattr(device, "threads", 1)), size), real)
 
     def launch(self, u: Any, f: Any, s: Any, used: Sequence[int], from_zero: bool, **cycle: Any) -> Launch:
-        """A cycle; used : grids of each layer; cycle : arguments of `work_of`."""
+        """Return a cycle; used : number of grids of each layer; cycle : arguments of `work_of`."""
         each = [work_of(count, len(self._table), from_zero=from_zero, **cycle) for count in used]
         ends = np.cumsum([len(one) for one in each])
         parts = np.stack([ends - [len(one) for one in each], ends, np.array(used)], axis=1)
@@ -76,6 +76,6 @@ class CpuCycle:
         return Launch(self._program, (u, f, s, *known))
 
     def screening_launches(self, q: Any, grids: int) -> list[Launch]:
-        """Take up the screening, (1, ny, nx), on so many grids."""
+        """Return launches that restrict the screening, (1, ny, nx), to `grids` grids."""
         known = (q.reshape(-1), self._q, self._table)
         return [Launch(self._screen, (*known, level, self._scratch)) for level in range(grids)]

@@ -1,4 +1,4 @@
-"""Launches of a V cycle on a GPU: `marches_cuda` on fine grids, `block_cuda` on those that fit a multiprocessor."""
+"""Launches of a V cycle on a GPU: `marches_cuda` on fine grids, `block_cuda` on grids that fit shared memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from eagre.solvers.multigrid import block_cuda, marches_cuda, pairs_cuda
 from eagre.solvers.multigrid.grids import Grid
 
 REST = Launch(lambda: None, ())
-"""Stands in the launches of a cycle for the grids that are left out."""
+"""Placeholder in the launches of a cycle for omitted grids."""
 
-SHORTEST = 64  # points along each axis, at least, of a grid that is marched over
+SHORTEST = 64  # minimum number of points along each axis for the streaming kernels
 
 
 class CudaCycle:
@@ -26,16 +26,16 @@ class CudaCycle:
     precision : {"single", "double"}
     grids : sequence of Grid
     points : sequence of Points
-        Of the grids.
+        Coefficients of the grids.
     s : array on the device, (layers,)
     is_open : bool
-        Whether the part of the cycle on the last grid is left out: `REST` stands there.
+        Whether the cycle on the last grid is omitted; `REST` takes its position.
     sweeps : (pre, post)
 
     Attributes
     ----------
     takes_pairs : bool
-        Whether u and f of the finest grid may be pairs of layers in words, of 16 bits each (`pairs_cuda`).
+        Whether u and f of the finest grid can be 16-bit pairs of layers (`pairs_cuda`).
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class CudaCycle:
         self._always = device.array(np.ones(1))
 
     def _first_in_block(self) -> int:
-        """The finest grid of those that fit shared memory with all coarser ones; their number if none does."""
+        """Return the finest grid that fits shared memory with all coarser ones, or the number of grids."""
         sizes, most = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.facts.shared_block
         word = block_cuda.WORDS * np.dtype(self._real).itemsize
         fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + block_cuda.STATIC <= most)
         return next(fits, len(sizes))
 
     def is_marched(self, level: int, sweeps: tuple[int, int]) -> bool:
-        """Whether a grid's part of the cycle is done by marches."""
+        """Return whether a grid uses streaming kernels."""
         grid = self._grids[level]
         return sweeps == (1, 1) and (grid.step_y, grid.step_x) == (2, 2) and min(grid.shape) >= SHORTEST
 
@@ -78,22 +78,22 @@ class CudaCycle:
         plain: Callable[[int, list[Launch]], list[Launch]],
         control: Any = None,
     ) -> list[Launch]:
-        """The cycle from a grid on, its guess being zero.
+        """Return the cycle from a grid on, with a zero initial guess.
 
         Parameters
         ----------
         level : int
         arrays : sequence of (u, f, q)
-            Of the grids.
+            Arrays of the grids.
         used : sequence of int
-            Grids of each layer.
+            Number of grids of each layer.
         sweeps : (pre, post)
         last : int
-            Sweeps on the coarsest grid.
+            Number of sweeps on the coarsest grid.
         plain : callable
-            ``plain(level, coarser)``: the cycle on a grid that suits no fast kernel, around that on the coarser ones.
+            ``plain(level, coarser)``: cycle on a grid without a fast kernel, around the cycle on the coarser grids.
         control : array, optional
-            Of a `StopTest`: launches do nothing while it says so.
+            Control data of a `StopTest`: launches do nothing after convergence.
         """
         control = self._always if control is None else control
         layers = sum(count > level for count in used)

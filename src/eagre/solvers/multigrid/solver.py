@@ -1,4 +1,4 @@
-"""`Multigrid`: u_xx + u_yy - s q(y, x) u = f on grids of points, for many s at once, on any device."""
+"""`Multigrid`: solver of u_xx + u_yy - s q(y, x) u = f on grids of points, for several values of s at once."""
 
 from __future__ import annotations
 
@@ -19,72 +19,75 @@ from eagre.stepping.until import Iterated, StopTest, Until
 
 
 class Multigrid:
-    """Solves u_xx + u_yy - s_m q u = f_m for layers m = 0 ... on a grid of points, by multigrid cycles.
+    """Multigrid solver of u_xx + u_yy - s_m q u = f_m on a grid of points, for layers m = 0, 1, ...
 
-    Second-order differences of five points; red-black Gauss-Seidel sweeps, full weighting, bilinear interpolation, the
-    screening restricted to coarser grids. Its rate does not depend on the number of points: an error falls to a
-    tenth in a V(1,1) cycle, or less, where the spacings are alike and q varies little from point to point.
+    Five-point second-order differences, red-black Gauss-Seidel smoothing, full weighting and bilinear interpolation;
+    the screening is restricted to coarser grids. The convergence rate does not depend on the number of points: a V(1,1)
+    cycle reduces the error by a factor of 10 or more if the spacings are similar and q varies slowly.
 
     Parameters
     ----------
     shape : (ny, nx)
-        Points; walls stand on the first and the last. An axis may have one point: there is no derivative along it.
+        Number of points; walls are at the first and the last. An axis of one point has no derivative.
     spacing : (dy, dx)
-        m.
+        Grid spacing, m.
     layers : sequence of float
-        s_m > 0, 1.
+        Dimensionless factors s_m > 0.
     screening : (ny, nx), optional
-        q > 0, m^-2; without it 1. `set_screening` changes it.
+        Screening q > 0, m^-2; 1 by default. `set_screening` changes it.
     periodic : (y, x)
-        Whether the last point of an axis is followed by the first (a period is then as many spacings as points), in
-        place of walls, across which nothing changes (u is mirrored about the point on the wall).
+        Whether an axis is periodic (the period has as many spacings as points). Other axes have walls with a
+        homogeneous Neumann condition (u is mirrored about the wall point).
     cycle : {"V", "W", "F"}
+        Type of the multigrid cycle.
     pre, post : int
-        Sweeps before and after the coarser grids.
+        Number of smoothing sweeps before and after the coarse-grid correction.
     levels : int, optional
-        Grids at most. Without it as many as points can be halved: odd numbers between walls, multiples of powers of two
-        along periodic axes. On the coarsest as many sweeps are made as bring an error to a tenth, 200 at most.
+        Maximum number of grids. By default grids are coarsened as long as the number of points can be halved: odd
+        numbers between walls, multiples of powers of two along periodic axes. The number of sweeps on the coarsest grid
+        reduces the error by a factor of 10; it is at most 200.
     stretched : float
-        Largest ratio of an axis' spacing to the other's at which it is halved while the other can be: 1 halves the
-        finer axis alone, infinity both whenever they can be.
+        Maximum ratio of the spacings of two axes at which both are coarsened: with 1 only the axis of smaller spacing
+        is coarsened, with infinity both axes whenever possible.
     smoother : {"red-black", "jacobi"}
-        Jacobi sweeps converge slower: they are there to compare with.
+        Jacobi smoothing converges more slowly and is provided for comparison.
     weight : float
-        Of a Jacobi sweep, 0 to 1: 4/5 is best in the plane, 2/3 along a line.
+        Relaxation factor of the Jacobi sweep, 0 to 1: 4/5 is optimal in two dimensions, 2/3 in one.
     factors : sequence of float
-        By what differences along an axis are multiplied: until it is halved, once it was, twice, ...; the last from
-        there on. The equation has the first; the others change how fast a cycle is, as a preconditioner of differences
-        of higher order above all, to which short waves are stiffer.
+        Factors of the differences along an axis on grids where the axis is coarsened 0, 1, 2, ... times; the last
+        factor applies to all further grids. The first factor is part of the equation. The others change the convergence
+        rate, mainly of a preconditioner for higher-order differences, which are stiffer for short waves.
     device : str or Device
     precision : {"single", "double"}
     enough : float
-        A layer visits no coarser grids than one on which the sweeps of a cycle bring its slowest error to this.
+        A layer does not visit coarser grids than the first one where the sweeps of a cycle reduce the slowest error to
+        this fraction.
     plain : bool
-        Work by `kernels`, a launch a part, where there is something faster with the same answers but for rounding.
+        Use one launch per operation of `kernels` instead of faster fused kernels, whose results differ by rounding.
     paired : bool
-        Keep u and f of the finest grid in 16 bits each, two layers in a word, if there are kernels for it: on a GPU, in
-        single precision, for V(1,1) cycles from zero on grids that are marched over. For preconditioners: 8 bits are
-        left of a number. `separate` ends it.
+        Store u and f of the finest grid as 16-bit numbers, two layers per 32-bit word, where kernels support it: on a
+        GPU in single precision, for V(1,1) cycles with a zero initial guess. For preconditioners, as only 8 significant
+        bits remain. `separate` ends this mode.
     in_place : bool
-        Let u be f, if there are programs for it: on a CPU, for cycles from zero, whose right side is then lost. For
-        preconditioners: it spares a word an unknown. `separate` ends it.
+        Use one array for u and f where programs support it: on a CPU, for cycles with a zero initial guess; the
+        right-hand side is overwritten. For preconditioners: it saves one value per unknown. `separate` ends this mode.
 
     Attributes
     ----------
     grids : list
-        The sequence, finest first.
+        Grid hierarchy, finest first.
     used : list of int
-        For each layer how many of them a cycle visits: sweeps bring errors of strongly screened layers down alone.
+        Number of grids visited by each layer: smoothing alone is sufficient for strongly screened layers.
     u, f : arrays on the device, (layers, ny, nx)
-        What `cycle_launches` works on; where `paired`, words of 32 bits, (half of the layers, ny, nx).
+        Solution and right-hand side of `cycle_launches`; in paired mode 32-bit words, (half of the layers, ny, nx).
     screening : array on the device, (1, ny, nx)
-        q; who writes it there runs `screening_launches` then.
+        Screening q; run `screening_launches` after writing to it.
 
     Raises
     ------
     InputError
-        For an odd number of points along a periodic axis, a screening that is not above zero, or (without `levels`)
-        points that leave a coarsest grid on which more than 200 sweeps would be needed; it names better numbers.
+        For an odd number of points along a periodic axis, a screening that is not positive, or (without `levels`) a
+        coarsest grid that needs more than 200 sweeps; the message suggests numbers of points.
 
     References
     ----------
@@ -129,7 +132,7 @@ class Multigrid:
         self.set_screening(np.ones(shape) if screening is None else screening)
 
     def _assemble(self, plan: Plan, plain: bool, paired: bool = False, in_place: bool = False) -> None:
-        """Arrays and programs for a plan; device and precision are known."""
+        """Create arrays and programs for a plan."""
         self._plan, self.grids, self.layers = plan, list(plan.grids), np.asarray(plan.layers)
         self.cycle, pre, post, *_, self.smoother, self._weight, _ = plan.choices
         self.pre, self.post, plain = pre, post, plain or self.smoother != "red-black"
@@ -152,16 +155,19 @@ class Multigrid:
     # -- the equation --------------------------------------------------------------------------
 
     def set_screening(self, screening: Any) -> None:
-        """Take another q, (ny, nx), m^-2. Launches made before keep their number of sweeps on the coarsest grid."""
+        """Set q, (ny, nx), m^-2. Existing launches keep their number of sweeps on the coarsest grid."""
         q = np.asarray(screening, float)
         if q.shape != self.grids[0].shape or not (np.isfinite(q) & (q > 0.0)).all():
-            raise InputError("this screening", allowed=f"{self.grids[0].shape} values above 0")
+            raise InputError(
+                f"a screening of shape {q.shape}", allowed=f"{self.grids[0].shape} finite values above 0",
+                problem="The screening is not an array of positive values on the grid.",
+            )  # fmt: skip
         self._coarsest_sweeps, self.used = self._plan.coarsest_sweeps(float(q.min())), self._plan.used(float(q.min()))
         self.device.fill(self._q[0], q[None].astype(self.real))
         self.device.run(self.screening_launches())
 
     def screening_launches(self, from_zero: bool = False) -> list[Launch]:
-        """Restrict the screening of the finest grid to the others that are visited, by cycles from zero alone if so."""
+        """Return launches that restrict the screening to coarser grids; `from_zero` : for such cycles only."""
         if self._fast:
             return self._fast.screening_launches(self.screening, max(self.used))
         most = self._cuda.in_block if self._cuda and from_zero else len(self.grids) - 1
@@ -186,11 +192,11 @@ class Multigrid:
         return self.device.over(self._loops[name], (layers, ny, (nx + 1) // 2 if name == "relax" else nx), arguments)
 
     def _visiting(self, level: int) -> int:
-        """Layers that visit a grid: the first ones."""
+        """Return the number of layers that visit a grid; these are the first ones."""
         return sum(used > level for used in self.used)
 
     def _sweeps(self, level: int, count: int) -> list[Launch]:
-        """Sweeps on a grid."""
+        """Return launches of smoothing sweeps on a grid."""
         if self.smoother == "jacobi":
             layers = self._visiting(level)
             known = (self._u[level], self._r(level), self._s, self._q[level][0], self._points[level])
@@ -205,7 +211,7 @@ class Multigrid:
         return self.device.zeros((count, *grid.shape), kind)
 
     def separate(self) -> None:
-        """Launches from now on have u and f apart, every layer in words of its own; those made before keep theirs."""
+        """Use separate arrays for u and f and one value per layer in new launches; existing launches are unchanged."""
         if self.paired or self.in_place:
             self.paired = self.in_place = False
             self._u, self._f = list(self._u), list(self._f)
@@ -213,7 +219,7 @@ class Multigrid:
             self.u, self.f = self._u[0], self._f[0]
 
     def _r(self, level: int) -> Any:
-        """The residual on a grid: an array that fast cycles do without."""
+        """Return the array of residuals of a grid, which fused cycles do not need."""
         if level not in self._residuals:
             self._residuals[level] = self._layers_of(self.grids[level])
         return self._residuals[level]
@@ -223,7 +229,7 @@ class Multigrid:
         return [self._over("residual", level, layers, *known)]
 
     def _coarse_correction(self, level: int, cycle: str) -> list[Launch]:
-        """From the residual of a grid to the correction that the next coarser one gives."""
+        """Return launches from the residual of a grid to the correction by the next coarser grid."""
         count, grid = self._visiting(level + 1), self._points[level]
         coarse = [
             self._over("restrict", level + 1, count, self._r(level), self._f[level + 1], grid),
@@ -245,7 +251,7 @@ class Multigrid:
         return [*self._sweeps(level, self.pre), *between, *self._sweeps(level, self.post)]
 
     def _around(self, level: int, coarser: list[Launch]) -> list[Launch]:
-        """A V cycle on a grid from zero, launch by launch, around that on the coarser ones."""
+        """Return launches of a V cycle from zero on a grid, around the launches of the coarser grids."""
         layers, coarse, points = self._visiting(level), self._visiting(level + 1), self._points[level]
         first = [self._over("clear", level, layers, self._u[level])]
         if not coarse:
@@ -262,9 +268,10 @@ class Multigrid:
         ]
 
     def cycle_launches(self, from_zero: bool = False, control: Any = None) -> list[Launch]:
-        """One cycle on `u` and `f`, after `u` is set to zero if asked: a preconditioner.
+        """Return launches of one cycle on `u` and `f` (a preconditioner); `from_zero` : set `u` to zero first.
 
-        On a GPU a V cycle from zero takes a few launches, which do nothing while `control`, of a `StopTest`, says so.
+        On a GPU a V cycle with a zero initial guess needs few launches; they do nothing after convergence of a
+        `StopTest` whose `control` is given.
         """
         if self._cuda and from_zero:
             arrays = list(zip(self._u, self._f, self._q, strict=True))
@@ -272,8 +279,10 @@ class Multigrid:
             return self._cuda.launches(0, arrays, *known, control)
         if (self.paired or self.in_place) and not from_zero:
             raise InputError(
-                "a cycle that is not from zero, in place or of paired layers", allowed="one after separate()"
-            )
+                "a cycle with a nonzero initial guess", allowed="a zero initial guess",
+                fix="call separate() before the cycle",
+                problem="In-place cycles and cycles with paired layers require a zero initial guess.",
+            )  # fmt: skip
         if self._fast:
             cycle = {"cycle": self.cycle, "pre": self.pre, "post": self.post, "coarsest": self._coarsest_sweeps}
             return [self._fast.launch(self.u, self.f, self._s, self.used, from_zero, **cycle)]
@@ -283,34 +292,38 @@ class Multigrid:
     def solve(
         self, f: Any, guess: Any = None, tolerance: float | None = None, most: int = 50
     ) -> tuple[np.ndarray, Iterated]:
-        """Cycles until the residual is small.
+        """Solve by cycles until the residual reaches the tolerance.
 
         Parameters
         ----------
         f : (layers, ny, nx)
-            NumPy.
+            Right-hand sides, NumPy.
         guess : (layers, ny, nx), optional
-            Else zero.
+            Initial guess; zero by default.
         tolerance : float, optional
-            Of the 2-norm of the residual over that of f; without it 1e-10, in single precision 1e-5.
+            Relative tolerance of the 2-norm of the residual; 1e-10 by default, 1e-5 in single precision.
         most : int
-            Cycles.
+            Maximum number of cycles.
 
         Returns
         -------
         u : (layers, ny, nx)
+            Solution.
         made : Iterated
-            Cycles, and the norm reached.
+            Number of cycles, and the final norm.
 
         Raises
         ------
         ConvergenceError
-            If `most` cycles are not enough.
+            If the tolerance is not reached after `most` cycles.
         """
         self.separate()
         right = np.asarray(f, float)
         if right.shape != tuple(self.f.shape) or not np.isfinite(right).all():
-            raise InputError("this right side", allowed=f"finite values, {tuple(self.f.shape)}")
+            raise InputError(
+                f"a right-hand side of shape {right.shape}", allowed=f"finite values of shape {tuple(self.f.shape)}",
+                problem="The right-hand side is not an array of finite values on the grid and its layers.",
+            )  # fmt: skip
         start = np.zeros_like(right) if guess is None else np.asarray(guess, float)
         self.device.fill(self.f, right.astype(self.real))
         self.device.fill(self.u, np.broadcast_to(start, right.shape).astype(self.real))

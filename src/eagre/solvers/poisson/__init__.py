@@ -1,4 +1,4 @@
-"""Fast direct solvers for Poisson's and Helmholtz' equation with constant coefficients."""
+"""Fast direct solvers for the Poisson and Helmholtz equations with constant coefficients."""
 
 from eagre.solvers.poisson.solver import PoissonSolver, solve_poisson
 

@@ -1,11 +1,11 @@
-"""One axis of a Poisson problem: its basis, its eigenvalues and its transforms.
+"""Axis of a Poisson problem: basis, eigenvalues and transforms.
 
 | boundaries | location | basis | unknowns of spacing h | mode numbers | period angle theta |
 |---|---|---|---|---|---|
-| dirichlet | points | DST-I | inside, walls one h outside | k = 1 .. n | k pi / (n + 1) |
-| dirichlet | centres | DST-II | walls half an h outside | k = 1 .. n | k pi / n |
+| dirichlet | points | DST-I | interior, walls h outside | k = 1 .. n | k pi / (n + 1) |
+| dirichlet | centres | DST-II | walls h / 2 outside | k = 1 .. n | k pi / n |
 | neumann | points | DCT-I | first and last on the walls | k = 0 .. n - 1 | k pi / (n - 1) |
-| neumann | centres | DCT-II | walls half an h outside | k = 0 .. n - 1 | k pi / n |
+| neumann | centres | DCT-II | walls h / 2 outside | k = 0 .. n - 1 | k pi / n |
 | periodic | either | FFT | one period | k = 0 .. n - 1 | 2 k pi / n |
 """
 
@@ -26,7 +26,7 @@ SYMBOLS = ("five-point", "spectral")
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: n unknowns of spacing h."""
+    """Axis with n unknowns of spacing h."""
 
     n: int
     h: float
@@ -35,24 +35,31 @@ class Axis:
 
     def __post_init__(self) -> None:
         if self.boundary not in BOUNDARIES:
-            raise InputError(f"boundary {self.boundary!r}", allowed=", ".join(BOUNDARIES), fix='"dirichlet"')
+            problem = "The boundary condition is unknown."
+            raise InputError(
+                f"boundary {self.boundary!r}", allowed=", ".join(BOUNDARIES), fix='"dirichlet"', problem=problem
+            )
         if self.location not in LOCATIONS:
-            raise InputError(f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"')
+            problem = "The location of the unknowns is not supported."
+            raise InputError(
+                f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"', problem=problem
+            )
         least = 2 if self.boundary == "neumann" and self.location == "points" else 1
         if self.n < least or not 0.0 < self.h < np.inf:
             raise InputError(
                 f"{self.n} unknowns of spacing {self.h!r}",
                 allowed=f">= {least} unknowns ({self.boundary}, on {self.location}), a finite spacing > 0",
+                problem="The number of unknowns or the spacing of an axis is not allowed.",
             )
 
     @property
     def periodic(self) -> bool:
-        """Whether the basis is complex."""
+        """Whether the axis is periodic, with a complex basis."""
         return self.boundary == "periodic"
 
     @property
     def angles(self) -> np.ndarray:
-        """theta of the modes, (n,)."""
+        """Angles theta of the modes, (n,)."""
         if self.periodic:
             k = np.minimum(np.arange(self.n), self.n - np.arange(self.n))
             return 2.0 * np.pi * k / self.n
@@ -61,21 +68,20 @@ class Axis:
         return np.pi * np.arange(self.n) / (self.n - (self.location == "points"))
 
     def eigenvalues(self, symbol: str) -> np.ndarray:
-        """Eigenvalues of d2/dx2, (n,), double: -(4 / h^2) sin^2(theta / 2), or -(theta / h)^2 if spectral.
+        """Return the eigenvalues of d2/dx2, (n,), double: -(4 / h^2) sin^2(theta / 2), or -(theta / h)^2 if spectral.
 
-        The textbook's -2 + 2 cos(theta) is the same number, but loses all digits for long waves in
-        single precision.
+        The form -2 + 2 cos(theta) is equivalent, but inaccurate for long waves in single precision.
         """
         if symbol == "five-point":
             return -((2.0 / self.h * np.sin(0.5 * self.angles)) ** 2)
         return -((self.angles / self.h) ** 2)
 
     def forward(self, x: Any, axis: int) -> Any:
-        """To the basis, for an axis that is not periodic."""
+        """Return the transform of an axis that is not periodic."""
         return self._transform(x, axis, inverse=False)
 
     def backward(self, x: Any, axis: int) -> Any:
-        """From the basis, for an axis that is not periodic."""
+        """Return the inverse transform of an axis that is not periodic."""
         return self._transform(x, axis, inverse=True)
 
     def _transform(self, x: Any, axis: int, inverse: bool) -> Any:
@@ -89,16 +95,16 @@ class Axis:
 
 
 def workers() -> int:
-    """Threads that SciPy's transforms take: as many as CPU drivers have."""
+    """Return the number of threads for SciPy transforms, equal to that of CPU programs."""
     from eagre.backend.cpu import threads
 
     return threads()
 
 
 def extended(x: Any, axis: int, odd: bool, inverse: bool) -> Any:
-    """DST-I or DCT-I by a real transform of the odd or even extension, for libraries that lack them.
+    """Return a DST-I or DCT-I by a real transform of the odd or even extension, for libraries that lack them.
 
-    The kernels of `rows_cuda` do without the extension; this serves the sizes that they do not.
+    The kernels of `rows_cuda` need no extension; this function serves sizes that they do not support.
     """
     module = array_module(x)
     x = module.moveaxis(x, axis, -1)

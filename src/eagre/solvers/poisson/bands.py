@@ -1,15 +1,15 @@
-"""The column systems of `columns` over several devices, each of which holds a band of rows.
+"""Column systems of `columns` on several devices, each of which holds a slab of rows.
 
-A band runs both recurrences over its own m rows, t = 0 .. m - 1, as if nothing came from outside, and leaves two
-numbers a column: p of its first row and g of its last one (where p = g). With G the g of the row before the band, P the
-p of the row behind it, and p_0 of the wall, as in `columns`, with j = s + t the row in the box,
+A slab computes both recurrences over its m rows, t = 0 .. m - 1, without contributions from outside, and stores two
+values per column: p of its first row and g of its last one (where p = g). With G the g of the row before the slab, P
+the p of the row after it, and p_0 of the wall, as in `columns`, with j = s + t the row in the box,
 
-    p_j = p_j (own rows) + G (r^(t + 1) - r^(2 m - t + 1)) / (1 - r^2) + P r^(m - t),
+    p_j = p_j (slab only) + G (r^(t + 1) - r^(2 m - t + 1)) / (1 - r^2) + P r^(m - t),
     x_j = -r dy^2 (p_j - p_0 (r^j - r^(2 ny - j)) / (1 - r^(2 ny))),
 
-so that all that the other bands and the walls do to a column of a band is U r^(t + 1) + V r^(m - t). U and V are sums
-of the numbers that the bands left, with factors that are known beforehand. The solution is exact: bands change the
-order of operations alone. Between devices go two numbers a column and band, in place of a transposed field.
+so the contributions of the other slabs and the walls to a column of a slab are U r^(t + 1) + V r^(m - t). U and V are
+sums of the stored values with precomputed factors. The solution is exact: slabs only change the order of operations.
+Devices exchange two values per column and slab instead of a transposed field.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ import numpy as np
 
 from eagre.solvers.poisson.columns import DECAY, column_table
 
-FIRST, LAST = range(2)  # of a band's rows: the numbers that it leaves
+FIRST, LAST = range(2)  # rows of a slab whose values are stored
 
 
 def band_heights(rows: int, bands: int) -> list[int]:
-    """Rows of each band, from south to north: as equal as they can be."""
+    """Return the rows of each slab, from south to north, as equal as possible."""
     return [rows // bands + (band < rows % bands) for band in range(bands)]
 
 
 def band_couplings(heights: Sequence[int], nx: int, dx: float, dy: float, screening: float = 0.0) -> np.ndarray:
-    """Factors of U and V of every band, (bands, 2, 2 bands, nx), made in double precision.
+    """Return the factors of U and V of every slab, (bands, 2, 2 bands, nx), computed in double precision.
 
     Parameters
     ----------
     heights : sequence of int
-        Rows of the bands from south to north, all interior rows together.
+        Rows of the slabs from south to north, all interior rows together.
     nx : int
-        Intervals along x; column 0 belongs to no wavenumber.
+        Intervals along x; column 0 has no wavenumber.
     dx, dy : float
         Spacing.
     screening : float
-        As of `column_table`.
+        See `column_table`.
 
     Returns
     -------
     array
-        [band, 0 for U and 1 for V, 2 n + FIRST or LAST]: what p of the first or the last row of band n adds.
+        [band, 0 for U and 1 for V, 2 n + FIRST or LAST]: contribution of p of the first or last row of slab n.
     """
     bands, ny = len(heights), sum(heights) + 1
     decay = column_table(nx, ny, dx, dy, screening)[DECAY, 1:]
     unit = np.repeat(np.eye(2 * bands)[:, :, None], nx - 1, axis=2)
 
     def power(n: float) -> np.ndarray:
-        """r^n of every wavenumber."""
+        """Return r^n of every wavenumber."""
         return np.exp(-n * decay)
 
     def below(n: float) -> np.ndarray:
-        """1 - r^n."""
+        """Return 1 - r^n."""
         return -np.expm1(-n * decay)
 
-    before = [np.zeros((2 * bands, nx - 1))]  # G of each band
+    before = [np.zeros((2 * bands, nx - 1))]  # G of each slab
     for n, m in enumerate(heights):
         before.append(unit[2 * n + LAST] + power(m) * before[n])
-    behind = [np.zeros((2 * bands, nx - 1))]  # P of each band, from north to south
+    behind = [np.zeros((2 * bands, nx - 1))]  # P of each slab, from north to south
     for n, m in reversed(list(enumerate(heights))):
         passed = power(1) * below(2 * m) / below(2) * before[n]
         behind.append(unit[2 * n + FIRST] + passed + power(m) * behind[-1])

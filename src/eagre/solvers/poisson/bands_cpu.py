@@ -1,4 +1,4 @@
-"""What the other bands and the walls do to a band of rows (`bands`), on the CPU."""
+"""Contributions of other slabs and walls to a slab (`bands`), on the CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eagre.solvers.poisson.columns_cpu import CHUNK, FAR
 
 @cell
 def summed(ends, couplings, side, first, last, total):
-    """U (side 0) or V (side 1) of wavenumbers first <= k < last."""
+    """Compute U (side 0) or V (side 1) of wavenumbers first <= k < last."""
     for k in range(last - first):
         total[k] = 0.0
     for n in range(ends.shape[0]):
@@ -19,18 +19,18 @@ def summed(ends, couplings, side, first, last, total):
 
 @cell
 def faded(total, table, first, last):
-    """One row further from where a sum acts."""
+    """Advance a contribution by one row, with its decay."""
     for k in range(last - first):
         total[k] -= table[DELTA, first + k] * total[k]
 
 
 @entry
 def join_bands_cpu(f, ends, couplings, table, scratch):
-    """Add U r^(t + 1) + V r^(m - t) to row t of m, in place, where it is felt.
+    """Add U r^(t + 1) + V r^(m - t) to row t of m, in place, where it is significant.
 
-    f : (m, nx - 1), what `solve_columns_cpu` leaves without walls; ends : (2 bands, nx - 1), first and last rows of all
-    bands; couplings : (2, 2 bands, nx - 1) and table : (7, nx - 1), in double precision; scratch : (chunks, 2,
-    CHUNK), double.
+    f : (m, nx - 1), result of `solve_columns_cpu` without walls; ends : (2 bands, nx - 1), first and last rows of all
+    slabs;
+    couplings : (2, 2 bands, nx - 1) and table : (7, nx - 1), in double precision; scratch : (chunks, 2, CHUNK), double.
     """
     rows = f.shape[0]
     for chunk in prange(scratch.shape[0]):

@@ -1,4 +1,4 @@
-"""What the other bands and the walls do to a band of rows (`bands`), on a GPU."""
+"""Contributions of other slabs and walls to a slab (`bands`), on a GPU."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, real, switch
 from eagre.solvers.poisson.rows_cuda import row_of_tile
 
-WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
-EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
+WIDTH = switch("WIDTH", 8)  # wavenumbers per tile of the spectrum
+EARLY = switch("EARLY", 0)  # whether the kernel may start before the previous one has ended
 
 
 @cell
 def ends_taken(i, spectrum, ends, last):
-    """The first row of a band's spectrum and row `last`, wavenumber i, into ends[0], ends[1]."""
+    """Copy the first row and row `last` of a slab's spectrum, wavenumber i, to ends[0], ends[1]."""
     tile, lane = i // WIDTH, i % WIDTH
     ends[0, i] = spectrum[tile, row_of_tile(np.uint64(1)), lane]
     ends[1, i] = spectrum[tile, row_of_tile(np.uint64(last + 1)), lane]
@@ -23,7 +23,7 @@ def ends_taken(i, spectrum, ends, last):
 
 @cell
 def summed(ends, couplings, side, k):
-    """U (side 0) or V (side 1) of wavenumber k."""
+    """Return U (side 0) or V (side 1) of wavenumber k."""
     total = real(0.0)
     for n in range(ends.shape[0]):
         total += couplings[side, n, k] * ends[n, k]
@@ -32,7 +32,7 @@ def summed(ends, couplings, side, k):
 
 @entry
 def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
-    """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is felt.
+    """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is significant.
 
     spectrum : (tiles, rows + 1 or more, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
     decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the rows of a block, threads / WIDTH.
@@ -50,9 +50,9 @@ def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
 
 
 def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float, threads: int) -> np.ndarray:
-    """Tile and first row of all pieces of threads / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
+    """Return tile and first row of all groups of threads / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
     height = threads // width
     start = np.arange(0, rows, height)
-    nearest = np.minimum(start + 1, rows + 1 - np.minimum(start + height, rows))  # rows from the nearer seam
+    nearest = np.minimum(start + 1, rows + 1 - np.minimum(start + height, rows))  # rows from the nearer interface
     slowest = decay.reshape(-1, width).min(axis=1)
     return np.argwhere(slowest[:, None] * nearest < far) * (1, height)

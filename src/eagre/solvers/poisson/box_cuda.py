@@ -1,4 +1,4 @@
-"""Kernels of the Dirichlet box on one GPU, bound to arrays: sine transforms of rows, systems of columns."""
+"""Kernels of the Dirichlet box on one GPU: sine transforms of rows, and column systems."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
-SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
-BANKS = {"single": 16, "double": 8}  # complex numbers that the banks of shared memory give at once
-VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update: 16 bytes
+SECTOR = {"single": 8, "double": 4}  # values per 32-byte sector; wavenumbers per block of columns
+BANKS = {"single": 16, "double": 8}  # complex values per shared-memory access
+VECTOR = {"single": 4, "double": 2}  # columns per thread in the update: 16 bytes
 
 
 def plan_for(device: Device, nx: int) -> SinePlan | None:
-    """The plan of the transform of rows of nx intervals on a device; None if they are too long for one."""
+    """Return the transform plan for rows of nx intervals on a device; None if they are too long."""
     threads = device.layout("solver:poisson.transform").threads
     return sine_plan(nx, {row["length"]: row["threads"] for row in threads})
 
 
 def registers(device: Device, plan: SinePlan, precision: str, update: bool = False) -> int:
-    """Registers a thread of kernels that transform rows.
+    """Return the registers per thread of kernels that transform rows.
 
-    With too few the values of a thread spill to memory, which costs little as long as everything is in cache and ten
-    times the kernel's time when it is not. But a block must fit: a quarter of a multiprocessor holds four warps of 112
-    registers, five of 96, which is two blocks of nine warps in place of one.
+    With too few registers values spill to memory, which costs little in the cache and ten times the kernel time
+    otherwise. But a block must fit: a quarter of a multiprocessor holds four warps of 112 registers or five of 96,
+    which gives two blocks of nine warps instead of one.
     """
     layout = device.layout("solver:poisson.transform")
     row = row_for((layout.registers_of_update if update else layout.registers)[precision], plan.n)
@@ -40,7 +40,7 @@ def registers(device: Device, plan: SinePlan, precision: str, update: bool = Fal
 
 
 def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) -> int:
-    """Threads of a block: as many as the passes use; more where the update of rows then takes fewer turns."""
+    """Return the threads per block: those of the passes; more if the update of rows then needs fewer iterations."""
     if not update:
         return plan.threads
     layout = device.layout("solver:poisson.transform")
@@ -52,7 +52,7 @@ def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) 
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
+    """Partition of column systems: rows per thread, wavenumbers per block, threads, registers per thread."""
 
     own: int
     columns: int
@@ -61,13 +61,13 @@ class ColumnShape:
 
 
 def tile_width(device: Device, plan: SinePlan, precision: str) -> int:
-    """Wavenumbers of a tile of the spectrum; steps along a row end in the same column of another tile."""
+    """Return the wavenumbers per tile of the spectrum; strides along a row end in the same column of another tile."""
     width = SECTOR[precision] * (2 if plan.row >= device.layout("solver:poisson.tiles").wide_from else 1)
     return width if plan.threads % width == 0 and plan.inner % width == 0 else SECTOR[precision]
 
 
 def column_shape(device: Device, ny: int, precision: str) -> ColumnShape | None:
-    """The cut for ny intervals, or None if a block cannot hold the height."""
+    """Return the partition for ny intervals, or None if a block cannot hold a column."""
     cut, columns = row_for(device.layout("solver:poisson.columns").cuts[precision], ny), SECTOR[precision]
     if cut is None:
         return None
@@ -76,7 +76,7 @@ def column_shape(device: Device, ny: int, precision: str) -> ColumnShape | None:
 
 
 class Box:
-    """Launches that transform and solve on arrays with rims, (ny + 1, nx + 1), walls on the rims.
+    """Launches that transform and solve on arrays with boundary points, (ny + 1, nx + 1).
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ class Box:
         self.real = check_precision(precision)
         shape = column_shape(device, ny, precision)
         if shape is None:
-            raise ValueError(f"no column kernel for {ny} intervals")
+            raise ValueError(f"There is no column kernel for {ny} intervals.")
         self.shape = shape
         plan = plan_for(device, nx)
         if plan is None:
-            raise ValueError(f"no transform for {nx} intervals")
+            raise ValueError(f"There is no transform for {nx} intervals.")
         self.plan, self.width = plan, tile_width(device, plan, precision)
         self.beside = device.layout("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
         self.early = device.layout("solver:poisson.overlap").release if device.starts_early else 0
@@ -107,24 +107,24 @@ class Box:
 
     @staticmethod
     def serves(device: Device, nx: int, ny: int, precision: str) -> bool:
-        """Whether a box of that size can be solved: a block must hold a row, and a column."""
+        """Return whether a box of this size is supported: a block must hold a row, and a column."""
         plan = plan_for(device, nx)
         if plan is None or column_shape(device, ny, precision) is None:
             return False
         return plan.shared_bytes(np.dtype(check_precision(precision)).itemsize) <= device.facts.shared_block
 
     def spectrum(self) -> Any:
-        """An array for the transform of the rows, in tiles (`rows_cuda.first_place`)."""
+        """Return an array for the transform of the rows, in tiles (`rows_cuda.first_place`)."""
         group = self.shape.own * self.beside if self.beside > 1 else 1
         return self.device.zeros((-(-self.nx // self.width), -(-self.ny // group) * group, self.width), self.real)
 
     @property
     def tiles(self) -> dict[str, int]:
-        """Switches that say how a spectrum lies in memory (`rows_cuda.first_place`)."""
+        """Switches for the memory layout of a spectrum (`rows_cuda.first_place`)."""
         return {"WIDTH": self.width, "PIECE": self.shape.own, "BESIDE": self.beside}
 
     def geometry(self, update: bool = False, back: bool = False) -> tuple[tuple[int], tuple[int], int]:
-        """Grid, block and shared memory of kernels that transform rows (and update them first), `back`: to a field."""
+        """Return grid, block and shared memory of kernels that (update and) transform rows; `back` : to a field."""
         threads, blocks = block_threads(self.device, self.plan, self.precision, update), self.ny // 2
         if back and self.beside > 1:  # `rows_cuda.rows_of_block`
             groups, rest = divmod(self.ny - 1, 2 * self.shape.own)
@@ -132,7 +132,7 @@ class Box:
         return (blocks,), (threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
-        """Switches of kernels that transform rows; `update`: of one that makes the field first."""
+        """Return the switches of kernels that transform rows; `update` : of a kernel that computes the field first."""
         threads = block_threads(self.device, self.plan, self.precision, update)
         vector = VECTOR[self.precision]
         width = {
@@ -147,13 +147,16 @@ class Box:
         return {**self.plan.switches(), **width, **limits}
 
     def rows(self, source: Any, out: Any) -> Launch:
-        """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
+        """Return a launch of sine transforms of the rows of a field to a spectrum, or of a spectrum to a field."""
         switches = {**self.switches(), "FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(back=source.ndim == 3), early=self.early > 0)
 
     def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
-        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place; `walls` as of `column_table`."""
+        """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows, in place.
+
+        walls : see `column_table`.
+        """
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
@@ -167,7 +170,7 @@ class Box:
 
 
 class ArrayBox:
-    """A `Box` for right-hand sides without rims."""
+    """`Box` for right-hand sides without boundary points."""
 
     def __init__(self, box: Box, screening: float) -> None:
         self.box = box
@@ -179,7 +182,7 @@ class ArrayBox:
 
     @classmethod
     def of(cls, solver: Any, device: Device, precision: str) -> ArrayBox | None:
-        """The box of a `PoissonSolver`, or None where its kernels do not serve."""
+        """Return the box of a `PoissonSolver`, or None if its kernels do not support the problem."""
         axes = solver.axes
         walls = all(axis.boundary == "dirichlet" and axis.location == "points" for axis in axes)
         if len(axes) != 2 or not walls or solver.symbol != "five-point":
@@ -190,7 +193,7 @@ class ArrayBox:
         return cls(Box(device, precision, mx + 1, my + 1, dx, dy), solver.screening)
 
     def solve(self, f: Any) -> Any:
-        """Psi, a new array."""
+        """Return psi as a new array."""
         device = self.box.device
         device.synchronize()
         self._field[1:-1, 1:-1] = f
@@ -201,7 +204,7 @@ class ArrayBox:
 
 
 def _finish(f: Any) -> None:
-    """Wait for the stream on which the caller works."""
+    """Wait for the stream of the caller."""
     from eagre.backend.arrays import array_module, on_gpu
 
     if on_gpu(f):

@@ -1,8 +1,8 @@
-"""Small discrete Fourier transforms on arrays of a thread: X_k = sum_n v_n exp(-2 pi i n k / size), in place.
+"""Small discrete Fourier transforms of thread-local arrays: X_k = sum_n v_n exp(-2 pi i n k / size), in place.
 
-Every index is a constant once the loops are unrolled, so that the array lives in registers.
-Composite sizes are split as n = B a + b, k = c + A d with A B = size (Cooley and Tukey 1965,
-doi:10.1090/S0025-5718-1965-0178586-1): a transform over a, a rotation by b c, a transform over b.
+All indices are constants after unrolling, so the arrays stay in registers. Composite sizes are split as n = B a + b,
+k = c + A d with A B = size (Cooley and Tukey 1965, doi:10.1090/S0025-5718-1965-0178586-1): a transform over a, a
+rotation by b c, a transform over b.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Constant-coefficient tridiagonal systems along y, one a wavenumber, in factorised form.
+"""Constant-coefficient tridiagonal systems along y, one per wavenumber, in factorised form.
 
 After a sine transform along x each wavenumber k obeys
 
     x_(j+1) - (2 + sigma) x_j + x_(j-1) = dy^2 f_j,  j = 1 .. ny - 1,   x_0 = x_ny = 0,
     sigma = 4 (dy / dx)^2 sin^2(k pi / 2 nx) + screening dy^2.
 
-With r + 1 / r = 2 + sigma, r < 1, the matrix is -(1 / r) (1 - r E^-1)(1 - r E), E x_j = x_(j+1), but
-for its first row. So two recurrences with one constant solve it,
+With r + 1 / r = 2 + sigma, r < 1, the matrix is -(1 / r) (1 - r E^-1)(1 - r E), E x_j = x_(j+1), except for its first
+row. Two recurrences with one constant solve it,
 
     g_j = f_j + r g_(j-1),   g_0 = 0;      p_j = g_j + r p_(j+1),   p_ny = 0,
 
-and x_j = -r dy^2 (p_j - p_0 h_j) with h_j = (r^j - r^(2 ny - j)) / (1 - r^(2 ny)) mends x_0 = 0.
-In single precision r itself would be too coarse where it is near 1: only 1 - r is used.
+and x_j = -r dy^2 (p_j - p_0 h_j) with h_j = (r^j - r^(2 ny - j)) / (1 - r^(2 ny)) enforces x_0 = 0.
+Only 1 - r is used, as r near 1 would be too inaccurate in single precision.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 DELTA, SCALE, DECAY, IMAGE, LEAP1, LEAP2, LEAP4 = range(7)
 ROWS = 7
-NOWHERE = 1e30  # a decay with which the mending of x_0 is felt in no row
+NOWHERE = 1e30  # decay for which the correction of x_0 vanishes in all rows
 
 
 def column_table(
@@ -33,7 +33,7 @@ def column_table(
     factor: float = 1.0,
     walls: bool = True,
 ) -> np.ndarray:
-    """Constants of each wavenumber k = 0 .. nx - 1, (7, nx), made in double precision.
+    """Return the constants of each wavenumber k = 0 .. nx - 1, (7, nx), computed in double precision.
 
     Parameters
     ----------
@@ -42,20 +42,20 @@ def column_table(
     dx, dy : float
         Spacing.
     screening : float
-        The Helmholtz term: (Lap - screening) psi = zeta.
+        Helmholtz coefficient: (Lap - screening) psi = zeta.
     leap : int
-        Rows that a thread owns, for the powers LEAP.
+        Rows per thread, for the powers LEAP.
     factor : float
-        Of the right-hand side.
+        Factor of the right-hand side.
     walls : bool
-        False: the two recurrences alone, g before and p behind the rows 0, as `bands` needs them.
+        False: the recurrences only, with g before and p after the rows 0, as required by `bands`.
 
     Returns
     -------
     array
-        Rows DELTA: 1 - r. SCALE: -r dy^2 2 / nx (times factor), with the factor of the two sine transforms. DECAY:
+        Rows DELTA: 1 - r. SCALE: -r dy^2 2 / nx (times factor), including the factor of the two sine transforms. DECAY:
         -log r. IMAGE: 1 / (1 - r^(2 ny)). LEAP1, 2, 4: 1 - r^leap, 1 - r^(2 leap), 1 - r^(4 leap).
-        Column 0 belongs to no wavenumber.
+        Column 0 has no wavenumber.
     """
     k = np.arange(1, nx)
     sigma = 4.0 * (dy / dx) ** 2 * np.sin(0.5 * np.pi * k / nx) ** 2 + screening * dy**2

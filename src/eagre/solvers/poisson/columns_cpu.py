@@ -1,8 +1,7 @@
-"""The column systems of `columns` on the CPU: chunks of neighbouring wavenumbers, rows one after the other.
+"""Column systems of `columns` on the CPU: chunks of adjacent wavenumbers, rows in sequence.
 
-Arrays have a rim all round, which stays as it is. Corners are unsigned and the loop's counter is added before any
-constant: an index that may be negative for all that the compiler knows, or a view of the interior, whose rows may
-lie anyhow, is left scalar or gathered.
+Arrays have unchanged boundary points. Corners are unsigned, and the loop counter is added before any constant: the
+compiler does not vectorise indices that may be negative, or views of the interior with unknown strides.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ import numpy as np
 from eagre.backend.cells import cell, entry, prange, real
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, SCALE
 
-CHUNK = 64  # wavenumbers that one thread carries through all rows: they stay in its cache
-FAR = 40.0  # exp(-FAR) is nothing
+CHUNK = 64  # wavenumbers per thread, whose rows stay in its cache
+FAR = 40.0  # exp(-FAR) is negligible
 
 
 @cell
 def sweep(f, table, first, n):
-    """Both recurrences, in place, for n wavenumbers from first on (unsigned); table as of `columns`."""
+    """Compute both recurrences in place for n wavenumbers from first on (unsigned); table as in `columns`."""
     rows = f.shape[0] - 2
     for k in range(n):
         f[1, first + k + 1] *= table[SCALE, first + k]
@@ -40,7 +39,7 @@ def sweep(f, table, first, n):
 
 @cell
 def long_sweep(f, table, first, n, carry):
-    """As `sweep` for the longest waves, which remember many rows: the recurrences run in double precision."""
+    """As `sweep` for the longest waves, which decay over many rows: the recurrences use double precision."""
     rows = f.shape[0] - 2
     for k in range(n):
         carry[k] = 0.0
@@ -61,7 +60,7 @@ def long_sweep(f, table, first, n, carry):
 
 @cell
 def mend(f, table, first, n, decaying, growing):
-    """Subtract p_0 h_j, which makes row 0 vanish, from the rows where it is felt."""
+    """Subtract p_0 h_j, so that row 0 vanishes, in the rows where it is significant."""
     rows = f.shape[0] - 2
     size = 2.0 * (rows + 1)
     for k in range(n):

@@ -1,9 +1,8 @@
-"""The column systems of `columns` on a GPU: COLUMNS wavenumbers a block over the full height.
+"""Column systems of `columns` on a GPU: COLUMNS wavenumbers per block over the full height.
 
-A thread owns OWN consecutive rows of one wavenumber in registers, and the lanes of a warp own
-COLUMNS wavenumbers x 32 / COLUMNS neighbouring pieces. A recurrence runs through every piece by itself, the
-ends of the pieces are chained (by shuffles in a warp, through shared memory between warps), and the
-recurrence runs again from the right start.
+A thread owns OWN consecutive rows of one wavenumber in registers. The lanes of a warp own COLUMNS wavenumbers x
+32 / COLUMNS adjacent chunks. A recurrence runs through every chunk separately, the ends of the chunks are chained (by
+shuffles in a warp, through shared memory between warps), and the recurrence runs again from the correct start.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
-COLUMNS = switch("COLUMNS", 8)  # wavenumbers a block
-WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple of COLUMNS
-BESIDE = switch("BESIDE", 1)  # as of `rows_cuda`: pieces whose rows lie side by side
-EARLY = switch("EARLY", 0)  # as of `rows_cuda`
+COLUMNS = switch("COLUMNS", 8)  # wavenumbers per block
+WIDTH = switch("WIDTH", 8)  # wavenumbers per tile of the spectrum, a multiple of COLUMNS
+BESIDE = switch("BESIDE", 1)  # see `rows_cuda`: chunks with adjacent rows
+EARLY = switch("EARLY", 0)  # see `rows_cuda`
 MOST_WARPS = 32
-FAR = 40.0  # exp(-FAR) is nothing
+FAR = 40.0  # exp(-FAR) is negligible
 
 
 @cell
 def from_before(x, distance, upwards):
-    """x of the piece `distance` lanes before this one on the way of the recurrence."""
+    """Return x of the chunk `distance` lanes before this one in the direction of the recurrence."""
     return from_lane_above(x, distance) if upwards else from_lane_below(x, distance)
 
 
 @cell
 def summed_in_warp(end, piece, leap1, leap2, leap4, upwards):
-    """The recurrence from the first piece of the warp to the end of this one, from the ends of single pieces."""
+    """Return the recurrence from the first chunk of the warp to the end of this one, from separate chunks."""
     total = end
     other = from_before(total, COLUMNS, upwards)
     if piece >= 1:
@@ -50,9 +49,9 @@ def summed_in_warp(end, piece, leap1, leap2, leap4, upwards):
 
 @cell
 def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
-    """What the recurrence hands to this piece, from the ends of all pieces before it (after it, if upwards).
+    """Return the input of the recurrence for this chunk, from the ends of all chunks before it (after it, if upwards).
 
-    The value handed from piece to piece fades by 1 - leap1, over two and four pieces by 1 - leap2 and 1 - leap4.
+    The value decays by 1 - leap1 per chunk, over two and four chunks by 1 - leap2 and 1 - leap4.
     """
     column = np.uint64(lane % COLUMNS)
     pieces = 32 // COLUMNS
@@ -68,7 +67,7 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     for step in range(warps - 1 - warp if upwards else warp):
         carry += shared[np.uint64(warps - 1 - step if upwards else step), column] - whole * carry
     cuda.syncthreads()
-    # The carry fades over the pieces of this warp that lie before this one.
+    # The carry decays over the chunks of this warp before this one.
     if piece & 1:
         carry -= leap1 * carry
     if piece & 2:
@@ -80,7 +79,7 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
 
 @cell
 def constants(table, k):
-    """Column k of the table (`columns.column_table`)."""
+    """Return column k of the table (`columns.column_table`)."""
     return (
         table[np.uint64(DELTA), k],
         table[np.uint64(SCALE), k],
@@ -94,7 +93,7 @@ def constants(table, k):
 
 @cell
 def both_recurrences(g, shared, constant, count):
-    """g = p of the two recurrences (`columns`), from g = f; returns p of the first row of this piece."""
+    """Compute g = p of the two recurrences (`columns`) from g = f; return p of the first row of this chunk."""
     lane = cuda.threadIdx.x % 32
     warp = cuda.threadIdx.x // 32
     warps = cuda.blockDim.x // 32
@@ -122,7 +121,7 @@ def both_recurrences(g, shared, constant, count):
 
 @cell
 def read_piece(source, g, place, pitch, count):
-    """Load the rows of this piece, zeros from row `count` of it on."""
+    """Load the rows of this chunk, with zeros from row `count` on."""
     if count >= OWN:
         for m in range(OWN):
             g[m] = source[place]
@@ -135,7 +134,7 @@ def read_piece(source, g, place, pitch, count):
 
 @cell
 def write_piece(out, g, place, pitch, count, scale):
-    """Store the first `count` rows of this piece, scaled."""
+    """Store the first `count` rows of this chunk, scaled."""
     if count >= OWN:
         for m in range(OWN):
             out[place] = scale * g[m]
@@ -149,7 +148,7 @@ def write_piece(out, g, place, pitch, count, scale):
 
 @cell
 def solve_piece(g, shared, constant, first, count, ny):
-    """psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution that the wall asks for."""
+    """Compute psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution for the wall."""
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
     delta = constant[DELTA]
@@ -162,7 +161,7 @@ def solve_piece(g, shared, constant, first, count, ny):
 
 @cell
 def piece_place(block, piece, height):
-    """Place of the first row of a piece of a block's wavenumbers in the spectrum."""
+    """Return the index of the first row of a chunk of a block's wavenumbers in the spectrum."""
     tile, side = block // np.uint64(WIDTH // COLUMNS), block % np.uint64(WIDTH // COLUMNS)
     row = piece // np.uint64(BESIDE) * np.uint64(OWN * BESIDE) + piece % np.uint64(BESIDE)
     return (tile * np.uint64(height) + row) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
@@ -170,9 +169,9 @@ def piece_place(block, piece, height):
 
 @entry
 def solve_columns_cuda(source, out, table, rows, height):
-    """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_place`); interior rows 1 .. rows - 2.
+    """Compute out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_place`), rows 1 .. rows - 2.
 
-    table : (7, nx); height : rows of a tile. Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
+    table : (7, nx); height : rows per tile. Block: COLUMNS times the number of chunks; grid: nx / COLUMNS.
     """
     shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
     g = cuda.local.array(OWN, real)
@@ -200,7 +199,7 @@ def solve_columns_cuda(source, out, table, rows, height):
 
 @cell
 def mend(g, wall, delta, decay, j0, ny):
-    """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)) that makes row 0 vanish, where it is felt."""
+    """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)), so that row 0 vanishes, where it is significant."""
     if decay * j0 < real(FAR):
         h = wall * math.exp(-(decay * j0))
         for m in range(OWN):

@@ -1,12 +1,12 @@
-"""Sine transforms of rows in memory: loads, stores, and lengths without a plan by way of a chirp.
+"""Sine transforms of rows in device memory: loads, stores, and chirp transforms for lengths without a plan.
 
-A row of ROW intervals is transformed by a plan of N intervals. For ROW = N that is all. Else
+A row of ROW intervals is transformed by a plan of N intervals. For ROW = N no further work is needed. Otherwise
 j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution (Bluestein 1970, doi:10.1109/TAU.1970.1162132),
 
     -2 i S_k = w_k sum_j (z_j w_j) h_(k - j),   w_m = exp(-i pi m^2 / (2 ROW)),   h = conj(w),
 
-z odd and h even: a sine transform of N >= 2 ROW - 2 intervals, a product with the cosine transform of h, and the
-same sine transform again. Two rows still travel as one complex row, and nothing is doubled in length.
+z odd and h even: a sine transform of N >= 2 ROW - 2 intervals, a product with the cosine transform of h, and the same
+sine transform again. Two rows are still one complex row, and no array is doubled in length.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from eagre.backend.cells import (
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, VALUES, N, R, passes, put, rotation, slot
 
-ROW = switch("ROW", 16)  # intervals of a row
-CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
-WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
-PIECE = switch("PIECE", 1)  # rows of a thread of `columns_cuda`
-BESIDE = switch("BESIDE", 1)  # of its pieces 1 or 2 lie side by side, row by row
+ROW = switch("ROW", 16)  # intervals per row
+CHIRP = switch("CHIRP", 0)  # offset of w_0, N filters and i / 2 w_0 in the table
+WIDTH = switch("WIDTH", 8)  # wavenumbers per tile of the spectrum
+PIECE = switch("PIECE", 1)  # rows per thread in `columns_cuda`
+BESIDE = switch("BESIDE", 1)  # number of its chunks that are interleaved row by row, 1 or 2
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
-EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
+EARLY = switch("EARLY", 0)  # whether kernels may start before the previous one has ended (see `begin`)
 
 
 @cell
 def begin():
-    """Wait for the kernel before; EARLY says when the next one may be dealt out: 1 at once, 2 in `finish`."""
+    """Wait for the previous kernel; EARLY defines when the next one may be scheduled: 1 at once, 2 in `finish`."""
     if EARLY == 1:
         launch_dependents()
     if EARLY > 0:
@@ -49,14 +49,14 @@ def begin():
 
 @cell
 def finish():
-    """Before the last stores: see `begin`."""
+    """Called before the last stores: see `begin`."""
     if EARLY == 2:
         launch_dependents()
 
 
 @cell
 def row_of_tile(row):
-    """Where a row lies in its tile: in order but that rows PIECE apart lie side by side, BESIDE of them."""
+    """Return the position of a row in its tile: BESIDE rows at a distance of PIECE rows are adjacent."""
     r = row - np.uint64(1)
     if BESIDE == 1:
         return r
@@ -66,7 +66,7 @@ def row_of_tile(row):
 
 @cell
 def first_place(array, row, j, tiles):
-    """Place of value j of a row; a spectrum lies in tiles [k // WIDTH, row_of_tile, k % WIDTH], each in one piece."""
+    """Return the index of value j of a row; a spectrum is stored in tiles [k // WIDTH, row_of_tile, k % WIDTH]."""
     pitch = np.uint64(array.shape[array.ndim - 1])
     if tiles:
         tile = j // np.uint64(WIDTH) * np.uint64(array.shape[1])
@@ -76,7 +76,7 @@ def first_place(array, row, j, tiles):
 
 @cell
 def step_along(array, count, tiles):
-    """From a value to the one `count` values further in its row; `count` is a multiple of WIDTH in tiles."""
+    """Return the index step over `count` values of a row; in tiles `count` is a multiple of WIDTH."""
     if tiles:
         return np.uint64(array.shape[1]) * np.uint64(count)
     return np.uint64(count)
@@ -84,7 +84,7 @@ def step_along(array, count, tiles):
 
 @cell
 def put_row(shared, table, j, z):
-    """Value j of the pair of rows into shared memory, times the chirp if there is one."""
+    """Store value j of the pair of rows in shared memory, times the chirp, if any."""
     if ROW < N:
         z = z * rotation(table, j + np.uint64(CHIRP))
     put(shared, slot(j), z)
@@ -92,7 +92,7 @@ def put_row(shared, table, j, z):
 
 @cell
 def clear_ends(shared, t):
-    """Zero at j = 0 and from ROW to N."""
+    """Set the values at j = 0 and from ROW to N to zero."""
     zero = complex(real(0.0), real(0.0))
     if t == np.uint64(0):
         put(shared, np.uint64(0), zero)
@@ -104,7 +104,7 @@ def clear_ends(shared, t):
 
 @cell
 def scale_outputs(table, v, k, start, last):
-    """v times factors of the table, which begin at `start` for q = 0 and end with q = last."""
+    """Multiply v by factors of the table, which begin at `start` for q = 0 and end with q = last."""
     inner = 2 * N // R
     for s in range(R):
         q = k + np.uint64(inner * s) if s < R // 2 else np.uint64(2 * N - inner * s) - k
@@ -114,7 +114,7 @@ def scale_outputs(table, v, k, start, last):
 
 @cell
 def put_outputs(shared, v, k):
-    """S = i Z / 2 of what `passes` left in v as the next input."""
+    """Store S = i Z / 2 of the result of `passes` in v as the next input."""
     inner = 2 * N // R
     for s in range(R // 2):
         if s > 0 or k > np.uint64(0):
@@ -130,7 +130,7 @@ def put_outputs(shared, v, k):
 
 @cell
 def transform_rows(shared, table, v, t):
-    """Sine transform of the pair of rows in shared memory; leaves Z_q in v as `passes` does."""
+    """Transform the pair of rows in shared memory; Z_q is returned in v as in `passes`."""
     active = passes(shared, table, v, t)
     if ROW < N:
         cuda.syncthreads()
@@ -146,10 +146,10 @@ def transform_rows(shared, table, v, t):
 
 @cell
 def write_outputs(out, v, place, step, other, q, mirrored):
-    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs.
+    """Store S = i Z / 2 of both rows at `place`, `place` + step, ...: half of the results.
 
-    other : from one row to the other, 0 if there is one alone.
-    q : the first output's wavenumber; only those below ROW have a place.
+    other : offset of the second row, 0 for a single row.
+    q : wavenumber of the first result; only wavenumbers below ROW are stored.
     """
     inner = 2 * N // R
     for s in range(R // 2):
@@ -158,13 +158,13 @@ def write_outputs(out, v, place, step, other, q, mirrored):
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
             flat_store(out, place + other, 0, two)
-            flat_store(out, place, 0, one)  # last: without a second row both have one place
+            flat_store(out, place, 0, one)  # last, as both rows have the same index without a second row
         place += step
 
 
 @cell
 def write_pair(out, v, k, row, second, rows):
-    """Write what `passes` left in v to rows `row` and `second` of `out`, as far as it is below `rows`: coalesced."""
+    """Store the result of `passes` in v in rows `row` and `second` of `out`, if they are below `rows`: coalesced."""
     inner = 2 * N // R
     second = second if second < rows else row
     other = first_place(out, second, np.uint64(0), TO_TILES) - first_place(out, row, np.uint64(0), TO_TILES)
@@ -177,10 +177,10 @@ def write_pair(out, v, k, row, second, rows):
 
 @cell
 def read_pair(shared, source, table, t, row, second, rows):
-    """Put rows `row` and `second` into shared memory; rows from `rows` on repeat that row.
+    """Load rows `row` and `second` to shared memory; rows from `rows` on repeat the first row.
 
-    Many loads are under way before the first is stored: one wait for memory, not one a turn. They begin at column 0,
-    which is a wall, where lines of memory begin.
+    Many loads are issued before the first store, so that memory latency occurs once. Loads start at column 0, a wall,
+    which is aligned to memory lines.
     """
     v = cuda.local.array(VALUES, cplx)
     turns = (ROW - 1) // THREADS + 1
@@ -203,7 +203,7 @@ def read_pair(shared, source, table, t, row, second, rows):
 
 @cell
 def rows_of_block(block):
-    """The two rows of a block: neighbours, or from a spectrum those that lie side by side in it."""
+    """Return the two rows of a block: adjacent rows, or rows that are adjacent in a spectrum."""
     if not FROM_TILES or BESIDE == 1:
         row = block + block + np.uint64(1)
         return row, row + np.uint64(1)
@@ -213,9 +213,9 @@ def rows_of_block(block):
 
 @entry
 def sine_rows_cuda(source, out, table):
-    """Sine transforms along the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / ROW).
+    """Transform the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / ROW).
 
-    source, out : (ny + 1, ROW + 1), or one a spectrum in tiles, (ROW / WIDTH, ny or more, WIDTH); two rows a block.
+    source, out : (ny + 1, ROW + 1), or one a spectrum in tiles, (ROW / WIDTH, ny or more, WIDTH); two rows per block.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)

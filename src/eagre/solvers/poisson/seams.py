@@ -1,4 +1,4 @@
-"""What bands of rows (`bands`) tell each other, and how a band takes it up: one `Seams` a band."""
+"""Exchange between slabs (`bands`) and its application; one `Seams` object per slab."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from eagre.solvers.poisson.columns import DECAY, NOWHERE, column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK
 
 Launches = list[Launch | HostCall]
-FAR = {"single": 18.0, "double": 38.0}  # exp(-FAR) is nothing beside 1
+FAR = {"single": 18.0, "double": 38.0}  # exp(-FAR) is negligible compared with 1
 
 
 class CpuSeams:
-    """Of a band on the CPU.
+    """Exchange of a slab on the CPU.
 
     Parameters
     ----------
     device : Device
     precision : {"single", "double"}
     index : int
-        Which of the bands.
+        Index of the slab.
     heights : sequence of int
-        Rows of all bands.
+        Rows of all slabs.
     nx : int
         Intervals along x.
     dx, dy, screening : float
-        As of `column_table`.
+        See `column_table`.
 
     Attributes
     ----------
     ends : (2 bands, wavenumbers) array
-        First and last rows of all bands; `own` of this one is made by `leave`, the others come from their owners.
+        First and last rows of all slabs; `own` of this slab is set by `leave`, the others are received from their
+        owners.
     """
 
     def __init__(
@@ -55,18 +56,18 @@ class CpuSeams:
         self._scratch = np.zeros((-(-count // CHUNK), 2, CHUNK))
 
     def leave(self, work: Any) -> Launches:
-        """Put the ends of this band's columns, solved alone, where others find them; `work` as of `Inversion.work`."""
+        """Store the ends of this slab's columns, solved separately, for the exchange; `work` as in `Inversion.work`."""
         first, last = self.ends[self.own]
         return [HostCall(np.copyto, (first, work[1, 1:-1])), HostCall(np.copyto, (last, work[-2, 1:-1]))]
 
     def join(self, work: Any) -> Launches:
-        """Add what comes from all ends."""
+        """Add the contributions of all ends."""
         program = self.device.program(join_bands_cpu, self.precision)
         return [Launch(program, (work[1:-1, 1:-1], self.ends, *self._tables, self._scratch))]
 
 
 class CudaSeams(CpuSeams):
-    """Of a band on a GPU; `tiles` : as of `Box`, set before anything else."""
+    """Exchange of a slab on a GPU; `tiles` : as in `Box`, set first."""
 
     def __init__(self, *arguments: Any, tiles: dict[str, int]) -> None:
         self.tiles, self.width = tiles, tiles["WIDTH"]
@@ -77,7 +78,7 @@ class CudaSeams(CpuSeams):
         beside = -count % self.width
         self.ends = self.device.zeros((ends, count + beside), real)
         decay = np.pad(table[DECAY], (0, beside), constant_values=NOWHERE)
-        decay[0] = decay[1]  # there is no wavenumber 0
+        decay[0] = decay[1]  # wavenumber 0 does not exist
         padded = np.pad(couplings, ((0, 0), (0, 0), (0, beside)))
         self._threads = self.device.layout("solver:poisson.seams").threads
         pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision], self._threads).astype(np.int32)

@@ -1,7 +1,7 @@
-"""Sine transforms of pairs of rows in a block of threads (`sine_plan` says how they are cut into passes).
+"""Sine transforms of pairs of rows in a block of threads; see `sine_plan` for the passes.
 
-Every pass is one small transform a thread, in registers; between passes the values change threads
-through shared memory, whose rows are padded so that the threads of a warp meet different banks.
+Every pass is one small transform per thread, in registers. Between passes threads exchange values through shared
+memory, whose rows are padded to avoid bank conflicts.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FIRST = switch("FIRST", transform4)
 SECOND = switch("SECOND", transform1)
 THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
-PAD = switch("PAD", 1)  # complex numbers between outputs of the first pass
-BANKS = switch("BANKS", 16)  # complex numbers that the banks of shared memory give at once
+PAD = switch("PAD", 1)  # stride of results of the first pass, complex values
+BANKS = switch("BANKS", 16)  # complex values per shared-memory access
 THREADS = switch("THREADS", 32)
-LARGEST = switch("LARGEST", 16)  # the largest small transform
-VALUES = switch("VALUES", 16)  # complex numbers of a thread
+LARGEST = switch("LARGEST", 16)  # size of the largest small transform
+VALUES = switch("VALUES", 16)  # complex values per thread
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
 # base and constants the constants become part of the load. (Numba turns uint64 with int64 into a float.)
@@ -32,13 +32,13 @@ VALUES = switch("VALUES", 16)  # complex numbers of a thread
 
 @cell
 def slot(j):
-    """Place of input j of a row: padded by one word every R."""
+    """Return the index of input j of a row, padded by one value every R."""
     return j + j // np.uint64(R)
 
 
 @cell
 def put(shared, place, z):
-    """Store a complex number: both parts in one piece."""
+    """Store a complex number with one access."""
     store_two(shared, place + place, 0, (z.real, z.imag))
 
 
@@ -51,14 +51,14 @@ def get(shared, place):
 
 @cell
 def rotation(table, k):
-    """exp(-i phi) from the table."""
+    """Return exp(-i phi) from the table."""
     c, s = load_two(table, k + k, 0)
     return complex(c, s)
 
 
 @cell
 def read_first(shared, v, t):
-    """Inputs of the first pass: the odd extension z_(R m + r) of the rows, m = a L / F1 + b.
+    """Load the input of the first pass: the odd extension z_(R m + r) of the rows, m = a L / F1 + b.
 
     m < L / 2 is the row itself, j = R m + r at (R + 1) m + r; the rest is its mirror image.
     """
@@ -81,7 +81,7 @@ def read_first(shared, v, t):
 
 @cell
 def first_pass(shared, table, t):
-    """Transforms of length F1 over a of the odd extension."""
+    """Compute transforms of length F1 over a of the odd extension."""
     v = cuda.local.array(VALUES, cplx)
     read_first(shared, v, t)
     step = 2 * N // R // F1
@@ -107,13 +107,13 @@ def first_pass(shared, table, t):
 
 @cell
 def second_place(r, c, rest):
-    """Place of the `rest` inputs of transform c of the third pass; threads that write and that read meet all banks."""
+    """Return the index of the `rest` inputs of transform c of the third pass, without bank conflicts."""
     return r * np.uint64(F1 * F2 * (rest + 1)) + c * np.uint64(rest) + c // np.uint64(max(BANKS // rest, 1))
 
 
 @cell
 def second_pass(shared, table, t):
-    """Transforms of length F2 within each of the F1 outputs of the first pass."""
+    """Compute transforms of length F2 within each of the F1 results of the first pass."""
     v = cuda.local.array(VALUES, cplx)
     step = 2 * N // R // F1
     rest = step // F2
@@ -152,7 +152,7 @@ def second_pass(shared, table, t):
 
 @cell
 def third_pass(shared, t):
-    """Transforms of length F3."""
+    """Compute transforms of length F3."""
     v = cuda.local.array(VALUES, cplx)
     items = (R // 2 + 1) * F1 * F2
     w = cuda.local.array(LARGEST, cplx)
@@ -179,7 +179,7 @@ def third_pass(shared, t):
 
 @cell
 def last_pass(shared, table, v, t):
-    """Transforms of length R for k = t, 0 <= k <= L / 2, of Y_r(k) and -Y_r(-k); True if this thread has one."""
+    """Compute transforms of length R of Y_r(k) and -Y_r(-k), k = t, 0 <= k <= L / 2; True if this thread has one."""
     inner = 2 * N // R
     items = inner // 2 + 1
     start = inner + (inner // F1 if F2 > 1 else 0) + (F3 if F3 > 1 else 0)
@@ -200,9 +200,9 @@ def last_pass(shared, table, v, t):
 
 @cell
 def passes(shared, table, v, t):
-    """The passes, from rows in shared memory; the last leaves Z_q of q = k + L s, s = 0 .. R - 1, in v.
+    """Compute all passes for rows in shared memory; the last returns Z_q of q = k + L s, s = 0 .. R - 1, in v.
 
-    Every pass has an array of its own: one for all would keep its old values alive for threads that are idle.
+    Every pass has a separate array: a common array would keep old values alive for idle threads.
     """
     first_pass(shared, table, t)
     if F2 > 1:

@@ -1,14 +1,14 @@
-"""How a sine transform is cut into passes, and its tables, made in double precision.
+"""Plan of a sine transform: passes, and tables in double precision.
 
 The sine transform of n - 1 values is the Fourier transform of their odd extension of length M = 2 n.
 With M = R L, input j = R m + r and output q = k + L s,
 
     Z_q = sum_r exp(-2 pi i r (k + L s) / M) Y_r(k),    Y_r(k) = sum_m z_(R m + r) exp(-2 pi i m k / L).
 
-The extension is odd, so that Y_(-r)(k) = -Y_r(-k) and Z_(-q) = -Z_q: only r = 0 .. R/2 of the inner
-transforms and k = 0 .. L/2 of the outer ones are computed. Two rows travel as real and imaginary
-part of one complex row. That leaves (1/2 + 1/R) of a complex transform of length n a row: no doubled
-length, no difference of large numbers, and the accuracy of a plain Fourier transform.
+As the extension is odd, Y_(-r)(k) = -Y_r(-k) and Z_(-q) = -Z_q: only r = 0 .. R/2 of the inner transforms and
+k = 0 .. L/2 of the outer ones are computed. Two rows are the real and imaginary part of one complex row. The cost is
+(1/2 + 1/R) of a complex transform of length n per row, without a doubled length or differences of large numbers, and
+with the accuracy of a plain Fourier transform.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
 }
 """n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`).
 
-The fastest on an H200, and the same on every card: other factors round otherwise."""
+The fastest factors on an H200, used on all devices, as other factors change rounding.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,42 +60,42 @@ class SinePlan:
 
     n: int
     last: int  # R
-    factors: tuple[int, ...]  # of L
+    factors: tuple[int, ...]  # factors of L
     row: int
-    most: int = 1024  # threads of a block, but for the last pass
+    most: int = 1024  # maximum threads per block, except in the last pass
 
     @property
     def inner(self) -> int:
-        """L."""
+        """Length L."""
         return 2 * self.n // self.last
 
     @property
     def items(self) -> tuple[int, ...]:
-        """Transforms in each pass."""
+        """Number of transforms in each pass."""
         first = [(self.last // 2 + 1) * (self.inner // factor) for factor in self.factors]
         return (*first, self.inner // 2 + 1)
 
     @property
     def threads(self) -> int:
-        """Threads of a block, a multiple of 8; the last pass has one transform a thread, others may have several."""
+        """Threads per block, a multiple of 8; one transform per thread in the last pass, or more in others."""
         return -(-max(min(max(self.items), self.most), self.items[-1]) // 8) * 8
 
     @property
     def values(self) -> int:
-        """Complex numbers of a thread."""
+        """Complex values per thread."""
         turns = zip(self.items[:-1], self.factors, strict=True)
         return max(16, self.last, *(-(-items // self.threads) * factor for items, factor in turns))
 
     @property
     def pad(self) -> int:
-        """Complex numbers between outputs of the first pass, so that a warp of the second meets different banks."""
+        """Stride of results of the first pass, complex values, so that the second pass has no bank conflicts."""
         step = self.inner // self.factors[0]
         rest = step // (self.factors[1] if len(self.factors) > 1 else step)
         return (rest - step) % 32 if 1 < rest < 32 else 1
 
     @property
     def stride(self) -> int:
-        """Complex numbers in shared memory."""
+        """Size of the shared memory, complex values."""
         rows = self.last // 2 + 1
         padded = [self.n + 1 + self.n // self.last]
         rest, done, pad = self.inner, 1, self.pad
@@ -105,11 +106,11 @@ class SinePlan:
         return max(padded)
 
     def shared_bytes(self, itemsize: int) -> int:
-        """Dynamic shared memory of a block."""
+        """Return the dynamic shared memory of a block, bytes."""
         return 2 * self.stride * itemsize
 
     def switches(self) -> dict[str, object]:
-        """Values of the switches of `sine_cuda` and `rows_cuda`."""
+        """Switches of `sine_cuda` and `rows_cuda`."""
         f = (*self.factors, 1, 1)
         return {
             "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "THREADS": self.threads,
@@ -121,7 +122,7 @@ class SinePlan:
 
     @cached_property
     def _rotations(self) -> np.ndarray:
-        """exp(-i phi) of the passes one after the other."""
+        """Return exp(-i phi) of the passes in order."""
         parts, rest = [], self.inner
         for factor in self.factors:
             step = rest // factor
@@ -132,11 +133,11 @@ class SinePlan:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """Rotations of the passes; for other lengths also chirp, filter, chirp i / 2. (size, 2), real and imaginary."""
+        """Rotations of the passes; for other lengths also chirp, filter, chirp i / 2; (size, 2), real and imaginary."""
         found: np.ndarray = self._rotations
         if self.row != self.n:
             m = np.arange(2 * self.row - 1)
-            chirp = np.exp(-0.5j * np.pi * (m * m % (4 * self.row)) / self.row)  # whole numbers: no digits are lost
+            chirp = np.exp(-0.5j * np.pi * (m * m % (4 * self.row)) / self.row)  # exact integer arithmetic
             even = np.zeros(2 * self.n, complex)
             even[m] = even[-m] = chirp.conj()
             chirp = chirp[: self.row]
@@ -145,9 +146,10 @@ class SinePlan:
 
 
 def sine_plan(n: int, threads: Mapping[int, int] | None = None) -> SinePlan | None:
-    """The plan for rows of n intervals; None if n is too large for one. One pair of rows a block is fastest.
+    """Return the plan for rows of n intervals; None if n is too large. One pair of rows per block is fastest.
 
-    threads : of a block by length of the transform, where a thread makes several transforms in a pass before the last.
+    threads : threads per block by length of the transform, if a thread makes several transforms in a pass before the
+    last.
     """
     size = n if n in FACTORS else next((size for size in FACTORS if size >= 2 * n - 2), None)
     if size is None:

@@ -1,4 +1,4 @@
-"""Direct solution of (Lap - screening) psi = f with constant coefficients by fast transforms."""
+"""Direct solver of (Lap - screening) psi = f with constant coefficients, by fast transforms."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from eagre.solvers.poisson.axes import SYMBOLS, Axis, workers
 
 
 class PoissonSolver:
-    """A plan for (Lap - screening) psi = f on a uniform grid in one, two or three dimensions.
+    """Fast direct solver of (Lap - screening) psi = f on a uniform grid in one, two or three dimensions.
 
     Parameters
     ----------
     shape : sequence of int
-        Unknowns along each axis, in the order of the arrays: (ny, nx) or (nz, ny, nx).
+        Number of unknowns along each axis, in the order of the arrays: (ny, nx) or (nz, ny, nx).
     spacing : sequence of float
         Grid spacing along each axis.
     boundaries : str or sequence of str
-        ``"dirichlet"`` (psi = 0), ``"neumann"`` (no normal gradient) or ``"periodic"``, one for all or one an axis.
+        ``"dirichlet"`` (psi = 0), ``"neumann"`` (zero normal gradient) or ``"periodic"``; one for all axes or one per
+        axis.
     screening : float
-        >= 0; the Helmholtz term, 1 / length^2.
+        Helmholtz coefficient, 1 / length^2, >= 0.
     symbol : {"five-point", "spectral"}
-        Second differences (three points an axis), or the derivatives of the interpolating series.
+        Second-order differences (three points per axis), or spectral derivatives.
     location : {"points", "centres"}
-        Whether walls lie on grid points or half a spacing outside (see `eagre.solvers.poisson.axes`).
+        Whether walls are at grid points or half a spacing outside (see `eagre.solvers.poisson.axes`).
     kernels : {"fast", "reference"}
-        Whether CuPy arrays may be solved by the kernels of `eagre.solvers.poisson.box_cuda`, or by a library alone.
+        For CuPy arrays: fused kernels of `eagre.solvers.poisson.box_cuda` where available, or library transforms only.
 
     Raises
     ------
@@ -43,11 +44,11 @@ class PoissonSolver:
 
     Notes
     -----
-    Null space: without walls that hold psi and without screening psi is known up to a constant, and
-    f must have no mean. Then the mean of f is left out and psi has no mean (`singular` is True;
-    on Neumann points the mean weighs the ends by one half). One unknown on such an axis has no differences.
+    Null space: without Dirichlet walls and without screening psi is determined up to a constant, and f must have zero
+    mean. The mean of f is then removed and psi has zero mean (`singular` is True; for Neumann walls at points the end
+    points have half weight in the mean). An axis of one unknown without Dirichlet walls has no differences.
 
-    Precision and array type of the answer are those of f: float32 or float64, NumPy or CuPy.
+    Precision and array type of the solution are those of f: float32 or float64, NumPy or CuPy.
 
     References
     ----------
@@ -80,7 +81,7 @@ class PoissonSolver:
         self._fast: dict[str, Any] = {}
 
     def _factor(self, f: Any) -> Any:
-        """1 / (eigenvalue - screening) in the type of f, made in double precision; 0 for the null space."""
+        """Return 1 / (eigenvalue - screening) in the type of f, computed in double precision; 0 for the null space."""
         key = (str(f.dtype), on_gpu(f))
         if key not in self._factors:
             total = np.full((1,) * len(self.shape), -self.screening)
@@ -97,7 +98,7 @@ class PoissonSolver:
         return self._factors[key]
 
     def solve(self, f: Any) -> Any:
-        """Psi of the right-hand side f, an array of `shape`; a new array.
+        """Return the solution psi for the right-hand side f, an array of `shape`, as a new array.
 
         Raises
         ------
@@ -106,7 +107,10 @@ class PoissonSolver:
         """
         _check_array(f)
         if tuple(f.shape) != self.shape:
-            raise InputError(f"a right-hand side of shape {tuple(f.shape)}", allowed=f"shape {self.shape}")
+            raise InputError(
+                f"a right-hand side of shape {tuple(f.shape)}", allowed=f"shape {self.shape}",
+                problem="The shape of the right-hand side does not match the solver.",
+            )  # fmt: skip
         if self._kernels == "fast" and on_gpu(f) and (fast := self._box(f)) is not None:
             return fast.solve(f)
         x = f
@@ -124,7 +128,7 @@ class PoissonSolver:
         return x.astype(f.dtype, copy=False)
 
     def _box(self, f: Any) -> Any:
-        """The kernels of `box_cuda`, if they serve this problem."""
+        """Return the fused kernels of `box_cuda` if they support this problem, otherwise None."""
         from eagre.solvers.poisson.box_cuda import ArrayBox
 
         key = str(f.dtype)
@@ -136,7 +140,7 @@ class PoissonSolver:
 def _checked(
     shape: Any, spacing: Any, boundaries: str | Sequence[str]
 ) -> tuple[tuple[int, ...], tuple[float, ...], tuple[str, ...]]:
-    """Shape, spacing and boundaries, one of each an axis."""
+    """Return the checked shape, spacing and boundaries, one per axis."""
     try:
         sizes, steps = tuple(shape), tuple(spacing)
         kinds = (boundaries,) * len(sizes) if isinstance(boundaries, str) else tuple(boundaries)
@@ -146,19 +150,21 @@ def _checked(
     if not numbers or not 1 <= len(sizes) <= 3 or not len(sizes) == len(steps) == len(kinds):
         raise InputError(
             f"shape {shape}, spacing {spacing}, boundaries {boundaries!r}",
-            allowed="one, two or three axes: whole numbers of unknowns, a spacing and a boundary for each",
+            allowed="one, two or three axes, each with a number of unknowns, a spacing and a boundary",
             fix='PoissonSolver((99, 199), (0.1, 0.1), ("dirichlet", "periodic"))',
+            problem="The shape, spacing and boundaries do not define one to three axes.",
         )
     return tuple(map(int, sizes)), tuple(map(float, steps)), kinds
 
 
 def _check_array(f: Any) -> None:
-    """Refuse what is no array of real numbers."""
+    """Raise `InputError` unless f is an array of real numbers."""
     if getattr(f, "dtype", None) not in (np.float32, np.float64):
         raise InputError(
             f"a right-hand side that is {getattr(f, 'dtype', type(f).__name__)}",
             allowed="an array of float32 or float64",
             fix="solver.solve(np.asarray(f, dtype=np.float64))",
+            problem="The right-hand side is not an array of real numbers.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Batched tridiagonal systems on the CPU and on GPUs; `solve` is all that most need."""
+"""Batched solvers for tridiagonal systems on CPUs and GPUs; most users only need `solve`."""
 
 from eagre.solvers.tridiagonal.solve import METHODS, solve
 

@@ -1,19 +1,19 @@
-"""Which method solves a batch of systems fastest: rules read off `benchmarks/tridiagonal.py --choice`.
+"""Choice of the fastest method for a batch of systems, from measurements with `benchmarks/tridiagonal.py --choice`.
 
-On a GPU the partition method is the fastest for many or long systems, but it takes four launches where
-a line is longer than one piece (128 unknowns that are neighbours in memory, those of a block along other axes), two
-thirds of the 12 to 17 us that small batches need. There one launch of a reduction is faster.
+On a GPU the partition method is the fastest for many or long systems, but it needs four launches if a line is longer
+than one partition (128 unknowns if they are contiguous in memory, those of a block along other axes). These launches
+are two thirds of the 12 to 17 us of small batches, for which one launch of a reduction is faster.
 """
 
 from __future__ import annotations
 
 from eagre.backend.device import Device
 
-CELLS = 128  # rows of a warp whose lanes hold neighbours of a line: the piece of contiguous systems
+CELLS = 128  # rows per warp for contiguous systems
 
 
 def best_method(device: Device, outer: int, rows: int, inner: int, itemsize: int) -> str:
-    """The method for arrays (outer, n, inner) on a device."""
+    """Return the method for arrays (outer, n, inner) on a device."""
     if device.kind == "cpu":
         return "thomas"
     limits, systems = device.layout("solver:tridiagonal.choice"), outer * inner
@@ -23,7 +23,7 @@ def best_method(device: Device, outer: int, rows: int, inner: int, itemsize: int
         if CELLS < rows <= longest and systems <= limits.some:
             return "pcr"
     elif itemsize == 8 and systems <= limits.some and block.rows * block.threads < rows <= limits.longest:
-        if rows & (rows - 1) == 0:  # nothing is padded
+        if rows & (rows - 1) == 0:  # no padding
             return "pcr"
         if rows < limits.longest_padded:
             return "cr-pcr"

@@ -1,11 +1,10 @@
-"""Columns in pieces on a GPU: blocks of WIDTH neighbouring columns, joined within and between blocks.
+"""Partitioned columns on a GPU: blocks of WIDTH adjacent columns, coupled within and between blocks.
 
-A thread eliminates ROWS rows of a column and leaves them in dynamic shared memory; the threads of a
-column are joined by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block tells what
-its first and its last unknown depend on and waits for the blocks below and above to do so; what then
-is left out is the coupling across a whole block, whose largest value goes to a guard. Blocks take
-numbers in the order in which they start, along the columns, so that one of those that wait can always
-go on. REDUCE and FINISH: two passes with `seams_cuda` between them, exact for any coupling.
+A thread eliminates ROWS rows of a column and stores them in dynamic shared memory. The threads of a column are coupled
+by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block publishes the dependencies of its first and
+last unknown and waits for the neighbouring blocks; the coupling across a whole block is neglected, and its maximum is
+stored in a guard. Blocks are numbered in the order in which they start, along the columns, so that at least one waiting
+block can always continue. REDUCE and FINISH: two passes with `seams_cuda` between them, exact for any coupling.
 """
 
 import numpy as np
@@ -15,38 +14,38 @@ from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
 
-ROWS = switch("ROWS", 8)  # rows of a thread
-KINDS = switch("KINDS", 4)  # words that are kept of a row
-THREADS = switch("THREADS", 8)  # threads of a column in a block
+ROWS = switch("ROWS", 8)  # rows per thread
+KINDS = switch("KINDS", 4)  # values stored per row
+THREADS = switch("THREADS", 8)  # threads per column in a block
 ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
 MODE = switch("MODE", ALONE)
-WIDTH = switch("WIDTH", 32)  # columns of a block: 32, or 16 or 8 for few columns
-LANES = switch("LANES", 32)  # lines side by side in a piece, for `seams_cuda`
-GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing where the guard is not above this
-WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c of its first
+WIDTH = switch("WIDTH", 32)  # columns per block: 32, or 16 or 8 for few columns
+LANES = switch("LANES", 32)  # adjacent lines in a partition, for `seams_cuda`
+GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing unless the guard exceeds this
+WORDS = 6  # published per block and column: d, c, a of its last unknown and d, a, c of its first
 
 
 @cell
 def place(t, lane):
-    """Where a thread's words begin in shared memory; those of one kind and row are WIDTH THREADS apart."""
+    """Return the offset of a thread's values in shared memory; those of one kind and row are WIDTH THREADS apart."""
     return np.uint32(t * WIDTH + lane)
 
 
 @cell
 def keep(shared, me, kind, row, value):
-    """Keep word `kind` (a, c, d and one more) of a row: no bank is asked twice by a warp."""
+    """Store value `kind` (a, c, d and one more) of a row, without bank conflicts."""
     flat_store(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * WIDTH)), 0, value)
 
 
 @cell
 def kept(shared, me, kind, row):
-    """Word `kind` of a row."""
+    """Return value `kind` of a row."""
     return flat_load(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * WIDTH)), 0)
 
 
 @cell
 def share(shared, me, x, y, z):
-    """Show three words of this thread to the others of its column, behind all rows."""
+    """Publish three values of this thread to the other threads of its column."""
     flat_store(shared, me, KINDS * ROWS * THREADS * WIDTH, x)
     flat_store(shared, me, (KINDS * ROWS + 1) * THREADS * WIDTH, y)
     flat_store(shared, me, (KINDS * ROWS + 2) * THREADS * WIDTH, z)
@@ -54,7 +53,7 @@ def share(shared, me, x, y, z):
 
 @cell
 def shared_by(shared, other):
-    """The three words that another thread of the column shows."""
+    """Return the three values published by another thread of the column."""
     return (
         flat_load(shared, other, KINDS * ROWS * THREADS * WIDTH),
         flat_load(shared, other, (KINDS * ROWS + 1) * THREADS * WIDTH),
@@ -64,7 +63,7 @@ def shared_by(shared, other):
 
 @cell
 def column_threads(chunk, shared, me):
-    """a, c, d of every thread's last unknown in terms of what lies outside the block: X + a L + c N = d."""
+    """Return a, c, d of every thread's last unknown in terms of unknowns outside the block: X + a L + c N = d."""
     t = np.int32(cuda.threadIdx.y)
     share(shared, me, chunk.e, chunk.f, chunk.g)
     cuda.syncthreads()
@@ -88,25 +87,25 @@ def column_threads(chunk, shared, me):
 
 @cell
 def tell(told, block, lane, word, value):
-    """Store a word of what a block tells about one of its columns."""
+    """Store a published value of a column of a block."""
     flat_store(told, (block * WORDS + word) * WIDTH + lane, 0, value)
 
 
 @cell
 def wait_for(flags, block, turn):
-    """Wait until a block has told its seams in this turn."""
+    """Wait until a block has published its interface values in this launch."""
     while cuda.atomic.add(flags, block, 0) < turn:
         pass
 
 
 @wait_for.variant("simulator")
 def _never_wait(flags, block, turn):
-    """Simulated blocks run one after the other: the launch is made twice instead."""
+    """Do nothing: simulated blocks run sequentially, and the launch is made twice."""
 
 
 @cell
 def tell_seams(told, block, t, lane, chunk, a, c, d):
-    """What the last and the first unknown of a column of this block depend on."""
+    """Publish the dependencies of the last and the first unknown of a column of this block."""
     if t == THREADS - 1:
         tell(told, block, lane, 0, d)
         tell(told, block, lane, 1, c)
@@ -119,7 +118,7 @@ def tell_seams(told, block, t, lane, chunk, a, c, d):
 
 @cell
 def heard(told, block, lane):
-    """Last unknown of a column in block - 1 and first one in `block`."""
+    """Return the last unknown of a column in block - 1 and the first one in `block`."""
     before = (block - 1) * WORDS * WIDTH + lane
     here = (block * WORDS + 3) * WIDTH + lane
     return at_seam(
@@ -132,10 +131,10 @@ def heard(told, block, lane):
 
 @cell
 def block_number(flags, order, at_once):
-    """Number of this block along the columns of all strips, in order[0].
+    """Return the number of this block along the columns of all strips, in order[0].
 
-    Behind the blocks' flags stands how many blocks of this launch have started. Where all blocks run
-    at once (there are at most `at_once`) their order does not matter.
+    The counter of started blocks is stored after the flags of the blocks. If all blocks are resident (at most
+    `at_once`), their order does not matter.
     """
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
         total = np.uint32(cuda.gridDim.x) * np.uint32(cuda.gridDim.y)
@@ -148,7 +147,7 @@ def block_number(flags, order, at_once):
 
 @cell
 def named_barrier(flags, block, low, high):
-    """Tell that this block is ready in this launch, and wait for its neighbours that exist; one thread."""
+    """Publish that this block is ready in this launch, and wait for its neighbours; one thread."""
     turn = cuda.atomic.add(flags, block, 1) + 1
     if low:
         wait_for(flags, block - 1, turn)
@@ -158,9 +157,9 @@ def named_barrier(flags, block, low, high):
 
 @cell
 def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
-    """The unknowns of this thread's column before and behind the block; 0 at the ends of the column.
+    """Return the unknowns of this thread's column before and after the block; 0 at the ends of the column.
 
-    Ends with a barrier: what the threads share is there for all.
+    Ends with a barrier: the published values of all threads are visible.
     """
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     segments = np.int32(cuda.gridDim.y)
@@ -169,7 +168,7 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         lost = abs(a) if t == THREADS - 1 and segment > 0 else real(0.0)
         if t == 0 and segment < segments - 1:
             lost = max(lost, abs(chunk.g * c))
-        if WIDTH < 32 or t == 0 or t == THREADS - 1:  # whole warps
+        if WIDTH < 32 or t == 0 or t == THREADS - 1:  # full warps
             raise_maximum(guard, to_bits(lost))
         cuda.threadfence()
         cuda.syncthreads()
@@ -197,7 +196,7 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
 
 @cell
 def last_unknowns(shared, me, a, c, d, before, behind):
-    """Last unknown of the thread below (or before the block), and of this thread."""
+    """Return the last unknown of the thread below (or before the block), and of this thread."""
     lower = before
     if np.int32(cuda.threadIdx.y) > 0:
         a_0, c_0, d_0 = shared_by(shared, np.uint32(me - WIDTH))
@@ -207,7 +206,7 @@ def last_unknowns(shared, me, a, c, d, before, behind):
 
 @cell
 def unknown_below(shared, me, row, before, here):
-    """The unknown of row - 1 of a chunk from that of the row and the one before the chunk."""
+    """Return the unknown of row - 1 of a chunk from the unknowns of the row and before the chunk."""
     if row == 0:
         return before
     return kept(shared, me, 2, row - 1) - kept(shared, me, 0, row - 1) * before - kept(shared, me, 1, row - 1) * here
@@ -215,10 +214,10 @@ def unknown_below(shared, me, row, before, here):
 
 @entry
 def seams_cuda(told, seams, guard, segments, count):
-    """Between the two passes: the unknowns beside the seams of a line's pieces, one thread a line.
+    """Compute the interface unknowns of the partitions of a line between the two passes, one thread per line.
 
-    With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the
-    first unknown of piece b, upwards X_{b-1} = u - v F_b, then downwards. LANES lines lie side by side.
+    With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the first unknown of
+    partition b, upwards X_{b-1} = u - v F_b, then downwards. LANES lines are adjacent.
     """
     i = cuda.grid(1)
     if i >= count or guard[0] <= to_bits(real(GATE)):
@@ -249,5 +248,5 @@ def seams_cuda(told, seams, guard, segments, count):
 
 
 def shared_bytes(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:
-    """Shared memory of a block: `kinds` words a row, three a thread, two a column."""
+    """Return the shared memory of a block: `kinds` values per row, three per thread, two per column."""
     return ((kinds * rows + 3) * threads + 2) * width * itemsize

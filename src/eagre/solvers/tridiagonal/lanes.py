@@ -1,6 +1,6 @@
-"""Rows in pieces on a GPU: the lanes of a warp hold neighbouring chunks of one line, the warps of a block a window.
+"""Partitioned rows on a GPU: lanes of a warp hold adjacent chunks of one line, warps of a block adjacent partitions.
 
-Lanes are joined by cyclic reduction with shuffles, warps by what they tell their neighbours through shared memory.
+Lanes are coupled by cyclic reduction with shuffles, warps by values published in shared memory.
 """
 
 from eagre.backend.cells import cell, cuda, named_barrier, real, switch
@@ -8,14 +8,14 @@ from eagre.backend.warp import from_lane
 from eagre.kernels.roots import reciprocal
 from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
 
-WARPS = switch("WARPS", 8)  # of a window
-EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
-MOST_PAIRED = 15  # warps whose pairs have a barrier each: a block has 16 of them
+WARPS = switch("WARPS", 8)  # warps per block
+EXACT = switch("EXACT", False)  # whether the warps of a block are coupled exactly
+MOST_PAIRED = 15  # maximum number of warps with a barrier per pair: a block has 16 barriers
 
 
 @cell
 def lanes_joined(chunk, lane):
-    """a, c, d of each lane's last unknown in terms of what lies outside the warp."""
+    """Return a, c, d of each lane's last unknown in terms of unknowns outside the warp."""
     up = min(lane + 1, 31)
     e, f, g = from_lane(chunk.e, up), from_lane(chunk.f, up), from_lane(chunk.g, up)
     a, c, d = chunk.a, chunk.c, chunk.d
@@ -33,7 +33,7 @@ def lanes_joined(chunk, lane):
 
 @cell
 def from_below(told, turn, count):
-    """X = u - v F at the seam above the first `count` warps of the window: their unknowns eliminated upwards."""
+    """Return X = u - v F at the interface above the first `count` warps of the block, eliminated upwards."""
     u, v = real(0.0), real(0.0)
     for w in range(count):
         over = reciprocal(real(1.0) - told[turn, w, 4] * v)
@@ -46,7 +46,7 @@ def from_below(told, turn, count):
 
 @cell
 def from_above(told, turn, first):
-    """F = s - w X at the seam below warp `first` of the window: it and all above it eliminated downwards."""
+    """Return F = s - w X at the interface below warp `first` of the block, eliminated downwards."""
     s, w = real(0.0), real(0.0)
     for back in range(WARPS - first):
         n = WARPS - 1 - back
@@ -59,9 +59,9 @@ def from_above(told, turn, first):
 
 @cell
 def meet_neighbours(warp):
-    """Wait for the warps beside this one: first at the barrier of one parity, then of the other.
+    """Wait for the neighbouring warps: first at the barrier of one parity, then of the other.
 
-    Barrier w lies between the warps w - 1 and w; an end of the window waits for nobody.
+    Barrier w is between warps w - 1 and w; warps at the ends of the block have one neighbour.
     """
     one, two = warp + 1 - (warp & 1), warp + (warp & 1)
     named_barrier(one, 64 if one > 0 and one < WARPS else 32)
@@ -75,7 +75,7 @@ def _simulated_meeting(warp):
 
 @cell
 def tell(told, turn, chunk, a, c, d, lane, warp):
-    """Tell what the last and the first unknown of this warp depend on; wait until those that need it can read it."""
+    """Publish the dependencies of the last and the first unknown of this warp; wait until neighbours can read them."""
     if lane == 31:
         told[turn, warp, 0] = d
         told[turn, warp, 1] = c
@@ -92,10 +92,10 @@ def tell(told, turn, chunk, a, c, d, lane, warp):
 
 @cell
 def warps_joined(told, turn, chunk, a, c, d, lane, warp):
-    """The unknowns before and behind this warp's, from what the warps tell; 0 at the window's ends.
+    """Return the unknowns before and after this warp from the published values; 0 at the ends of the block.
 
-    Neighbours are enough where the coupling across a warp is below rounding; else (EXACT) the whole
-    window counts. One turn a row; turns alternate between two tables, so that one barrier a row is enough.
+    Neighbours are sufficient if the coupling across a warp is below rounding; otherwise (EXACT) all warps are used.
+    Calls alternate between two tables, so that one barrier per call is sufficient.
     """
     zero = real(0.0)
     if WARPS == 1:
@@ -123,7 +123,7 @@ def warps_joined(told, turn, chunk, a, c, d, lane, warp):
 
 @cell
 def lost_coupling(chunk, a, c, lane, warp):
-    """Largest coupling across a whole warp, which `warps_joined` leaves out."""
+    """Return the maximum coupling across a whole warp, which `warps_joined` neglects."""
     lost = real(0.0)
     if not EXACT and lane == 31 and warp > 0:
         lost = abs(a)

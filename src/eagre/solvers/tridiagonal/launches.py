@@ -1,4 +1,4 @@
-"""How each method is launched for arrays (outer, n, inner) whose systems run along the middle axis."""
+"""Launches of each method for arrays (outer, n, inner) with systems along the middle axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EPSILON = {"single": 1e-8, "double": 1e-17}
 
 
 def launches(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> list[Launch]:
-    """Launches that solve a, b, c, d into x by a method that the device has as kernels."""
+    """Return launches that solve a, b, c, d into x by a method with kernels on the device."""
     if method == "thomas":
         return [_thomas(device, precision, flat, x)]
     if method == "partition":
@@ -44,17 +44,17 @@ def _thomas(device: Device, precision: str, flat: list[Any], x: Any) -> Launch:
 
 
 class Cut(NamedTuple):
-    """How systems are cut into pieces for the blocks of a program."""
+    """Partition of systems into blocks."""
 
     entry: Any
     switches: dict[str, Any]
     arrays: list[Any]
-    grid: tuple[int, int]  # strips or lines, segments of each
+    grid: tuple[int, int]  # strips or lines, blocks of each
     block: tuple[int, int]
-    shared: int  # bytes a block
-    lanes: int  # lines side by side
+    shared: int  # shared memory per block, bytes
+    lanes: int  # adjacent lines
     lines: int
-    pieces: int  # of a line
+    pieces: int  # partitions per line
 
 
 def _cut(device: Device, precision: str, flat: list[Any], x: Any) -> Cut:
@@ -76,7 +76,7 @@ def _cut(device: Device, precision: str, flat: list[Any], x: Any) -> Cut:
 
 
 def _partition(device: Device, precision: str, flat: list[Any], x: Any) -> list[Launch]:
-    """The quick pass, then the exact ones, which return at once where they are not needed."""
+    """Return the fast pass, then the exact passes, which return immediately if they are not needed."""
     cut = _cut(device, precision, flat, x)
     told, seams, flags, guard = _workspace(device, precision, cut.lines * cut.pieces, cut.grid[0] * cut.grid[1])
     device.copy(guard, guard * 0)
@@ -101,7 +101,7 @@ def _partition(device: Device, precision: str, flat: list[Any], x: Any) -> list[
 
 @lru_cache(maxsize=4)
 def _workspace(device: Device, precision: str, pieces: int, blocks: int) -> tuple[Any, Any, Any, Any]:
-    """What pieces tell, their seams, the blocks' flags and the guard."""
+    """Return arrays for published values, interface unknowns, flags of blocks and the guard."""
     real, bits = (np.float32, np.int32) if precision == "single" else (np.float64, np.int64)
     return (
         device.zeros((columns.WORDS * pieces,), real),

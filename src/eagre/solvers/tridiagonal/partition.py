@@ -1,8 +1,8 @@
-"""The partition method on a GPU: rows of given a, b, c, d in pieces, joined exactly.
+"""Partition method on a GPU: rows of given a, b, c, d in partitions, with exact coupling.
 
-Every piece of a line is read once if the coupling across a whole piece is below rounding, as it is for
-systems that are diagonally dominant by some margin; where the guard tells otherwise, two further
-passes, which else return at once, solve the seams of all pieces exactly.
+Every partition of a line is read once if the coupling across a whole partition is below rounding, as for systems with a
+margin of diagonal dominance. Otherwise, as shown by the guard, two further passes solve the interface unknowns exactly;
+they return immediately if they are not needed.
 """
 
 import numpy as np
@@ -46,15 +46,15 @@ from eagre.solvers.tridiagonal.columns import (
 from eagre.solvers.tridiagonal.lanes import lanes_joined
 from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
 
-EPSILON = switch("EPSILON", 1e-17)  # coupling that rounding hides
+EPSILON = switch("EPSILON", 1e-17)  # coupling below rounding
 WARPS = switch("WARPS", 4)
-VECTORS = switch("VECTORS", True)  # whether lines begin at multiples of four
+VECTORS = switch("VECTORS", True)  # whether lines start at multiples of four
 CELLS = 4
 
 
 @cell
 def needless(guard):
-    """Whether the exact passes have nothing to do."""
+    """Return whether the exact passes are not needed."""
     return guard[0] <= to_bits(real(EPSILON))
 
 
@@ -118,9 +118,9 @@ def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, segmen
 
 @entry
 def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
-    """Systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (strips, segments).
+    """Solve systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (strips, segments).
 
-    The exact passes deal their `total` blocks among fewer, so that doing nothing costs next to nothing.
+    The exact passes distribute their `total` blocks among fewer, so that an unnecessary pass costs little.
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
@@ -140,7 +140,7 @@ def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
 
 @cell
 def four(array, k, left):
-    """Elements k .. k + 3, of which `left` exist."""
+    """Return elements k .. k + 3, of which `left` exist."""
     if VECTORS:
         return load_four(array, k, 0)
     return (
@@ -193,7 +193,7 @@ def _put_pairs(array, k, left, values):
 
 @cell
 def one_row(a, b, c, d, n, here, rows):
-    """Row `here` + n of the four, the identity behind the end of the line."""
+    """Return row `here` + n of the four, or the identity beyond the end of the line."""
     zero, one = real(0.0), real(1.0)
     inside = here + n < rows
     low = a if inside and here + n > 0 else zero
@@ -203,7 +203,7 @@ def one_row(a, b, c, d, n, here, rows):
 
 @cell
 def tell_warp(told, piece, lane, chunk, a, c, d):
-    """What the last and the first unknown of a warp's piece depend on."""
+    """Publish the dependencies of the last and the first unknown of a warp's partition."""
     if lane == 31:
         flat_store(told, piece * WORDS, 0, d)
         flat_store(told, piece * WORDS, 1, c)
@@ -216,7 +216,7 @@ def tell_warp(told, piece, lane, chunk, a, c, d):
 
 @cell
 def seam_before(told, piece):
-    """Last unknown before a piece and first one in it."""
+    """Return the last unknown before a partition and the first one in it."""
     return at_seam(
         load_volatile(told, (piece - 1) * WORDS, 0), load_volatile(told, (piece - 1) * WORDS, 1),
         load_volatile(told, piece * WORDS, 3), load_volatile(told, piece * WORDS, 4),
@@ -225,7 +225,7 @@ def seam_before(told, piece):
 
 @cell
 def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, chunk, a, c):
-    """The unknowns before and behind a warp's piece: number `within` of the `pieces` of its line."""
+    """Return the unknowns before and after a warp's partition: number `within` of the `pieces` of its line."""
     before, behind = real(0.0), real(0.0)
     if MODE == FINISH:
         before, behind = flat_load(seams, 2 * piece, 0), flat_load(seams, 2 * piece, 1)
@@ -295,7 +295,7 @@ def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
 
 @entry
 def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
-    """Systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments); see `columns_cuda`."""
+    """Solve systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments)."""
     order = cuda.shared.array(1, np.int32)
     if MODE == REDUCE or MODE == FINISH:
         if needless(guard):

@@ -1,8 +1,8 @@
-"""Cyclic reduction and its parallel form, as array operations: plain, for any length and any array library.
+"""Cyclic reduction and parallel cyclic reduction as array operations, for any length and any array library.
 
-Arrays are (outer, n, inner) with the systems along the middle axis; a of the first and c of the last
-row are 0. R. W. Hockney, J. ACM 12(1), 95-113 (1965), doi:10.1145/321250.321259; Y. Zhang, J. Cohen
-and J. D. Owens, PPoPP 2010, 127-136, doi:10.1145/1693453.1693472.
+Arrays are (outer, n, inner) with the systems along the middle axis; a of the first and c of the last row are 0. R. W.
+Hockney, J. ACM 12(1), 95-113 (1965), doi:10.1145/321250.321259; Y. Zhang, J. Cohen and J. D. Owens, PPoPP 2010,
+127-136, doi:10.1145/1693453.1693472.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 
 def reduce_arrays(a: Any, b: Any, c: Any, d: Any, parallel_from: int) -> Any:
-    """x by cyclic reduction down to `parallel_from` rows, then its parallel form; the ends of a and c are not used."""
+    """Return x by cyclic reduction down to `parallel_from` rows, then parallel; the ends of a and c are not used."""
     with np.errstate(all="ignore"):
         return cyclic_reduction(a, b, c, d, parallel_from)
 
 
 def parallel_cyclic_reduction(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """x by log2(n) steps, each of which halves all couplings' reach: every row stays in play."""
+    """Return x by log2(n) steps, each of which doubles the distance of the couplings; all rows remain active."""
     n = b.shape[1]
     a, b, c, d = a.copy(), b.copy(), c.copy(), d.copy()
     step = 1
@@ -40,7 +40,7 @@ def parallel_cyclic_reduction(a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 def cyclic_reduction(a: Any, b: Any, c: Any, d: Any, parallel_from: int = 1) -> Any:
-    """x by halving the systems until `parallel_from` rows are left, which go to parallel cyclic reduction."""
+    """Return x by halving the systems until `parallel_from` rows remain, which use parallel cyclic reduction."""
     n = b.shape[1]
     if n <= max(1, parallel_from):
         return parallel_cyclic_reduction(a, b, c, d)
@@ -51,7 +51,7 @@ def cyclic_reduction(a: Any, b: Any, c: Any, d: Any, parallel_from: int = 1) -> 
     d_new = d[:, odd] - down * d[:, below]
     c_new = np.zeros_like(b_new)
     above = slice(2, None, 2)
-    count = b[:, above].shape[1]  # odd rows that have a row above them
+    count = b[:, above].shape[1]  # number of odd rows with a row above them
     part = slice(0, count)
     up = c[:, odd][:, part] / b[:, above]
     b_new[:, part] -= up * a[:, above]

@@ -1,8 +1,8 @@
-"""Cyclic reduction, its parallel form and the two joined on a GPU: whole systems in shared memory.
+"""Cyclic reduction, parallel cyclic reduction and their combination on a GPU: whole systems in shared memory.
 
-A block holds `blockDim.x` systems that lie side by side, and `blockDim.y` threads work on each. Cyclic
-reduction halves the rows in place until `parallel_from` or fewer are left, parallel cyclic reduction
-solves those, and the others follow level by level. Formulas and sources: `reduction`.
+A block holds `blockDim.x` adjacent systems with `blockDim.y` threads each. Cyclic reduction halves the rows in place
+until `parallel_from` or fewer remain, parallel cyclic reduction solves those, and back substitution follows level by
+level. Formulas and sources: `reduction`.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, real, 
 from eagre.backend.device import Device, Launch
 from eagre.kernels.roots import reciprocal
 
-HELD = switch("HELD", 1)  # rows that a thread holds in parallel cyclic reduction
-PARALLEL_FROM = {"pcr": 2**30, "cr": 1, "cr-pcr": 64}  # rows from which on systems are solved in parallel
+HELD = switch("HELD", 1)  # rows per thread in parallel cyclic reduction
+PARALLEL_FROM = {"pcr": 2**30, "cr": 1, "cr-pcr": 64}  # maximum rows for parallel cyclic reduction
 
 
 @cell
 def spot(row, width, lane):
-    """Place of a row in shared memory; one word in 33 is left free, so that halved rows meet fewer banks twice."""
+    """Return the index of a row in shared memory; one value in 33 is unused, which reduces bank conflicts."""
     return np.int32((row + (row >> 5)) * width + lane)
 
 
 @cell
 def got(shared, at, kind, size):
-    """Word `kind` (a, b, c, d) of a row."""
+    """Return value `kind` (a, b, c, d) of a row."""
     return flat_load(shared, np.uint32(at + kind * size), 0)
 
 
 @cell
 def put(shared, at, size, a, b, c, d):
-    """The four words of a row."""
+    """Store the four values of a row."""
     flat_store(shared, np.uint32(at), 0, a)
     flat_store(shared, np.uint32(at + size), 0, b)
     flat_store(shared, np.uint32(at + 2 * size), 0, c)
@@ -42,7 +42,7 @@ def put(shared, at, size, a, b, c, d):
 
 @cell
 def combined(shared, row, low, high, rows, width, lane, size):
-    """a, b, c, d of a row with its neighbours `low` and `high` put in, where these exist."""
+    """Return a, b, c, d of a row after substitution of its neighbours `low` and `high`, if they exist."""
     here = spot(row, width, lane)
     a, b = got(shared, here, 0, size), got(shared, here, 1, size)
     c, d = got(shared, here, 2, size), got(shared, here, 3, size)
@@ -63,7 +63,7 @@ def combined(shared, row, low, high, rows, width, lane, size):
 
 @cell
 def solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size):
-    """Parallel cyclic reduction of rows stride - 1, 2 stride - 1, ..; their unknowns replace d."""
+    """Solve rows stride - 1, 2 stride - 1, .. by parallel cyclic reduction; the unknowns replace d."""
     held = cuda.local.array((HELD, 4), word)
     step = np.int32(1)
     while step < count:
@@ -91,7 +91,7 @@ def solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size
 
 @cell
 def substitute(shared, stride, rows, width, lane, t, threads, size):
-    """The unknowns of the rows that one level of cyclic reduction left behind."""
+    """Compute the unknowns of the rows eliminated by one level of cyclic reduction."""
     count = rows // stride
     for m in range(t, (count + 1) // 2, threads):
         row = stride * (2 * m + 1) - 1
@@ -107,7 +107,7 @@ def substitute(shared, stride, rows, width, lane, t, threads, size):
 
 @entry
 def reduction_cuda(a, b, c, d, x, parallel_from):
-    """Systems along the middle axis of (outer, n, inner); block (systems side by side, threads of each)."""
+    """Solve systems along the middle axis of (outer, n, inner); block (adjacent systems, threads of each)."""
     shared = cuda.shared.array(0, word)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     width, threads = np.int32(cuda.blockDim.x), np.int32(cuda.blockDim.y)
@@ -144,17 +144,17 @@ def reduction_cuda(a, b, c, d, x, parallel_from):
 
 
 def bytes_of(rows: int, width: int, itemsize: int) -> int:
-    """Shared memory of a block."""
+    """Return the shared memory of a block, bytes."""
     return 4 * (rows + (rows >> 5)) * width * itemsize
 
 
 def fits(device: Device, rows: int, itemsize: int) -> bool:
-    """Whether a system of that length fits the shared memory of a block."""
+    """Return whether a system of this length fits the shared memory of a block."""
     return bytes_of(rows, 1, itemsize) <= device.layout("solver:tridiagonal.reduction").shared
 
 
 def launch_of(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> Launch:
-    """The one launch that solves arrays (outer, n, inner)."""
+    """Return the launch that solves arrays (outer, n, inner)."""
     outer, rows, inner = flat[1].shape
     itemsize, layout = flat[1].dtype.itemsize, device.layout("solver:tridiagonal.reduction")
     width, share = 1, layout.shared // layout.side_by_side

@@ -1,4 +1,4 @@
-"""`solve`: many tridiagonal systems at once, along any axis, for NumPy and CuPy arrays."""
+"""`solve`: batched solution of tridiagonal systems along any axis, for NumPy and CuPy arrays."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
 
     Parameters
     ----------
-    a, b, c, d : arrays of one shape and one type, float32 or float64
-        Lower, main and upper diagonal and right side, NumPy or CuPy. The first a and the last c of
-        each system are not used.
+    a, b, c, d : arrays of the same shape and type, float32 or float64
+        Lower, main and upper diagonal and right-hand side, NumPy or CuPy. The first a and the last c of each system are
+        not used.
     axis : int
-        Axis along which the systems run.
+        Axis of the systems.
     method : {"auto", "thomas", "partition", "pcr", "cr", "cr-pcr"}
-        Elimination along whole lines; pieces of lines (GPU only); parallel cyclic reduction; cyclic
-        reduction; the two joined (on a GPU in one kernel as long as a system fits its shared memory, 7000
-        unknowns in double precision, else as array operations). "auto": `choice.best_method`.
+        Thomas algorithm; partition method (GPU only); parallel cyclic reduction; cyclic reduction; their combination
+        (on a GPU one kernel if a system fits the shared memory, 7000 unknowns in double precision, otherwise array
+        operations). "auto": `choice.best_method`.
     check : bool
-        Look for values that are not finite in the answer.
+        Check the solution for NaN and infinity.
 
     Returns
     -------
     array
-        x, of the shape and kind of `d`.
+        Solution x, of the shape and kind of `d`.
 
     Raises
     ------
     InputError
-        For shapes or types that differ, a method that is not there, or (with `check`) systems whose
-        answer is not finite: they are singular, or elimination without pivoting meets a zero.
+        For different shapes or types, an unknown method, or (with `check`) a solution that is not finite: the system is
+        singular, or elimination without pivoting meets a zero pivot.
 
     Notes
     -----
-    No method pivots: the error is of the order of rounding for diagonally dominant systems, and for
-    symmetric positive definite ones times their condition number. Other systems may lose digits
-    without notice; compare ``a x_{i-1} + b x_i + c x_{i+1}`` with d. There is no limit of length.
+    No method uses pivoting. The error is of the order of rounding errors for diagonally dominant systems, and of
+    rounding errors times the condition number for symmetric positive definite systems. Other systems may lose accuracy
+    without a warning; compare ``a x_{i-1} + b x_i + c x_{i+1}`` with d. The length of systems is not limited.
 
     References
     ----------
-    H. H. Wang, ACM Trans. Math. Softw. 7(2), 170-183 (1981), doi:10.1145/355945.355947 (partition);
-    `eagre.solvers.tridiagonal.reduction` and `.thomas` name the others.
+    H. H. Wang, ACM Trans. Math. Softw. 7(2), 170-183 (1981), doi:10.1145/355945.355947 (partition). See
+    `eagre.solvers.tridiagonal.reduction` and `.thomas` for the other methods.
     """
     device, precision = _checked(a, b, c, d, method)
     axis = range(b.ndim)[axis] if -b.ndim <= axis < b.ndim else _no_axis(axis, b.ndim)
@@ -81,22 +81,32 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
 def _checked(a: Any, b: Any, c: Any, d: Any, method: str) -> tuple[Device, str]:
     if not all(hasattr(array, "dtype") for array in (a, b, c, d)):
         kinds = ", ".join(type(array).__name__ for array in (a, b, c, d))
-        raise InputError(f"a, b, c, d of kinds {kinds}", allowed="NumPy or CuPy arrays", fix="a = numpy.asarray(a)")
+        problem = "The arguments are not arrays."
+        raise InputError(
+            f"a, b, c, d of kinds {kinds}", allowed="NumPy or CuPy arrays", fix="a = numpy.asarray(a)", problem=problem
+        )
     shapes, types = {array.shape for array in (a, b, c, d)}, {np.dtype(array.dtype) for array in (a, b, c, d)}
     if len(shapes) > 1 or b.ndim == 0:
-        raise InputError(f"a, b, c, d of shapes {[x.shape for x in (a, b, c, d)]}", allowed="four arrays of one shape")
+        raise InputError(
+            f"a, b, c, d of shapes {[x.shape for x in (a, b, c, d)]}", allowed="four arrays of the same shape",
+            problem="The shapes of the arrays differ.",
+        )  # fmt: skip
     precisions = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
     if len(types) > 1 or not types <= set(precisions):
         raise InputError(
             f"a, b, c, d of types {', '.join(sorted(map(str, types)))}",
             allowed="float32 or float64, the same for all four",
             fix="a, b, c, d = (x.astype(numpy.float64) for x in (a, b, c, d))",
+            problem="The types of the arrays are not supported, or differ.",
         )
     if method not in METHODS:
         raise InputError(f"method = {method!r}", allowed=", ".join(METHODS), fix='method = "auto"')
     device = device_of(b)
     if method == "partition" and device.kind == "cpu":
-        raise InputError('method = "partition" for NumPy arrays', allowed="CuPy arrays", fix='method = "thomas"')
+        problem = "The partition method requires CuPy arrays."
+        raise InputError(
+            'method = "partition" for NumPy arrays', allowed="CuPy arrays", fix='method = "thomas"', problem=problem
+        )
     return device, precisions[np.dtype(b.dtype)]
 
 
@@ -112,6 +122,7 @@ def _check_finite(x: Any) -> None:
     total = abs(x).max() if x.size else 0.0
     if not bool(np.isfinite(total)):
         raise InputError(
-            "a system whose answer is not finite",
+            "a system whose solution is not finite",
             allowed="systems that elimination without pivoting can solve: no zero pivot, not singular",
+            problem="The solution contains NaN or infinity.",
         )

@@ -1,4 +1,4 @@
-"""Elimination along whole lines: vectors across lines on the CPU, one thread a line on a GPU.
+"""Thomas algorithm: vectorised across lines on the CPU, one thread per line on a GPU.
 
 L. H. Thomas, Elliptic problems in linear differential equations over a network, Watson Sci. Comput.
 Lab. Report, Columbia University (1949).
@@ -8,9 +8,9 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
 
-COLUMNS = 256  # most neighbouring columns that one thread of the CPU eliminates side by side
-LINES = 16  # the same of contiguous lines
-TILE = 128  # rows of a tile of contiguous lines that is turned: shorter pieces of lines wait for their pages
+COLUMNS = 256  # maximum number of adjacent columns per CPU thread
+LINES = 16  # the same for contiguous lines
+TILE = 128  # rows of a transposed tile of contiguous lines; shorter tiles have more page misses
 
 # Corners on the CPU are unsigned, and counters are added to them before any constant: an index that may be negative
 # for all that the compiler knows becomes a gather.
@@ -18,7 +18,7 @@ TILE = 128  # rows of a tile of contiguous lines that is turned: shorter pieces 
 
 @cell
 def forward(a, b, c, d, store, x, o, k, i, n):
-    """Row k of n columns from i on: c of the eliminated rows to `store`, d to x; o, k, i : unsigned."""
+    """Eliminate row k of n columns from i on: c of the eliminated rows to `store`, d to x; o, k, i : unsigned."""
     if k == 0:
         for m in range(n):
             over = real(1.0) / b[o, k, i + m]
@@ -35,7 +35,7 @@ def forward(a, b, c, d, store, x, o, k, i, n):
 
 @entry
 def thomas_columns_cpu(a, b, c, d, x, scratch):
-    """Systems along the middle axis of (outer, n, inner); scratch : (workers, n, columns side by side)."""
+    """Solve systems along the middle axis of (outer, n, inner); scratch : (workers, n, adjacent columns)."""
     outer, rows, inner = b.shape
     workers, width = scratch.shape[0], scratch.shape[2]
     strips = (inner + width - 1) // width
@@ -55,7 +55,7 @@ def thomas_columns_cpu(a, b, c, d, x, scratch):
 
 @cell
 def turned(array, tile, base, j, n, k, rows):
-    """A tile of n contiguous lines, turned so that lines lie side by side; j, k : unsigned."""
+    """Transpose a tile of n contiguous lines, so that lines are adjacent; j, k : unsigned."""
     for m in range(n):
         at, line = np.uint32(base + m), j + np.uint32(m)
         for r in range(rows):
@@ -64,7 +64,7 @@ def turned(array, tile, base, j, n, k, rows):
 
 @cell
 def eliminate_tile(tile, store, k, rows, n):
-    """Rows k .. k + rows - 1 of n lines whose turned a, b, c, d are in the tile: c and d to `store`."""
+    """Eliminate rows k .. k + rows - 1 of n lines whose transposed a, b, c, d are in the tile: c and d to `store`."""
     size = TILE * LINES
     for r in range(rows):
         at, row = np.uint32(r * LINES), np.uint32(k + r)
@@ -84,10 +84,10 @@ def eliminate_tile(tile, store, k, rows, n):
 
 @entry
 def thomas_rows_cpu(a, b, c, d, x, scratch, tiles):
-    """Systems along the last axis of (lines, n), a block of lines at a time turned in tiles.
+    """Solve systems along the last axis of (lines, n), in blocks of lines that are transposed in tiles.
 
-    scratch : (workers, n, 2 LINES); tiles : (workers, 4 TILE LINES). All lines of a block are eliminated, those that
-    the last one lacks too: their number is no constant for the compiler, which would leave unrolled loops scalar.
+    scratch : (workers, n, 2 LINES); tiles : (workers, 4 TILE LINES). All lines of a block are eliminated, including
+    lines that the last block lacks: a variable number would prevent vectorisation.
     """
     lines, rows = b.shape
     blocks = (lines + LINES - 1) // LINES
@@ -117,7 +117,7 @@ def thomas_rows_cpu(a, b, c, d, x, scratch, tiles):
 
 @entry
 def thomas_cuda(a, b, c, d, x, store):
-    """One thread a line of (outer, n, inner): the plain way, slow where lines are few or contiguous."""
+    """Solve one line of (outer, n, inner) per thread; slow for few or contiguous lines."""
     at = cuda.grid(1)
     outer, rows, inner = b.shape
     if at >= outer * inner:

@@ -1,4 +1,4 @@
-"""The spaces that models declare, one module a model: each has a list `SPACES`."""
+"""Search spaces of the models, one module per model with a list `SPACES`."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ SPACES: tuple[Space, ...] = (
 
 
 def spaces_of(model: str, kind: str, size: str) -> list[Space]:
-    """Spaces of a kind of model on a kind of device ("cpu", "cuda") at a class of sizes."""
+    """Return the spaces of a model on a kind of device ("cpu", "cuda") for a size class."""
     return [space for space in SPACES if space.model == model and kind in space.kinds and size in space.sizes]

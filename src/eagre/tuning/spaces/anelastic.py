@@ -1,4 +1,4 @@
-"""Spaces of the anelastic model: tiles of its pressure solver and its forces, and MPDATA's march."""
+"""Search spaces of the anelastic model: tiles of its pressure solver and forces, and the MPDATA streaming kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FACES = Space(
 )  # fmt: skip
 
 
-ONE_FIELD = "solver:mpdata.march.blocks#{precision}.0"  # the first block: of one field at a time
+ONE_FIELD = "solver:mpdata.march.blocks#{precision}.0"  # first block: one field at a time
 MARCH = Space(
     "solver:mpdata.march", MODEL, VARIANT,
     (

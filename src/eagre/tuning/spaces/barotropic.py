@@ -1,4 +1,4 @@
-"""Spaces of the barotropic model: transforms of rows, columns and tiles of its Poisson solver."""
+"""Search spaces of the barotropic model: row transforms, columns and tiles of its Poisson solver."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from eagre.tuning.spaces.common import on_cpu
 
 MODEL, VARIANT = "barotropic", "default"
 SOLVER = "solver:poisson"
-OF_A_BLOCK = 65536  # registers, on all cards since 2014
-_ANY = 2**20  # longer than any row: one limit for all of a run's lengths
+OF_A_BLOCK = 65536  # registers per block, on all GPUs since 2014
+_ANY = 2**20  # longer than any row: one limit for all lengths
 
 
 def _one_row(value: int, precision: str) -> list[dict[str, int]]:
@@ -20,7 +20,7 @@ def _one_row(value: int, precision: str) -> list[dict[str, int]]:
 
 
 def _cut(value: tuple[int, int], precision: str) -> list[dict[str, Any]]:
-    """As tall as a block of so many registers a thread can be; taller columns have the cut of the tallest."""
+    """Return the column partition: tallest block for these registers per thread; larger columns use the last."""
     (own, most), tallest = value, {"up_to": 4096, "own": 64 if precision == "single" else 32, "registers": 128}
     threads = min(MOST_THREADS, OF_A_BLOCK // most)
     one = {"up_to": own * threads // SECTOR[precision] // 2 * 2, "own": own, "registers": most}

@@ -1,4 +1,4 @@
-"""Axes of what models share: loops over cells, threads of a CPU."""
+"""Common axes of models: loops over cells, CPU threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eagre.tuning.space import Axis, Card, Space
 
 
 def _threads(card: Card, precision: str) -> Sequence[int]:
-    """All, three quarters and half of the threads: cores that share memory may be faster alone."""
+    """Return all, three quarters and half of the threads: with shared memory bandwidth fewer threads may be faster."""
     return sorted({max(1, card.threads * part // 4) for part in (2, 3)} - {card.threads})
 
 
@@ -22,10 +22,10 @@ THREADS = Axis("threads", ("cpu.programs.threads",), _threads)
 
 
 def loops(model: str, variant: str, axis: Axis) -> Space:
-    """Blocks of the loops over cells that have no hand-tiled kernel."""
+    """Return the blocks of loops over cells without a special kernel."""
     return Space(f"{model}: programs.loop", model, variant, (axis,))
 
 
 def on_cpu(model: str, variant: str, *axes: Axis, scheme: str = "") -> Space:
-    """What a CPU has: threads, and axes of a model's own."""
+    """Return the space of a CPU: threads, and axes of the model."""
     return Space(f"{model}: cpu", model, variant, (THREADS, *axes), scheme, kinds=("cpu",))

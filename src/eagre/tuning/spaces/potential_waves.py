@@ -1,4 +1,4 @@
-"""Spaces of the potential-flow waves: the residual's columns and the marches of the multigrid smoother."""
+"""Search spaces of the potential-flow wave model: residual columns and streaming kernels of the multigrid smoother."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spaces of the explicit shallow-water model: a list for each scheme, for schemes may have kernels of their own."""
+"""Search spaces of the explicit shallow-water model, by scheme, as schemes can have separate kernels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TALL = Axis("rows", ("cpu.shallow-water.rows",), always(16, 32, 128, 256))
 
 
 def _alike(choice: Choice, card: Card, precision: str) -> str:
-    """Both stages compute the same fluxes: their limits of registers are equal or neighbours."""
+    """Return a reason unless the register limits of both stages, with the same fluxes, are equal or adjacent."""
     first, second = choice.get("registers"), choice.get("registers 2")
     if first is None or second is None:
         return ""
@@ -42,7 +42,7 @@ def _alike(choice: Choice, card: Card, precision: str) -> str:
 
 
 def marches(scheme: str, *axes: Axis) -> Space:
-    """Warps that march: all grids but the smallest."""
+    """Return the space of the row-streaming kernels: all grids except the smallest."""
     covering = _one_limit if SECOND in axes else _first_only
     return Space(
         f"{MODEL}.march", MODEL, scheme, axes, scheme, refused=_alike, checked=512, covering=covering
@@ -50,7 +50,7 @@ def marches(scheme: str, *axes: Axis) -> Space:
 
 
 def sweeps(scheme: str) -> Space:
-    """Stages along x and along y by kernels of their own."""
+    """Return the space of the separate kernels for stages along x and along y."""
     axes = (SWEEP_ROWS, SWEEP_X, SWEEP_Y)
     return Space(f"{MODEL}.sweeps", MODEL, scheme, axes, scheme, checked=512, covering=_one_limit_of_both)
 
@@ -80,4 +80,4 @@ SPACES = (
     on_cpu(MODEL, "rk2", TALL),
 )
 SCHEMES = ("rk2", "srk2", "ds2")
-"""Schemes of second order, which differ in how they come to the same order: `scheme = "auto"` takes the fastest."""
+"""Second-order schemes with similar accuracy: `scheme = "auto"` selects the fastest."""

@@ -1,4 +1,4 @@
-"""Spaces of the implicit shallow-water model: its two sweeps, and the switch points between ways to join lines."""
+"""Search spaces of the ADI shallow-water model: its two sweeps, and thresholds between line-coupling methods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ X = Space(
         Axis("least gain", (f"{MODEL}.run.gain",), always(0.05, 1.0)),
         Axis(
             "alone", (f"{MODEL}.x.waiting#alone",), always(0.25, 0.5, 1.0, 2.0)
-        ),  # what chooses the warps of a window
+        ),  # selects the number of warps per block
     ),
     sizes=LARGE, checked=4096,
 )  # fmt: skip
@@ -55,7 +55,7 @@ HEAVY = Space(
 SMALL = Space(
     f"{MODEL}.small", MODEL, "default",
     (
-        Axis("cells", (f"{MODEL}.small.cells",), always(0, 65536, 2**20)),  # where small blocks take over
+        Axis("cells", (f"{MODEL}.small.cells",), always(0, 65536, 2**20)),  # threshold for small blocks
         Axis("registers x", (f"{MODEL}.small.registers#{{precision}}.x",), LIMITS_X),
         Axis("registers y", (f"{MODEL}.small.registers#{{precision}}.y",), LIMITS_Y),
         Axis("rows", (f"{MODEL}.small.joined#rows",), always(2, 3, 4)),
