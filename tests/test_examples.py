@@ -50,8 +50,8 @@ def every_example() -> list[str]:
 def test_every_example_is_tested_here():
     known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "gyre_seasons"]
     assert every_example() == [
-        *known, "harbour_seiche", "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl",
-        "tide", "valley_flood",
+        *known, "harbour_seiche", "monai_valley", "rain_on_catchment", "river_groynes", "storm_surge", "submerged_bar",
+        "thacker_bowl", "tidal_basin", "tide", "valley_flood", "wind_seiche",
     ]  # fmt: skip
 
 
@@ -262,6 +262,42 @@ def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
     assert (fastest[open_sea] >= 44712.0).all() and (fastest[open_sea] <= 89424.0).all()
 
 
+def test_groynes_divert_the_whole_discharge_and_eddies_form_behind_them(tmp_path):
+    """On cells twice as large: the discharge is that of the inflow in each section, the flow turns between groynes."""
+    import xarray as xr
+
+    output, _ = run_case("river_groynes", tmp_path, dx="10.0", time_step='"2 s"')
+    sections = read_gauges(output / "cross_sections.csv")
+    for name in ("upstream", "groyne"):
+        assert sections[f"{name} discharge"][-1] == pytest.approx(350.0, rel=0.005), name
+    with xr.open_dataset(output / "river.nc", decode_times=False) as ds:
+        last = ds.isel(time=-1)
+        fields = {"x": slice(660.0, 740.0), "y": slice(40.0, 100.0)}
+        assert float(last["velocity_x"].sel(fields).min()) < -0.2
+        channel = last["speed"].sel(y=slice(100.0, 200.0)).max("y")
+        assert float(channel.sel(x=750.0, method="nearest")) > 1.2 * float(channel.sel(x=500.0, method="nearest"))
+        middle = last["surface_elevation"].sel(x=[5.0, 1495.0], y=285.0, method="nearest").values
+    assert 0.1 < middle[0] - middle[1] < 0.5
+
+
+def test_a_tidal_basin_is_symmetric_and_its_flats_dry(tmp_path):
+    """On cells twice as large: the volume through the inlet is that of the basin; creeks stay wet, flats do not."""
+    import xarray as xr
+
+    output, _ = run_case("tidal_basin", tmp_path, dx="200.0", time_step='"20 s"')
+    with xr.open_dataset(output / "basin.nc", decode_times=False) as ds:
+        depth, times = ds["depth"].astype(float), ds["time"].values
+    np.testing.assert_allclose(depth.values, depth.values[:, ::-1], atol=1e-6)
+    volume = 200.0**2 * depth.sel(x=slice(2400.0, None)).sum(("x", "y")).values
+    inlet = read_gauges(output / "cross_sections.csv")
+    through = np.interp(times, inlet["time"], inlet["inlet volume"])
+    np.testing.assert_allclose(volume - volume[0], through, atol=1e-6 * np.ptp(volume))
+    with xr.open_dataset(output / "maps.nc", decode_times=False) as maps:
+        hours = maps["duration_100mm"].squeeze().astype(float) / 3600.0
+        creek, flat = (float(hours.sel(x=4500.0, y=y, method="nearest")) for y in (3100.0, 5500.0))
+    assert creek > 24.0 and 6.0 < flat < 20.0
+
+
 @pytest.mark.slow  # its programs, which no other case has
 def test_a_cyclone_piles_up_water_to_the_right_of_its_track(tmp_path):
     """Winds turn to the left around it, north of the equator: onshore on the right, offshore on the left."""
@@ -322,11 +358,27 @@ def test_a_bar_makes_short_waves_of_long_ones(tmp_path):
     assert shares["x04"] < 0.25 and shares["x17"] > 2.0 * shares["x04"]
 
 
-def test_thacker_bowl_returns_after_one_period(script):
+def test_thacker_bowl_returns_after_one_period(script, monkeypatch, tmp_path):
     bowl = script("examples/thacker_bowl/thacker_bowl.py")
+    monkeypatch.setattr(bowl, "OUTPUT", tmp_path / "bowl.png")
     coarse, fine = bowl.main(30), bowl.main(60)
     assert fine < 0.06
     assert fine < 0.9 * coarse
+    assert bowl.OUTPUT.stat().st_size > 10_000
+
+
+def test_a_wind_seiche_has_the_set_up_and_the_period_of_linear_theory(script, monkeypatch, tmp_path):
+    example = script("examples/wind_seiche/wind_seiche.py")
+    monkeypatch.setattr(example, "OUTPUT", tmp_path / "output" / "seiche.png")
+    assert example.main(50) < 0.05
+    assert example.OUTPUT.stat().st_size > 10_000
+    times, elevation = example.simulate(50)
+    windy = (times > 1.2 * example.PERIOD) & (times < example.STOP)
+    np.testing.assert_allclose(elevation[windy], example.SET_UP, rtol=0.03)  # half a cell before the end
+    after, eta = times[times > example.STOP], elevation[times > example.STOP]
+    k = np.flatnonzero((eta[:-1] > 0) & (eta[1:] <= 0))
+    downward = after[k] + (after[k + 1] - after[k]) * eta[k] / (eta[k] - eta[k + 1])
+    np.testing.assert_allclose(np.diff(downward), example.PERIOD, rtol=0.01)
 
 
 @pytest.mark.parametrize("path", sorted(str(path.relative_to(BENCHMARKS)) for path in BENCHMARKS.rglob("*.py")))

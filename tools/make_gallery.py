@@ -26,6 +26,15 @@ def eagre(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "eagre", *arguments], cwd=ROOT, check=True)
 
 
+def reduce_colours(picture: Path) -> None:
+    """Reduce a picture to 256 colours, which also represent the rare colours of the colour bar."""
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        reduced = image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    reduced.save(picture, optimize=True)
+
+
 def make_picture(example: Example) -> None:
     """Run an example and store its picture."""
     start = time.perf_counter()
@@ -39,6 +48,8 @@ def make_picture(example: Example) -> None:
         subprocess.run([sys.executable, source], cwd=ROOT, check=True)
         print(f"{example.name}: {time.perf_counter() - start:.0f} s")
         shutil.copy(ROOT / example.picture, example.image)
+    if example.image.stat().st_size > LARGEST:
+        reduce_colours(example.image)
     size = example.image.stat().st_size
     if size > LARGEST:
         raise SystemExit(f"{example.image} has {size} bytes; allowed: {LARGEST}; write: a smaller or simpler picture")
