@@ -165,21 +165,41 @@ def test_monai_valley_beside_its_measurement(tmp_path):
 
 
 def test_double_gyre_is_symmetric_with_its_currents_in_the_west(tmp_path):
+    """At a quarter of the points, for 60 days and without the asymmetric initial vorticity."""
     import xarray as xr
 
-    output, printed = run_case("double_gyre", tmp_path, nx="65", end_time="0.002", **{"from": "0.001"})
-    assert "points per Munk width; below 2" in printed and "Re = 0.4" in printed
+    smaller = {"nx": "65", "end_time": '"60 d"', "relative_vorticity": "0.0", "from": '"30 d"'}
+    output, printed = run_case("double_gyre", tmp_path, **smaller)
+    assert "points per Munk width; below 2" in printed and "Re = 54.55" in printed
     with xr.open_dataset(output / "double_gyre.nc", decode_times=False) as ds:
-        assert ds.sizes["time"] == 3
+        assert ds.sizes["time"] == 7
         psi = ds["streamfunction"].isel(time=-1).values.astype(np.float64)
         speed = ds["speed"].isel(time=-1).values
-    np.testing.assert_allclose(psi, -psi[::-1], atol=1e-4)
-    assert 2.0 < psi.max() < 8.0
-    assert speed.max(axis=0).argmax() < 5
+    np.testing.assert_allclose(psi, -psi[::-1], atol=1e-4 * psi.max())
+    sverdrup = 0.12 * np.pi / (1000.0 * 500.0 * 2e-11)  # length times curl / beta, m2/s
+    assert 0.5 * sverdrup < psi.max() < 3.0 * sverdrup
+    assert speed.max(axis=0).argmax() < 8
     assert np.isfinite(read_gauges(output / "gauges.csv")["jet velocity_x"]).all()
     with xr.open_dataset(output / "maps.nc", decode_times=False) as ds:
         mean, eddies = (ds[name].values[0] for name in ("mean_streamfunction", "eddy_kinetic_energy"))
     assert 0.0 < mean.max() < psi.max() and 0.0 < eddies.max() < 0.5 * speed.max() ** 2
+
+
+def test_double_gyre_resolves_its_boundary_layer_and_has_eddies(tmp_path):
+    """The note of the case as it stands; the jet meanders off the middle at a quarter of the points."""
+    import xarray as xr
+
+    from eagre.models.registry import load_case
+
+    notes = " ".join(load_case(EXAMPLES / "double_gyre" / "case.toml").build(device="cpu").notes)
+    assert "2.97 points per Munk width (" in notes
+    output, _ = run_case("double_gyre", tmp_path, nx="65", end_time='"500 d"', time_step='"2 h"')
+    with xr.open_dataset(output / "double_gyre.nc", decode_times=False) as ds:
+        psi = ds["streamfunction"].isel(time=-1).values.astype(np.float64)
+    assert np.abs(psi + psi[::-1]).max() > 0.2 * psi.max()
+    with xr.open_dataset(output / "maps.nc", decode_times=False) as ds:
+        mean = 0.5 * (ds["mean_velocity_x"].values[0] ** 2 + ds["mean_velocity_y"].values[0] ** 2)
+        assert ds["eddy_kinetic_energy"].values[0].sum() > 0.3 * mean.sum()
 
 
 def test_transport_follows_the_seasons_of_the_wind(tmp_path):
