@@ -49,10 +49,9 @@ def every_example() -> list[str]:
 
 def test_every_example_is_tested_here():
     known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "gyre_seasons"]
-    assert every_example() == [
-        *known, "harbour_seiche", "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl",
-        "tide", "valley_flood",
-    ]  # fmt: skip
+    known += ["harbour_seiche", "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl"]
+    known += ["tide", "valley_flood", "rising_thermal"]
+    assert every_example() == sorted(known)
 
 
 def measured(folder: Path) -> Path:
@@ -84,6 +83,24 @@ def test_the_ground_heats_the_air_above_it(tmp_path):
         rise = (levels.sum() - 0.5 * (levels[0] + levels[-1])) / (levels.size - 1)
         assert abs(rise / (0.1 * 900.0 / 1600.0) - 1.0) < 0.02
         assert float(ds["w"].isel(time=-1).max()) > 0.3
+
+
+def test_a_thermal_rises_and_conserves_its_heat(tmp_path):
+    """At half of the points along an axis: the bubble stays symmetric, and its heat and its maximum are conserved."""
+    import xarray as xr
+
+    output, _ = run_case("rising_thermal", tmp_path, nx="121", levels="101")
+    with xr.open_dataset(output / "thermal.nc", decode_times=False) as ds:
+        theta = ds["theta_perturbation"].squeeze("y").values.astype(np.float64)
+        u, heights = ds["u"].squeeze("y").values, ds["z"].values
+    np.testing.assert_allclose(theta[-1], theta[-1][:, ::-1], atol=0.05)
+    np.testing.assert_allclose(u[-1], -u[-1][:, ::-1], atol=0.2)
+    assert -0.2 < theta[-1].min() < theta[-1].max() < 2.2
+    tops = [heights[(one > 0.5).any(axis=1)].max() for one in theta]
+    assert tops[0] < 4000.0 and 7000.0 < tops[-1] < 9000.0 and (np.diff(tops) >= 0.0).all()
+    density = (1.0 - 9.81 * heights / (1004.0 * 300.0)) ** 2.5  # relative, of isentropic air
+    heat = [float((one.mean(axis=1) * density).sum()) for one in theta]
+    np.testing.assert_allclose(heat, heat[0], rtol=0.02)
 
 
 def test_demo_floods_the_town(tmp_path):
