@@ -2,6 +2,8 @@
 
 Usage: ``python ensemble.py [DEVICE ...]``. ``cuda:0 cuda:1`` uses two GPUs; the default is the CPU. Each member is
 bitwise identical to a single run. The final flow is written to ``output/ensemble.nc``.
+
+Model: barotropic
 """
 
 from __future__ import annotations
