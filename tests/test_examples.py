@@ -51,7 +51,7 @@ def test_every_example_is_tested_here():
     known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "gyre_seasons"]
     known += ["harbour_seiche", "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl"]
     known += ["tide", "valley_flood", "rising_thermal", "density_current", "mountain_wave", "decaying_turbulence"]
-    known += ["two_layer_jet", "shoal", "focused_group", "jonswap_sea"]
+    known += ["two_layer_jet", "shoal", "focused_group", "jonswap_sea", "river_groynes", "tidal_basin", "wind_seiche"]
     assert every_example() == sorted(known)
 
 

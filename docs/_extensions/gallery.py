@@ -88,7 +88,8 @@ def page_of(example: Example) -> str:
     if example.run_time:
         lines += [f"Run time: {example.run_time} on two CPU cores.", ""]
     start = "eagre run" if language == "toml" else "python"
-    lines += ["```console", f"{start} {example.source.relative_to(ROOT)}", *[example.picture] * example.picture.startswith("eagre")]
+    commands = [f"{start} {example.source.relative_to(ROOT)}", *[example.picture] * example.picture.startswith("eagre")]
+    lines += ["```console", *commands]
     lines += ["```", "", f"{{download}}`Download {example.source.name} <{source}>`", ""]
     lines += [f"```{{literalinclude}} {source}", f":language: {language}", "```", ""]
     return "\n".join(lines)
