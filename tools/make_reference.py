@@ -19,6 +19,7 @@ import reference_stubs
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "docs/reference/case-file.md": reference_case.page,
+    **{f"docs/reference/case-{name}.md": partial(reference_case.model_page, name) for name in reference_case.KINDS},
     "docs/reference/command-line.md": reference_cli.page,
     "docs/development/layouts.md": reference_layouts.page,
     "docs/reference/python.rst": reference_python.page,

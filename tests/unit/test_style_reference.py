@@ -29,20 +29,24 @@ def test_stale_page_is_noticed(tmp_path, monkeypatch, capsys):
     assert make_reference.main(["--check"]) == 1
     assert make_reference.main([]) == 0
     assert make_reference.main(["--check"]) == 0
-    page = tmp_path / "docs" / "reference" / "case-file.md"
+    page = tmp_path / "docs" / "reference" / "case-shallow-water.md"
     page.write_text(page.read_text().replace("`courant_number`", "`COURANT_NUMBER`"))
     capsys.readouterr()
     assert make_reference.main(["--check"]) == 1
-    assert capsys.readouterr().out == "stale: docs/reference/case-file.md; write: make reference\n"
+    assert capsys.readouterr().out == "stale: docs/reference/case-shallow-water.md; write: make reference\n"
 
 
-def test_every_section_and_condition_is_on_the_page():
-    page = reference_case.page()
-    for heading in ("[run]", "[bed]", "[sources.rain]", "[numerics]", "[restart]"):
-        assert f"### {heading}\n" in page
-    for kind in reference_case.CONDITIONS:
-        assert f'kind = "{kind}"' in page
-    assert "| `from` |" in page and "| `from_` |" not in page
+def test_every_section_and_condition_is_on_the_page_of_its_models():
+    shared = reference_case.page()
+    for heading in ("[run]", "[output]", "[gauges]", "[restart]"):
+        assert f"### {heading}\n" in shared
+    for model in ("shallow-water", "shallow-water-adi"):
+        page = reference_case.model_page(model)
+        for heading in ("[bed]", "[sources.rain]", "[numerics]"):
+            assert f"## {heading}\n" in page and f"## {heading}\n" not in shared
+        for kind in reference_case.CONDITIONS:
+            assert f'kind = "{kind}"' in page
+        assert "## [run]\n" not in page and "| `from` |" in page and "| `from_` |" not in page
 
 
 def test_every_table_has_rows_of_its_columns():
