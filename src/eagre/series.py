@@ -149,7 +149,7 @@ class Series:
         --------
         >>> tide = Series.sampled(lambda t: 1.5 * math.sin(2 * math.pi * t / 44712.0), end=86400.0, every=300.0)
         >>> len(tide.times)
-        145
+        289
         """
         times = _instants(start, end, every, name, "sampled(function, ")
 

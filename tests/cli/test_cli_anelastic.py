@@ -83,7 +83,7 @@ def test_a_step_that_is_too_long_is_a_blow_up_with_its_place(eagre, tmp_path):
         ("courant_number = 0.5", "courant_number = 0.5\ntime_step = 2.0", "one of them"),
         ('"2 * exp', '"2 * exq', 'the function "exq"'),
         ('boundaries_x = "wall"', 'boundaries_x = "shut"', "periodic, wall"),
-        ("dye =", "w =", "a name of letters"),
+        ("dye =", "w =", "a Python identifier"),
         ("interval = 20.0", 'interval = 20.0\nvariables = ["w"]', "w_max"),
         ("[numerics]", "[numerics]\nviscosity = 1.0\n[sponge]\nthickness = 9000.0\nrate = 0.1", "thickness"),
     ],

@@ -55,7 +55,7 @@ def write(tmp_path, name, more, end=120.0, ground=""):
 def test_profiles_of_a_run_and_of_one_that_goes_on_in_an_interval(eagre, opened, tmp_path):
     whole = eagre("run", write(tmp_path, "whole", PROFILES))
     assert whole.code == 0, whole.err
-    assert "averages over 40 s of every 2 steps" in whole.out
+    assert "averages over 40 s, sampled every 2 steps" in whole.out
     found = opened(tmp_path / "whole_profiles.nc")
     np.testing.assert_array_equal(found["time"], [40.0, 80.0, 120.0])
     np.testing.assert_array_equal(found["time_bounds"].values, [[0.0, 40.0], [40.0, 80.0], [80.0, 120.0]])

@@ -275,7 +275,7 @@ def test_validate(eagre, monkeypatch, tmp_path, values, code):
         "precision": "double",
     }
     assert done.out.startswith("device")
-    assert f"{len(values)} numbers, {code} outside" in done.out
+    assert f"{len(values)} values compared, {code} outside their limits" in done.out
     assert eagre("validate", "--device", "cpu").code == code
     assert asked["names"] is None
 
@@ -343,7 +343,7 @@ def test_a_size_that_is_too_small_gets_advice_for_the_command(eagre, command):
 def test_kernels_alone(eagre, other):
     done = eagre("bench", "anelastic", "--kernels", *other)
     assert done.code == 2
-    assert "one of them" in done.err and "eagre bench MODEL --kernels" in done.err
+    assert "cannot be combined" in done.err and "eagre bench MODEL --kernels" in done.err
 
 
 def test_results_of_bench_are_replaced_and_not_appended(tmp_path):

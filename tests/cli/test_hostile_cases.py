@@ -47,8 +47,8 @@ def test_numbers_beyond_doubles_in_expressions(text):
     [
         ("value = 0.0", "value = " + 1000 * "[" + 1000 * "]", ["nested too deeply"]),
         ("value = 0.0", "value = " + 5000 * "1", ["4300 digits"]),
-        ("value = 0.0", "value = " + 400 * "1", ["bed.value (line 6)", "64 bits"]),
-        ("end_time = 1.0", "end_time = 0x" + 300 * "f", ["run", "(line 3)", "64 bits"]),
+        ("value = 0.0", "value = " + 400 * "1", ["bed.value (line 6)", "64-bit"]),
+        ("end_time = 1.0", "end_time = 0x" + 300 * "f", ["run", "(line 3)", "64-bit"]),
         ("dx = 1.0", "dx = 1e-320", ["dx", "(line 4)", "0.000000001"]),
         ("nx = 8", "nx = 9000000000", ["nx", "(line 4)"]),
         ('"a case"', '"a\\u0000case"', ["title (line 2)", "u0000"]),

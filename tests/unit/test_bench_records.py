@@ -98,7 +98,7 @@ def test_lost_water_of_the_implicit_model_fails_the_verification():
     assert Pool().verified(model, None).startswith("volume ")
     state = model.state()
     model.restore(state | {"z": state["z"] + 1e-6})
-    with pytest.raises(EagreError, match="volume changed"):
+    with pytest.raises(EagreError, match="change of the volume"):
         Pool().verified(model, None)
 
 
@@ -128,7 +128,7 @@ def test_lost_water_fails_the_verification():
     state = model.state()
     state["q"] = state["q"] + 1e-6
     model.restore(state)
-    with pytest.raises(EagreError, match="volume changed"):
+    with pytest.raises(EagreError, match="change of the volume"):
         WetBasin().verified(model, 0.0)
 
 

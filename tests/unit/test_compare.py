@@ -25,7 +25,7 @@ def test_points_that_only_one_has_are_counted_and_left_out():
     assert np.isnan(difference(np.array([nan]), np.array([1.0])).l1)
     assert np.isnan(difference(np.ones(2), np.zeros(2)).relative)
     assert difference(np.zeros(2), np.zeros(2)).relative == 0.0
-    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"shapes, \(2,\) and \(3,\)"):
         difference(np.ones(2), np.ones(3))
 
 

@@ -346,7 +346,7 @@ name = "field"
         ('kind = "wall"\npoints = [[0, 0]]\narea = [[0, 0]]', "points and area", "one of points, area, file"),
         ('kind = "wall"\npoints = [0, 0]', "points = ", "a list of"),
         ('kind = "wall"\npoints = [["5 kg", 0]]', "5 kg", "m"),
-        ('kind = "discharge"\npoints = [[0, 0]]', "nothing", "flow"),
+        ('kind = "discharge"\npoints = [[0, 0]]', "nothing", "discharge, m3/s, positive into the domain"),
         ('kind = "wall"\npoint = [[0, 0]]', "point", "points"),
     ],
 )

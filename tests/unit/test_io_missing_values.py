@@ -66,7 +66,7 @@ def test_fill_values_in_series(tmp_path, way, fill):
         "2 of 6 rows",
         "t = 1200 s",
         "row 2",
-        "same rows without" if way != "python" else "keep = ",
+        "without the rows of" if way != "python" else "keep = ",
     ):
         assert word in str(caught.value)
 

@@ -158,7 +158,7 @@ def test_gauges_of_a_case_may_be_a_file(tmp_path):
         (tmp_path / "gauges.txt").write_text("")
         with pytest.raises(Exception, match=what):
             GaugesSection.model_validate({**given, "points": wrong}, context=context)
-    for key, what in (("crs", 'crs = "here"'), ("layer", 'layer = "here"'), ("lyer", 'Unknown key "lyer"')):
+    for key, what in (("crs", "The value of crs"), ("layer", "layer"), ("lyer", 'Unknown key "lyer"')):
         with pytest.raises(Exception, match=what):
             points = {"file": "gauges.csv", key: "here"}
             GaugesSection.model_validate({**given, "points": points}, context=context)

@@ -105,7 +105,7 @@ def test_unknown_column_names_the_nearest(tmp_path):
         ("time,q\n00:00,1\n06:00,2\n", "'00:00' as a number or a date"),
         (
             "time,q\n0,1\n60,-999\n90,-999\n",
-            "-999 in 2 of 3 rows, the first at t = 60 s .row 1., as if it meant",
+            "-999 in 2 of 3 rows, the first at t = 60 s .row 1.",
         ),
     ],
 )

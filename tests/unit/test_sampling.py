@@ -86,7 +86,7 @@ def test_functions_that_are_not_resolved(way, text, every, end):
     with pytest.raises((InputError, ConfigError), match="too far apart") as caught:
         WAYS[way](text, every, end)
     message = str(caught.value)
-    said = re.search(r"between t = (\S+) and (\S+) s the line is off by (\S+),", message)
+    said = re.search(r"between t = (\S+) and (\S+) s the interpolation error is (\S+),", message)
     assert said is not None
     low, high, error = float(said[1]), float(said[2]), float(said[3])
     names = {name: getattr(np, name) for name in ("sin", "cos", "where", "minimum", "exp")}
@@ -138,7 +138,7 @@ def test_constituents(names, shortest):
 
 def test_the_error_of_a_constituent():
     """M2 every 12 h: 1 - cos(pi 43200 / 44714.16) = 1.99436; a constituent of amplitude 0 does not count."""
-    with pytest.raises(InputError, match=r"off by up to 1\.99\b"):
+    with pytest.raises(InputError, match=r"error is up to 1\.99\b"):
         Series.from_tides({"M2": (1.0, 0.0)}, end=864000.0, phases="start", every=43200.0)
     every = 900.0
     series = Series.from_tides({"M2": (1.0, 0.0), "M8": (0.0, 0.0)}, end=864000.0, phases="start", every=every)

@@ -163,7 +163,7 @@ def test_block_at_run_time_with_limits_of_kepler():
     assert block.transactions == min(tile(*shape, (256, 256)).total for shape in full)
     block = choose_block(KEPLER, (256, 256), registers=40)  # 51 warps: 3 blocks of 17, no other size has more than 50
     assert (block.rows, block.columns, block.warps) == (17, 32, 51)
-    with pytest.raises(ValueError, match="no block of Tesla K40m has 32 registers"):
+    with pytest.raises(ValueError, match="No block of Tesla K40m has 32 registers"):
         choose_block(KEPLER, (64, 64), shared=lambda rows, columns: 10**6)
 
 

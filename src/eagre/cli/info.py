@@ -280,7 +280,7 @@ def _tuning(device: Any) -> str:
     try:
         return kept_for(device)
     except InputError as error:
-        return str(error).splitlines()[0]
+        return f"{error.problem} {error.what}"
 
 
 def _driver(version: tuple[int, int] | None) -> str:
