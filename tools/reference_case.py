@@ -113,7 +113,7 @@ def shared_sections() -> set[str]:
 
 
 def sections(section: type[Section], path: str = "", only: set[str] | None = None) -> Iterator[str]:
-    """Yield headings and tables of the sections below `section`, in the order of the source; `only` limits their names."""
+    """Yield headings and tables of the sections below `section`; `only` limits the names of the first level."""
     for name, field in section.model_fields.items():
         inner = section_of(field)
         if inner is None or (only is not None and name not in only):
