@@ -260,7 +260,7 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         ),
         ({"relaxation_zones": [RelaxationZone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
         ({"surface_potential": np.nan}, "surface_potential"),
-        ({"top_height": 0.5}, "surface_elevation = "),
+        ({"height": 0.5}, "surface_elevation = "),
         ({"device": ["cpu"] * 9}, "9 devices for "),
         (
             {"relaxation_zones": [RelaxationZone("west", 0.3, 1.0), RelaxationZone("west", 0.3, 1.0)]},

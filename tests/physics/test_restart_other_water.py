@@ -51,7 +51,7 @@ def test_another_bed_is_refused(make, precision, change):
     state = make(precision=precision).state()
     with pytest.raises(InputError, match=r"mean bed of .* at point [3-6]") as caught:
         make(on_a_spit(change), precision=precision).restore(state)
-    assert "the bed of the run that wrote it" in caught.value.fix
+    assert "the bed of the run that wrote the state" in caught.value.fix
     make(SHORE * (1.0 + 1e-15), precision=precision).restore(state)
     make(on_a_spit(change)).restore({name: state[name] for name in state if not name.startswith("bed_")})
 
