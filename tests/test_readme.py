@@ -126,6 +126,8 @@ def test_commands_of_the_pages_exist(words):
         assert arguments[0] in group.commands
         options = {name for parameter in group.commands[arguments[0]].params for name in parameter.opts}
         assert {word for word in arguments if word.startswith("--")} <= options | {"--help"}
+    elif program == "python":
+        assert (ROOT / arguments[0]).exists()
     else:
         assert program in ("pip", ".venv/bin/pre-commit")
 

@@ -168,7 +168,7 @@ def test_the_folder_of_another_user_is_refused_before_anything_is_written(monkey
     monkeypatch.setattr(os, "getuid", lambda: user)
     with pytest.raises(InputError, match="belongs to another user") as caught:
         stored("a.py", "x = 1")
-    assert caught.value.fix == "export EAGRE_CACHE=/a/folder/of/your/own" and not list(folder.iterdir())
+    assert caught.value.fix == "export EAGRE_CACHE=/path/to/a/private/folder" and not list(folder.iterdir())
 
 
 @unix

@@ -279,7 +279,7 @@ def test_all_weights_are_those_of_each_derivative():
         (1.0, {"below": 2.0}, "below = 2"),
         (1.0, {"sigma": 1.5}, "sigma = 1.5"),
         (1.0, {"sigma": np.nan}, "sigma = nan"),
-        (1.0, {}, "no level"),
+        (1.0, {}, "without a level"),
         (1.0, {"z": 0.0, "below": 0.0}, "z and below"),
     ],
 )
