@@ -160,7 +160,7 @@ def test_as_few_warps_copy_as_hold_their_addresses(words):
     copy = block.copied(words, 5)
     each = 2 * 5 + (words > 1)
     assert each * block.copies(copy) + OTHERS <= 80 < each * block.copies(Copy(copy.warps - 1, words)) + OTHERS
-    with pytest.raises(DeviceError, match="too few warps or registers; allowed: 24 warps of 80"):
+    with pytest.raises(DeviceError, match=r"has too few warps or registers\.\nallowed: 24 warps of 80"):
         block._replace(registers=24).copied(words, 5)
 
 
