@@ -116,7 +116,7 @@ def test_water_that_came_and_is_gone_is_an_error():
     assert np.isnan(water_balance(0.0, 0.0, 0.0, 0.0)["volume_error"])
     found = {"volume_error": 0.5, "volume_change": 12.0, "volume_inflow": 2.0, "volume_rain": 4.0}
     assert "6 m3 (0.5 of the volume) gained by rounding" in rounding_rows(found)[0][1]
-    assert "lost to" in rounding_rows(found | {"volume_error": -0.5})[0][1]
+    assert "lost by rounding" in rounding_rows(found | {"volume_error": -0.5})[0][1]
     assert not rounding_rows(found | {"volume_error": 9e-4}) and not rounding_rows(found | {"volume_error": np.nan})
 
 

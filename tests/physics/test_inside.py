@@ -60,9 +60,8 @@ def test_wall_through_a_basin_makes_two_basins(kind, along):
         options = {"time_step": 0.05, "desingularisation_depth": 1e-4}
     else:
         options = {"dry_depth": 1e-3}
-    both = made(
-        kind, grid, bed, Boundaries(internal=[InternalLine(ends, Wall())]), given, kernels="reference", **options
-    )
+    wall = Boundaries(internal=[InternalLine(ends, Wall())])
+    both = made(kind, grid, bed, wall, given | options, kernels="reference")
     for model in (both, *alone):
         model.advance(1.0)
     for field, first, second in zip(fields(both), *map(fields, alone), strict=True):
