@@ -44,8 +44,8 @@ def test_predicted_time_step_costs_few_steps_more(device):
     """Steps with the predicted time step: within 10 % of the exact rule's; 2 % over the limit is accepted."""
     case = amundsen2014.circular_dam_wet(125)
     steps = []
-    for time_step in ("exact", "predicted"):
-        model = case.model(device=device, precision="single", time_step=time_step)
+    for control in ("exact", "predicted"):
+        model = case.model(device=device, precision="single", time_step_control=control)
         model.advance(case.end_time)
         steps.append(model.steps)
         assert model.statistics()["courant_max"] <= 0.25 * 1.02 * (1 + 1e-6)

@@ -179,7 +179,7 @@ def test_mixing_that_is_too_strong_for_equal_steps_is_told_as_that():
     assert told == pytest.approx(eddy.max(), rel=0.02) and eddy[j, i] == pytest.approx(eddy.max(), rel=0.02)
     assert (x, y) == pytest.approx((model.grid.x[i], model.grid.y[j]), rel=1e-4, abs=1e-4) and k == 0
     assert number == pytest.approx(0.1 * told * 4.0 * 3.0 * 2.0 / d**2, rel=0.01)
-    line = re.search(r"time_step = (\S+), or courant = (\S+) in", caught.value.advice)
+    line = re.search(r"time_step = (\S+), or courant_number = (\S+) without time_step", caught.value.advice)
     assert line is not None
     model = taylor_green(12, time_step=float(line[1]), **given)
     model.advance(0.1)

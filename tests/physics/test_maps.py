@@ -165,7 +165,7 @@ def test_a_state_goes_on_with_any_number_of_devices():
     [
         ({"variables": ["depth"]}, "max_depth"),
         ({"arrival_depths": [0.1, 0.1]}, "different numbers"),
-        ({"arrival_depths": [0.001], "wet_depth": 0.01}, "from 0.01 m on"),
+        ({"arrival_depths": [0.001], "wet_depth": 0.01}, "0.01 m or more"),
         ({"duration_depths": [0.1 * n for n in range(9)]}, "8 at most"),
         ({"wet_depth": -1.0}, "0 or more"),
         ({"variables": []}, "a map"),
