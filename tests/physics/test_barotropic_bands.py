@@ -128,7 +128,7 @@ def test_from_a_case_file():
     text = 'model = "barotropic"\nrun = {end_time = 1.0, device = "cpu, cpu"}\n'
     model = BarotropicCase.loads(text + "basin.nx = 17\nnumerics.time_step = 1e-7\nnondimensional = {}\n").build()
     assert isinstance(model.device, Group) and [band.rows for band in model._engine.bands] == [8, 7]
-    with pytest.raises(ConfigError, match="several with commas"):
+    with pytest.raises(ConfigError, match="several separated by commas"):
         BarotropicCase.loads(text.replace("cpu, cpu", "cpu,") + "basin.nx = 17\n")
 
 
