@@ -31,7 +31,7 @@ def short_advection(monkeypatch):
     monkeypatch.setattr("eagre.models.anelastic.stages.plan_of", Upstream)
 
 
-def flow(device, hill, sides="wall", time_step=2.0, courant=None):
+def flow(device, hill, sides="wall", time_step=2.0, courant_number=None):
     """Stratified noise over flat ground, or over a hill between walls along y; in a box that is periodic, neutral."""
     grid = Grid.from_points(nx := 3 if hill else 5, 8, 200.0, 800.0, periodic=(True, not hill))
     ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(nx)
@@ -40,7 +40,7 @@ def flow(device, hill, sides="wall", time_step=2.0, courant=None):
     air = boussinesq(buoyancy_frequency=0.02 if sides == "wall" else 0.0)
     return AnelasticFlow(
         grid, 3, top_height=300.0, atmosphere=air, velocity=tuple(wind), terrain_height=ground, time_step=time_step,
-        courant_number=courant,
+        courant_number=courant_number,
         tolerance=1e-7, coriolis=0.02 if hill else 0.0, precision="double", device=device,
         boundaries={"y": side, "z": sides},
     )  # fmt: skip

@@ -66,8 +66,8 @@ def driven(**options):
         grid, 3, top_height=100.0, device=SimulatedDevice(),
         atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
         theta_perturbation=np.random.default_rng(2).standard_normal((3, 2, 3)), precision="double", tolerance=1e-9,
-        **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01},
-        **(options or {"courant_number": 0.3}),
+        **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01}
+        | (options or {"courant_number": 0.3}),
     )  # fmt: skip
 
 
