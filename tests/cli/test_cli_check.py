@@ -63,3 +63,13 @@ def test_existing_output_is_rejected_unless_it_may_be_replaced(eagre, folder):
     assert done.code == 2 and "exists already" in done.err
     assert eagre("check", "case.toml", "--overwrite").code == 0
     assert (folder / "results" / "out.nc").read_text() == "old"
+
+
+def test_a_restart_that_a_run_rejects_is_rejected(eagre, folder):
+    path = folder / "case.toml"
+    path.write_text(CASE.replace("10 min", "60 s") + 'restart = { file = "end.nc" }\n')
+    assert eagre("run", "case.toml").code == 0
+    for name, words in (("end.nc", "run is finished"), ("none.nc", "none.nc")):
+        checked, run = (eagre(command, "case.toml", "--restart", name) for command in ("check", "run"))
+        assert checked.code == run.code == 2
+        assert words in checked.err and checked.err == run.err

@@ -8,33 +8,22 @@ from typing import Annotated
 
 import typer
 
+from eagre.cli.options import Perspective, Slice, Variable, Vectors, WetDepth
+
 
 def animate(
     file: Annotated[Path, typer.Argument(help="Output file of eagre run with fields, e.g. bay.nc.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Animation file: .gif (default), or .mp4, which needs ffmpeg.")
     ] = None,
-    variable: Annotated[
-        str | None,
-        typer.Option(
-            "--variable",
-            "-v",
-            help="Field, stored or derived (speed, discharge, froude). Default: surface elevation and flood depth, "
-            "or the first field.",
-        ),
-    ] = None,
+    variable: Variable = None,
     fps: Annotated[float, typer.Option("--fps", help="Frames per second, 0.01 to 100.")] = 10.0,
     every: Annotated[int, typer.Option("--every", min=1, help="Interval between drawn records, e.g. 2.")] = 1,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=600, help="Dots per inch.")] = 90,
-    perspective: Annotated[bool, typer.Option("--perspective", help="Shaded 3-D view of the water surface.")] = False,
-    vectors: Annotated[bool, typer.Option("--vectors", help="Arrows of velocity on the map.")] = False,
-    wet_depth: Annotated[
-        str | None,
-        typer.Option("--wet-depth", help='Depth above which a cell is drawn as wet, e.g. "5 cm". Default: 0.01 m.'),
-    ] = None,
-    plane: Annotated[
-        str | None, typer.Option("--slice", help='Slice of fields on levels, e.g. "z = 500 m" or "y = 0".')
-    ] = None,
+    perspective: Perspective = False,
+    vectors: Vectors = False,
+    wet_depth: WetDepth = None,
+    plane: Slice = None,
 ) -> None:
     """Animate the records of a field as GIF or MP4."""
     from rich.progress import Progress

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eagre.cli.options import CaseFile, Changes, Device, Precision, Restart
+
 if TYPE_CHECKING:
     from eagre.config.case import Case
     from eagre.contract import Model
@@ -17,26 +19,19 @@ COPY = 64
 
 
 def check(
-    case_file: Annotated[Path, typer.Argument(metavar="CASE.toml", help="Case file; see eagre new.")],
-    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1; or cuda:0,cuda:1.")] = None,
-    precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
-    restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
+    case_file: CaseFile,
+    device: Device = None,
+    precision: Precision = None,
+    restart: Restart = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Allow existing output files.")] = False,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a case value, e.g. friction.manning=0.03."),
-    ] = None,
+    changes: Changes = None,
 ) -> None:
     """Check a case without running it: inputs, outputs, memory, time step and size of the output."""
     from eagre.cli.console import console, print_rows
-    from eagre.cli.outputs import check_disk, plan_outputs
-    from eagre.cli.run import plan_rows, restore
-    from eagre.config.changes import parse_changes
-    from eagre.models.registry import load_case
+    from eagre.cli.outputs import check_disk
+    from eagre.cli.run import plan_rows, prepare, restore
 
-    case = load_case(case_file, parse_changes(changes or ()))
-    origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
-    plan = plan_outputs(case, origin=origin, overwrite=overwrite, create=False)
+    case, plan, origin = prepare(case_file, changes, restart, overwrite, create=False)
     model = case.build(device=device, precision=precision)
     if origin is not None:
         restore(case, model, origin)

@@ -61,7 +61,8 @@ class OutputPlan:
 
         return replace(
             self, fields=moved(self.fields, "fields"), measured=moved(self.measured, "measured"),
-            gauges=self.gauges and folder / self.gauges.name, particles=self.particles and folder / self.particles.name,
+            gauges=self.gauges and folder / f"gauges_{self.gauges.name}",
+            particles=self.particles and folder / f"particles_{self.particles.name}",
             append=False, overwrite=True,
         )  # fmt: skip
 

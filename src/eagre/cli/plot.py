@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eagre.cli.options import Perspective, Slice, Variable, Vectors, WetDepth
+
 if TYPE_CHECKING:
     from eagre.plots.reading import Results
 
@@ -16,15 +18,7 @@ def plot(
         Path,
         typer.Argument(help="Any output file of eagre run except restart files; a spectrum; a raster (.tif, .asc)."),
     ],
-    variable: Annotated[
-        str | None,
-        typer.Option(
-            "--variable",
-            "-v",
-            help="Field, stored or derived (speed, discharge, froude). Default: surface elevation and flood depth, "
-            "or the first field.",
-        ),
-    ] = None,
+    variable: Variable = None,
     time: Annotated[
         str | None, typer.Option("--time", "-t", help='Time, e.g. "2 h", a date, first or last (default).')
     ] = None,
@@ -35,15 +29,10 @@ def plot(
         Path | None, typer.Option("--observed", help="Table of observations for a gauge file, e.g. measured.csv.")
     ] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200, help="Dots per inch.")] = 150,
-    perspective: Annotated[bool, typer.Option("--perspective", help="Shaded 3-D view of the water surface.")] = False,
-    vectors: Annotated[bool, typer.Option("--vectors", help="Arrows of velocity on the map.")] = False,
-    wet_depth: Annotated[
-        str | None,
-        typer.Option("--wet-depth", help='Depth above which a cell is drawn as wet, e.g. "5 cm". Default: 0.01 m.'),
-    ] = None,
-    plane: Annotated[
-        str | None, typer.Option("--slice", help='Slice of fields on levels, e.g. "z = 500 m" or "y = 0".')
-    ] = None,
+    perspective: Perspective = False,
+    vectors: Vectors = False,
+    wet_depth: WetDepth = None,
+    plane: Slice = None,
 ) -> None:
     """Draw a map, section, time series, profile, spectrum or particle tracks from a result file or a raster."""
     from eagre import plots

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eagre.cli.options import CaseFile, Changes, Device, Precision, Restart
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from eagre.cli.outputs import OutputPlan
     from eagre.config.case import Case
+    from eagre.config.problems import ConfigError
     from eagre.contract import Model
     from eagre.stepping.interrupts import Interrupts
     from eagre.stepping.run import RunSummary
 
 
 def run(
-    case_file: Annotated[Path, typer.Argument(metavar="CASE.toml", help="The case; see eagre new.")],
-    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1; or cuda:0,cuda:1.")] = None,
-    precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
-    restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
+    case_file: CaseFile,
+    device: Device = None,
+    precision: Precision = None,
+    restart: Restart = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a case value, e.g. friction.manning=0.03."),
-    ] = None,
+    changes: Changes = None,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Number of CPU threads. Default: all cores.")
     ] = None,
@@ -37,21 +37,12 @@ def run(
 ) -> None:
     """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
     from eagre.backend.ahead import side_by_side
-    from eagre.cli.outputs import plan_outputs
-    from eagre.config.changes import parse_changes
-    from eagre.config.toml import existing_file
     from eagre.io.places import locked
-    from eagre.io.restart import read_restart_header
-    from eagre.models.registry import load_case
     from eagre.stepping.interrupts import interrupts
 
-    case = load_case(case_file, parse_changes(changes or ()))
     if threads is not None:
         _use_threads(threads)
-    origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
-    if origin is not None:
-        read_restart_header(existing_file(origin, "restart file"))
-    plan = plan_outputs(case, origin=origin, overwrite=overwrite)
+    case, plan, origin = prepare(case_file, changes, restart, overwrite)
     with ExitStack() as stack:
         signals = stack.enter_context(interrupts(_early))
         stack.enter_context(side_by_side())
@@ -59,6 +50,26 @@ def run(
             stack.enter_context(locked(path))
         again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)
         _run(case, plan, origin, device, precision, quiet, signals, threads is None, again)
+
+
+def prepare(
+    case_file: Path, changes: list[str] | None, restart: Path | None, overwrite: bool, *, create: bool = True
+) -> tuple[Case, OutputPlan, Path | None]:
+    """Read a case and decide where it writes; return the case, its output plan and the restart file to continue from.
+
+    create : create the folders of outputs, see `plan_outputs`.
+    """
+    from eagre.cli.outputs import plan_outputs
+    from eagre.config.changes import parse_changes
+    from eagre.config.toml import existing_file
+    from eagre.io.restart import read_restart_header
+    from eagre.models.registry import load_case
+
+    case = load_case(case_file, parse_changes(changes or ()))
+    origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
+    if origin is not None:
+        read_restart_header(existing_file(origin, "restart file"))
+    return case, plan_outputs(case, origin=origin, overwrite=overwrite, create=create), origin
 
 
 def _command(case_file: Path, **options: Any) -> list[str]:
@@ -132,8 +143,6 @@ def _run(
     if free:
         _use_tuned_threads(case.tuned_threads)
     out.print(f"device      {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
-    if model.time >= case.run.end_time:
-        _refuse_finished(case, model.time)
     if not quiet:
         print_rows(out, plan_rows(case, model, plan))
     check_disk(case, model)
@@ -146,7 +155,7 @@ def _run(
 
 
 def restore(case: Case, model: Model, origin: Path) -> None:
-    """Restore a model from a restart file and check that it has the time of the file.
+    """Restore a model from a restart file and check that it has the time of the file, before the end time.
 
     Restart files of old versions hold the number of steps only, so their time depends on the time step.
     """
@@ -173,6 +182,8 @@ def restore(case: Case, model: Model, origin: Path) -> None:
             fix="the time_step or courant_number of the original run",
             problem="The time of the restart file is not a multiple of the time step.",
         )
+    if model.time >= case.run.end_time:
+        raise _finished(case, model.time)
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
@@ -196,7 +207,8 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
     return summary
 
 
-def _refuse_finished(case: Case, time: float) -> None:
+def _finished(case: Case, time: float) -> ConfigError:
+    """Return the error of a restart at or after the end time."""
     from eagre.errors import InputError
 
     is_end = time - case.run.end_time <= 1e-9 * time
@@ -206,7 +218,7 @@ def _refuse_finished(case: Case, time: float) -> None:
         fix=f"end_time = {2 * time:g}",
         problem="The end time is not later than the restart time.",
     )
-    raise case.problem(("run", "end_time"), error)
+    return case.problem(("run", "end_time"), error)
 
 
 def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
