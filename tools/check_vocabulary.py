@@ -188,7 +188,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.list:
         for path in files_of(entry.resolve() for entry in options.list):
-            print(*hits_of(path)[1], sep="\n", end="\n" if hits_of(path)[1] else "")
+            for hit in hits_of(path)[1]:
+                print(hit)
         return 0
     size, hits = {"pages": 0, "messages": 0}, []
     for path in files_of(ROOT / name for name in SEARCHED):

@@ -132,8 +132,8 @@ class FieldFile:
 
     def values(self, name: str, record: int) -> np.ndarray:
         """Return a stored or derived field at a record, (ny, nx), float64, south in row 0."""
-        if not self.has(name) and name in self.derivable:
-            one = self._derivation(name)
+        one = None if self.has(name) else derivation(name, [*self.variables, *self.fixed])
+        if one is not None:
             return one.formula(*(self.values(part, record) for part in one.components))
         item = self.dataset[name]
         item = item.isel(time=record) if "time" in item.dims else item
@@ -186,12 +186,8 @@ class FieldFile:
         These are the wet cells at the record, or in files of statistics the cells whose maximum depth exceeds
         `wet_depth`. None for fields that do not change, and if the file does not determine the depth.
         """
-        if not self.changes(name):
-            return None
-        wet, largest = self.wet(record), self.largest_depth()
-        if wet is None and largest is not None:
-            return np.nan_to_num(self.values(largest, record)) > self.wet_depth
-        return wet
+        depth = self.depth_of(name, record) if self.changes(name) else None
+        return None if depth is None else depth > self.wet_depth
 
     def largest_depth(self) -> str | None:
         """Return the name of the maximum depth, or None if the file does not have it."""
