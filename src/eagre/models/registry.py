@@ -73,7 +73,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "anelastic",
-            "air without sound: turbulence, convection, waves, flow over hills, by MPDATA and a pressure solver",
+            "anelastic (sound-proof) atmosphere: turbulence, convection, density currents, flow over hills",
             "eagre.models.anelastic.model:AnelasticFlow",
             "eagre.models.anelastic.config:AnelasticCase",
         ),
