@@ -64,8 +64,8 @@ demo: $(PLAIN)
 	$(BIN)/eagre plot $(DEMO)/output/bay.nc --variable surface_elevation --time "14 min"
 	$(BIN)/eagre plot $(DEMO)/output/gauges.csv
 	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable max_depth
-	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable rise_time_100mm --output $(DEMO)/output/arrival.png
-	$(BIN)/eagre export $(DEMO)/output/maps.nc --variable max_depth --variable rise_time_100mm --overwrite
+	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable arrival_time_rise_100mm --output $(DEMO)/output/arrival.png
+	$(BIN)/eagre export $(DEMO)/output/maps.nc --variable max_depth --variable arrival_time_rise_100mm --overwrite
 	$(BIN)/eagre animate $(DEMO)/output/bay.nc --variable surface_elevation
 
 lint: $(READY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -150,6 +151,11 @@ def test_demo_floods_the_town(tmp_path):
         assert int((ds["depth"].where(land, 0.0).max("time") > 0.5).sum()) > 20
         deepest = ds["depth"].max("time").values
     with xr.open_dataset(output / "maps.nc", decode_times=False) as maps:
+        makefile = (EXAMPLES.parent / "Makefile").read_text()
+        assert set(re.findall(r"maps\.nc(?: --variable (\w+))(?: --variable (\w+))?", makefile)) == {
+            ("max_depth", ""), ("arrival_time_rise_100mm", ""), ("max_depth", "arrival_time_rise_100mm"),
+        }  # fmt: skip
+        assert {"max_depth", "arrival_time_rise_100mm"} <= set(maps.data_vars)
         assert maps.sizes["time"] == 1 and "crs" in maps and maps["max_depth"].attrs["grid_mapping"] == "crs"
         assert maps["max_depth"].attrs["cell_methods"] == "time: maximum"
         most, rose = maps["max_depth"].values[0], maps["arrival_time_rise_100mm"].values[0]
