@@ -34,13 +34,13 @@ static void jacobi(const int *n, const double *r, double *y, void *data)
     for (int k = 0; k < *n; k++) y[k] = -r[k] / (4.0 * *(double *)data);
 }
 
-/* 40 systems one after another: diagonal 2 + number, so that x = d / (2 + number); every fourth call is invalid. */
+/* 40 systems one after another with diagonal 2 number, so that x = d / (2 number) exactly; every fourth call is invalid. */
 static void *many(void *number)
 {
     double b[SYSTEM], zero[SYSTEM] = {0}, d[SYSTEM], x[SYSTEM], own = *(int *)number;
     long wrong = 0;
     for (int call = 0; call < 40; call++) {
-        for (int i = 0; i < SYSTEM; i++) b[i] = 2.0 + own, d[i] = call + i;
+        for (int i = 0; i < SYSTEM; i++) b[i] = 2.0 * own, d[i] = call + i;
         wrong += eagre_tridiagonal(1, SYSTEM, 1, zero, b, zero, d, x) != EAGRE_OK;
         for (int i = 0; i < SYSTEM; i++) wrong += x[i] != d[i] / b[i];
         char expected[40];

@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 
 from eagre import Grid, InputError, ShallowWaterADI
 from eagre.library import start
+from eagre.library.calls import OPERATOR
 from eagre.library.signatures import FUNCTIONS
 from eagre.library.write import compile_library, header, write_library
 from oracle.mpdata import mpdata
@@ -49,7 +52,13 @@ def run(folder, library, *command, **environment):
     subprocess.run([*command, *link], cwd=folder, check=True, timeout=60)
     known = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(str, [HERE.parents[1] / "src"])))}
     done = subprocess.run(
-        ["./program"], cwd=folder, env={**known, **environment}, capture_output=True, text=True, timeout=120, check=False
+        ["./program"],
+        cwd=folder,
+        env={**known, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     return done
 
@@ -199,6 +208,34 @@ def test_calls_in_a_program_that_python_has_loaded(library):
     assert loaded.eagre_tridiagonal(1, 3, 1, zero, zero, zero, one, x) == 2
     assert b"NaN or infinity" in loaded.eagre_error()
     assert loaded.eagre_stop() == 0 and loaded.eagre_tridiagonal(1, 3, 1, zero, two, zero, one, x) == 0
+
+
+def test_calls_of_several_threads_are_serialised(library):
+    """An operator that lasts never runs while the operator of another thread's call runs."""
+    loaded, running, most = ctypes.CDLL(str(library / "libeagre.so")), [], []
+
+    @OPERATOR
+    def doubled(n, x, y, data):
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.01)
+        source, target = ((ctypes.c_double * 2).from_address(one) for one in (x, y))
+        target[:] = [2.0 * one for one in source]
+        running.pop()
+
+    def solve():
+        right, x, count, norm = (
+            (ctypes.c_double * 2)(2.0, 4.0),
+            (ctypes.c_double * 2)(),
+            ctypes.c_int(),
+            ctypes.c_double(),
+        )
+        last = ctypes.byref(count), ctypes.byref(norm)
+        return loaded.eagre_gcr(2, doubled, None, None, 1, ctypes.c_double(1e-9), 9, right, x, *last), list(x)
+
+    with ThreadPoolExecutor(2) as pool:
+        results = [one.result() for one in [pool.submit(solve) for _ in range(4)]]
+    assert results == [(0, [1.0, 2.0])] * 4 and len(most) >= 8 and max(most) == 1
 
 
 def test_static_interpreter_is_an_error(monkeypatch, tmp_path):

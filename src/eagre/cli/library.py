@@ -1,4 +1,4 @@
-"""``eagre library``: the C library for stand-alone C and Fortran programs."""
+"""``eagre library``: the C library for standalone C and Fortran programs."""
 
 from __future__ import annotations
 

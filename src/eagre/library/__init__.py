@@ -1,1 +1,1 @@
-"""C library `libeagre.so` for stand-alone C and Fortran programs; ``eagre library FOLDER`` writes it."""
+"""C library `libeagre.so` for standalone C and Fortran programs; ``eagre library FOLDER`` writes it."""

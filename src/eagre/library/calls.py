@@ -1,8 +1,9 @@
-"""Functions of the C library in Python: NumPy arrays at the caller's pointers, errors as a status and a text."""
+"""Functions of the C library in Python: NumPy arrays at the caller's pointers, errors as a status and a message."""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -13,7 +14,7 @@ import numpy as np
 from eagre.errors import ConvergenceError, EagreError, InputError
 from eagre.library.signatures import CONSTANTS, FUNCTIONS, KINDS, PRECISIONS, Argument, Function
 
-TEXT_SIZE = 2000  # bytes of the text of an error, with the final null byte
+TEXT_SIZE = 2000  # bytes of an error message, with the final null byte
 BOUNDARIES = ("periodic", "duplicated", "wall", "open")
 OPERATOR = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_int), *[ctypes.c_void_p] * 3)
 
@@ -29,17 +30,16 @@ def functions() -> list[Any]:
 
 
 def _exported(function: Function, real: type) -> Any:
-    """Return a function of the table as a C function; its last argument is a buffer for the text of an error."""
+    """Return a function of the table as a C function; its last argument is a buffer for the error message."""
 
-    def call(*given: Any) -> int:
+    def call(*values: Any) -> int:
         try:
             with _LOCK:
-                globals()[function.name](**_arguments(function, given[:-1], real))
+                globals()[function.name](**_arguments(function, values[:-1], real))
         except BaseException as error:
             text = str(error) if isinstance(error, EagreError) else f"{type(error).__name__}: {error}"
-            ctypes.memmove(
-                given[-1], text.encode()[: TEXT_SIZE - 1] + b"\0", min(len(text.encode()), TEXT_SIZE - 1) + 1
-            )
+            line = text.encode()[: TEXT_SIZE - 1] + b"\0"
+            ctypes.memmove(values[-1], line, len(line))
             return _status(error)
         return CONSTANTS["OK"][0]
 
@@ -53,9 +53,9 @@ def _status(error: BaseException) -> int:
     return CONSTANTS["NO_SOLUTION" if isinstance(error, ArithmeticError) else "FAILED"][0]
 
 
-def _arguments(function: Function, given: tuple[Any, ...], real: type) -> dict[str, Any]:
+def _arguments(function: Function, pointers: tuple[Any, ...], real: type) -> dict[str, Any]:
     """Return the arguments by name: pointers with a shape become arrays in C order, without copies."""
-    values = {one.name: value for one, value in zip(function.arguments, given, strict=True)}
+    values = {one.name: value for one, value in zip(function.arguments, pointers, strict=True)}
     return {one.name: _array(one, values, real) if one.shape else values[one.name] for one in function.arguments}
 
 
@@ -64,15 +64,15 @@ def _array(one: Argument, values: dict[str, Any], real: type) -> np.ndarray | No
     if values[one.name] is None:
         return None if KINDS[one.kind].optional else _missing(one.name)
     shape: list[int] = []
-    for part in reversed(one.shape.split()):
-        name, _, more = part.partition("+")
+    for extent in reversed(one.shape.split()):
+        name, _, more = extent.partition("+")
         size = int(name) if name.isdigit() else values[name]
         if size < 1:
             raise InputError(f"{name} = {size}", allowed="1 or more")
         shape.append(size + int(more or 0))
     kind = np.dtype({"count": np.int32, "number": np.float64}.get(one.kind, real))
-    memory = (ctypes.c_byte * (int(np.prod(shape, dtype=object)) * kind.itemsize)).from_address(values[one.name])
-    return np.frombuffer(memory, kind).reshape(shape)
+    memory: Any = (ctypes.c_byte * (math.prod(shape) * kind.itemsize)).from_address(values[one.name])
+    return np.ndarray(shape, kind, memory)
 
 
 def _missing(name: str) -> Any:
@@ -86,19 +86,19 @@ def tridiagonal(a: Any, b: Any, c: Any, d: Any, x: Any, **_: int) -> None:
     x[...] = solve(a, b, c, d, axis=1)
 
 
-def sweep(z: Any, p: Any, q_before: Any, q_after: Any, steps: int, **given: Any) -> None:
+def sweep(z: Any, p: Any, q_before: Any, q_after: Any, steps: int, **setup: Any) -> None:
     """Advance the ADI model."""
     if steps < 0:
         raise InputError(f"steps = {steps}", allowed="0 or more")
-    model, start = _model(z, **given)
+    model, start = _model(z, **setup)
     fields = {"z": z, "p": p, "q_before": q_before, "q_after": q_after}
     model.restore({**start, **fields, "level": np.array(0.0)})
     if steps:
-        model.advance(steps * given["time_step"], max_steps=steps)
-    after = model.state()
-    after["z"] = after["z"] + after["level"].astype(z.dtype)
+        model.advance(steps * setup["time_step"], max_steps=steps)
+    state = model.state()
+    state["z"] = state["z"] + state["level"].astype(z.dtype)
     for name, array in fields.items():
-        array[...] = after[name]
+        array[...] = state[name]
 
 
 def _model(z: Any, nx: int, ny: int, dx: float, dy: float, bed: Any, manning: Any, **options: Any) -> Any:
@@ -157,12 +157,11 @@ def gcr(
     operator = _operator(apply, n, data) if apply else _missing("apply")
     inverse = _operator(precondition, n, data) if precondition else None
     try:
-        found = solve(operator, right, x, preconditioner=inverse, **options)
-        x[...] = found.solution
+        result = solve(operator, right, x, preconditioner=inverse, **options)
     except ConvergenceError as error:
         iterations[0], norm[0] = error.iterations, error.norm
         raise
-    iterations[0], norm[0] = found.iterations, found.norm
+    x[...], iterations[0], norm[0] = result.solution, result.iterations, result.norm
 
 
 def _operator(address: int, n: int, data: int | None) -> Callable[[Any], Any]:

@@ -16,13 +16,13 @@ def libpython() -> Path:
     Raises
     ------
     InputError
-        If the interpreter is linked statically and has no shared library beside.
+        If the interpreter is linked statically and has no shared library.
     """
     version = sysconfig.get_config_var("LDVERSION") or f"{sys.version_info[0]}.{sys.version_info[1]}"
     folders = (sysconfig.get_config_var("LIBDIR") or "", f"{sys.base_prefix}/lib")
     for folder in map(Path, folders):
-        if found := sorted(folder.glob(f"libpython{version}.so*")):
-            return found[-1]
+        if libraries := sorted(folder.glob(f"libpython{version}.so*")):
+            return libraries[-1]
     raise InputError(
         f"{sys.executable}, without libpython{version}.so in {' or '.join(folders)}",
         allowed="a Python built with --enable-shared; "

@@ -27,7 +27,9 @@ Text of the last error of this thread. In Fortran: call eagre_error(text), with 
 STOP = """\
 End the Python interpreter. No other call may be in progress; later calls return EAGRE_NO_PYTHON."""
 OPERATOR = """\
-Linear operator: y = L(x) for n values; the elements of x must not be changed. n is a pointer, as in Fortran."""
+Linear operator: y = L(x) for n values; x must not be changed. n is passed by reference. In Fortran:
+subroutine operator(n, x, y, data) bind(c), with integer(c_int), intent(in) :: n, real(c_double or c_float),
+intent(in) :: x(n), intent(out) :: y(n) and type(c_ptr), value :: data; pass c_funloc(operator) or c_null_funptr."""
 
 
 def write_library(folder: Path, overwrite: bool = False) -> list[Path]:
@@ -45,8 +47,7 @@ def write_library(folder: Path, overwrite: bool = False) -> list[Path]:
 
 def compile_command(folder: Path) -> list[str]:
     """Return the command that compiles ``libeagre.so``; the first item is ``$CC`` or an installed C compiler."""
-    found = filter(shutil.which, filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")))
-    compiler = next(iter(found), "cc")
+    compiler = next(filter(shutil.which, filter(None, (os.environ.get("CC"), "cc", "gcc", "clang"))), "cc")
     return [
         compiler, "-O2", "-shared", "-fPIC", "-o", f"{folder}/libeagre.so", f"{folder}/eagre.c", "-ldl", "-pthread"
     ]  # fmt: skip
@@ -74,20 +75,22 @@ def compile_library(folder: Path) -> Path | None:
 
 def header() -> str:
     """Return the text of ``eagre.h``."""
-    parts = [f"/* {HEAD} */", "#ifndef EAGRE_H\n#define EAGRE_H", f"/*\n{RULES}\n*/"]
-    parts.append('#ifdef __cplusplus\nextern "C" {\n#endif')
-    parts.append("\n".join(f"#define EAGRE_{name} {value} /* {about} */" for name, (value, about) in CONSTANTS.items()))
+    sections = [f"/* {HEAD} */", "#ifndef EAGRE_H\n#define EAGRE_H", f"/*\n{RULES}\n*/"]
+    sections.append('#ifdef __cplusplus\nextern "C" {\n#endif')
+    sections.append(
+        "\n".join(f"#define EAGRE_{name} {value} /* {about} */" for name, (value, about) in CONSTANTS.items())
+    )
     operators = [
         f"typedef void eagre_operator{f}(const int *n, const {real} *x, {real} *y, void *data);"
         for f, (real, _) in REALS.items()
     ]
-    parts.append("\n".join([f"/* {OPERATOR} */", *operators]))
+    sections.append("\n".join([f"/*\n{OPERATOR}\n*/", *operators]))
     for function in FUNCTIONS:
         declarations = [f"{_prototype(function, f)};" for f in REALS]
-        parts.append("\n".join([f"/*\n{_comment(function)}\n*/", *declarations]))
-    parts.append(f"/* {ERROR} */\nconst char *eagre_error(void);")
-    parts.append(f"/* {STOP} */\nint eagre_stop(void);")
-    return "\n\n".join([*parts, "#ifdef __cplusplus\n}\n#endif\n#endif"]) + "\n"
+        sections.append("\n".join([f"/*\n{_comment(function)}\n*/", *declarations]))
+    sections.append(f"/* {ERROR} */\nconst char *eagre_error(void);")
+    sections.append(f"/* {STOP} */\nint eagre_stop(void);")
+    return "\n\n".join([*sections, "#ifdef __cplusplus\n}\n#endif\n#endif"]) + "\n"
 
 
 def source() -> str:
@@ -99,18 +102,18 @@ def source() -> str:
     }  # fmt: skip
     for name, value in values.items():
         text = text.replace(f"@{name}@", str(value))
-    parts = [f"/* {HEAD} */\n{text}"]
+    sections = [f"/* {HEAD} */\n{text}"]
     numbered = enumerate((function, f) for f in REALS for function in FUNCTIONS)
     for number, (function, f) in numbered:
         names = [one.name for one in function.arguments]
         types = ", ".join(_declared(one, f, name="") for one in function.arguments)
         call = f"((int (*)({types}, char *))functions[{number}])({', '.join(names)}, message)"
-        parts.append(
+        sections.append(
             f"{_prototype(function, f)}\n{{\n    int status = start();\n    return status ? status : {call};\n}}\n"
         )
         by_reference = ", ".join(f"*{one.name}" if KINDS[one.kind].by_value else one.name for one in function.arguments)
-        parts.append(f"{_prototype(function, f, '_')} {{ return eagre_{function.name}{f}({by_reference}); }}\n")
-    return "\n".join(parts)
+        sections.append(f"{_prototype(function, f, '_')} {{ return eagre_{function.name}{f}({by_reference}); }}\n")
+    return "\n".join(sections)
 
 
 def fortran() -> str:
@@ -120,14 +123,7 @@ def fortran() -> str:
     lines += [
         f"  integer(c_int), parameter :: eagre_{name.lower()} = {n} ! {text}" for name, (n, text) in CONSTANTS.items()
     ]
-    lines += ["  abstract interface", indent(OPERATOR, "    ! ")]
-    for f, (_, real) in REALS.items():
-        lines += [
-            f"    subroutine eagre_operator{f}(n, x, y, data) bind(c)", "      import",
-            "      integer(c_int), intent(in) :: n", f"      real({real}), intent(in) :: x(n)",
-            f"      real({real}), intent(out) :: y(n)", "      type(c_ptr), value :: data", "    end subroutine",
-        ]  # fmt: skip
-    lines += ["  end interface", "  interface"]
+    lines += ["  interface", indent(OPERATOR, "    ! ")]
     for function in FUNCTIONS:
         lines += [indent(_comment(function), "    ! "), *(line for f in REALS for line in _interface(function, f))]
     lines += [
@@ -147,7 +143,7 @@ def _interface(function: Function, f: str) -> Iterator[str]:
     yield f'        bind(c, name="{name}")'
     yield "      import"
     for one in function.arguments:
-        shape = ", ".join(part.replace("+", " + ") for part in one.shape.split())
+        shape = one.shape.replace(" ", ", ").replace("+", " + ")
         yield "      " + KINDS[one.kind].fortran.format(n=one.name, real=REALS[f][1], shape=shape)
     yield "    end function"
 
@@ -159,7 +155,7 @@ def _comment(function: Function) -> str:
 
 
 def _shape(one: Argument) -> str:
-    return f"({', '.join(one.shape.split())})" if one.shape not in ("", "1") else ""
+    return f"({one.shape.replace(' ', ', ')})" if one.shape not in ("", "1") else ""
 
 
 def _prototype(function: Function, f: str, underscore: str = "") -> str:
