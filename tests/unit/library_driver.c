@@ -71,6 +71,7 @@ int main(void)
         pthread_join(threads[i], &wrong);
         put_number((long)wrong);
     }
+    put_number(eagre_error()[0] == 0); /* errors of other threads */
     struct sigaction action;
     sigaction(SIGINT, NULL, &action);
     put_number(action.sa_handler == SIG_DFL);
