@@ -29,7 +29,8 @@ static void wait_for(sem_t *event) { while (sem_wait(event) && errno == EINTR) {
 static void ready(void) { state = READY; sem_post(&answered); }
 static void wait_for_stop(void) { wait_for(&stopped); }
 
-/* Run the interpreter in a thread of its own until eagre_stop; other threads call the functions of the table. */
+/* Run the interpreter in a separate thread until eagre_stop; other threads call the functions of the table.
+   Py_BytesMain belongs to the stable ABI: the library needs no Python headers and works with every Python version. */
 static void *run(void *main_function)
 {
     char *arguments[] = {getenv("EAGRE_PYTHON"), "-P", "-c", code, NULL};
