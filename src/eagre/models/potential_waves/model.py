@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
-from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
+from eagre.checks import check_sample, check_state, checked_count, checked_number, grid_state, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
 from eagre.fields import Variable
@@ -35,7 +35,9 @@ from eagre.models.potential_waves.inputs import (
     engine_of,
     smallest_psi,
 )
+from eagre.models.potential_waves.iteration import Convergence
 from eagre.models.potential_waves.kinematics import Kinematics
+from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS
 from eagre.models.potential_waves.outputs import (
     VARIABLES,
     field_of,
@@ -62,6 +64,7 @@ from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # values moved per unknown and iteration, with modes and a V(1,1) cycle
 SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # corrections cannot fall below rounding error
+MOST_ITERATIONS = 100_000  # upper limit of max_iterations
 USUAL_ITERATIONS = 6  # per Laplace solve, assumed before the first step
 
 
@@ -102,6 +105,15 @@ class PotentialWaves(BaseModel):
         Courant number of a wave 20 points long in the deepest water: the number of spacings it travels per step.
     tolerance : float
         Tolerance of the Laplace solver: root mean square of the last correction relative to that of the potential.
+    absolute_tolerance : float, m2 s-1
+        Absolute tolerance of the Laplace solver. A solve has converged when the root mean square of a correction is at
+        most max(absolute_tolerance, tolerance * scale); the scale is the root mean square of the difference of the
+        potentials at bed and surface.
+    max_iterations : int
+        Maximum number of iterations per Laplace solve.
+    on_nonconvergence : {"error", "continue"}
+        Raise `BlowUpError` if a Laplace solve does not converge, or continue with the last iterate. The run summary
+        then counts such solves. Corrections that are not finite are always an error.
     gravity : float, m s-2
         Acceleration of gravity.
     breaking : bool or dict
@@ -172,6 +184,9 @@ class PotentialWaves(BaseModel):
         time_step: float | None = None,
         courant_number: float = 0.5,
         tolerance: float = 1e-5,
+        absolute_tolerance: float = 0.0,
+        max_iterations: int = MAX_ITERATIONS,
+        on_nonconvergence: str = "error",
         gravity: float = GRAVITY,
         breaking: bool | Mapping[str, float] = False,
         surface_filter: int = 0,
@@ -207,6 +222,9 @@ class PotentialWaves(BaseModel):
             linear=bool(linear),
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
+            absolute_tolerance=checked_number("absolute_tolerance", absolute_tolerance, 0.0, 1e6),
+            max_iterations=checked_count("max_iterations", max_iterations, 1, MOST_ITERATIONS),
+            on_nonconvergence=one_of("on_nonconvergence", on_nonconvergence, ("error", "continue")),
             initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
             smallest=smallest_psi(surface, h, relaxation_zones, wavemakers, grid, g),
             gravity=g,
@@ -343,6 +361,18 @@ class PotentialWaves(BaseModel):
         """Requested averages up to now (`maps.sample()` returns their values), or None."""
         asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
+
+    def convergence(self) -> Convergence:
+        """Return the convergence history of the last Laplace solve, also of a solve that failed.
+
+        A time step has four solves; fields, probes and diagnostics may need further ones.
+
+        Returns
+        -------
+        Convergence
+            method, iterations, rate, norms (m2/s, one per iteration) and tolerance (m2/s).
+        """
+        return self._engine.laplace.convergence
 
     # -- restart ------------------------------------------------------------------------------------
 
