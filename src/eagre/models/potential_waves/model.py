@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
-from eagre.checks import check_sample, check_state, checked_count, checked_number, grid_state, one_of
+from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
 from eagre.fields import Variable
@@ -27,6 +27,7 @@ from eagre.models.potential_waves.inputs import (
     check_points,
     checked_breaking,
     checked_depth,
+    checked_iteration,
     checked_multigrid,
     checked_preconditioner,
     checked_surface,
@@ -64,7 +65,6 @@ from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # values moved per unknown and iteration, with modes and a V(1,1) cycle
 SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # corrections cannot fall below rounding error
-MOST_ITERATIONS = 100_000  # upper limit of max_iterations
 USUAL_ITERATIONS = 6  # per Laplace solve, assumed before the first step
 
 
@@ -222,9 +222,7 @@ class PotentialWaves(BaseModel):
             linear=bool(linear),
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            absolute_tolerance=checked_number("absolute_tolerance", absolute_tolerance, 0.0, 1e6),
-            max_iterations=checked_count("max_iterations", max_iterations, 1, MOST_ITERATIONS),
-            on_nonconvergence=one_of("on_nonconvergence", on_nonconvergence, ("error", "continue")),
+            **checked_iteration(absolute_tolerance, max_iterations, on_nonconvergence),
             initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
             smallest=smallest_psi(surface, h, relaxation_zones, wavemakers, grid, g),
             gravity=g,

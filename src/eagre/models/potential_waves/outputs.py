@@ -105,13 +105,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
     if setup.surface_filter:
         found["surface_filter"] = setup.surface_filter
     if setup.breaking is not None:
-        found |= dict(
-            zip(
-                ("breaking_max_crest_speed_ratio", "breaking_max_front_slope", "breaking_strength"),
-                setup.breaking,
-                strict=True,
-            )
-        )
+        names = ("breaking_max_crest_speed_ratio", "breaking_max_front_slope", "breaking_strength")
+        found |= dict(zip(names, setup.breaking, strict=True))
     if setup.statistics is not None:
         found["statistics_from"] = setup.statistics.start
     for number, zone in enumerate(setup.relaxation_zones, 1):

@@ -28,9 +28,7 @@ PART = 32  # points of a row per thread in products
 KEPT = 8  # directions kept; 4 would double the iterations over a bed of slope 1.5
 SLOTS = KEPT + 1  # including the newest
 
-COUNT, SLOT, NEWEST, ALPHA, SQUARES = range(
-    5
-)  # indices of the numbers: count of u and q, slot of the next ones, ...
+COUNT, SLOT, NEWEST, ALPHA, SQUARES = range(5)  # indices of the numbers: count of u and q, slot of the next ones, ...
 SHARES = SQUARES + SLOTS
 NUMBERS = SHARES + SLOTS
 SIDE_BY_SIDE = switch(
