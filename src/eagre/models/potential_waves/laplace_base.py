@@ -49,7 +49,7 @@ class Laplace:
     max_iterations : int
         Maximum number of iterations of a solve.
     on_nonconvergence : {"error", "continue"}
-        What a solve does after `max_iterations`: raise `ConvergenceError`, or return the last iterate.
+        Action after `max_iterations`: raise `ConvergenceError`, or return the last iterate.
     unconverged : int
         Number of solves that returned without reaching the tolerance.
     """

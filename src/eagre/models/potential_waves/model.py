@@ -203,7 +203,7 @@ class PotentialWaves(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         vertical = Vertical(vertical_points, order, bool(vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
-        asked = asked_of_waves(VARIABLES, time_statistics, statistics_from)
+        asked: dict[str, Any] = asked_of_waves(VARIABLES, time_statistics, statistics_from)
         check_memory(grid, self.device, precision, vertical_points, words_of(asked["time_statistics"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)

@@ -161,8 +161,8 @@ class Smoother:
         """
         theta, axes = self._frequencies(samples), self._coarsened(coarsened)
         if self.method == "red-black":
-            kept = np.stack([_is_high(theta, axes), _is_high(self._partner(theta), axes)], axis=-1)
-            gain = np.abs(np.linalg.eigvals(kept[..., None] * self.symbol(theta))).max(axis=-1)
+            projection = np.stack([_is_high(theta, axes), _is_high(self._partner(theta), axes)], axis=-1)
+            gain = np.abs(np.linalg.eigvals(projection[..., None] * self.symbol(theta))).max(axis=-1)
         else:
             theta = theta[_is_high(theta, axes)]
             gain = self.gain(theta)
@@ -227,16 +227,16 @@ class Smoother:
         axes = across + [axis for axis in range(self._dimensions) if axis == self.line]
         index = np.indices((points,) * self._dimensions).reshape(self._dimensions, -1)
         error = np.exp(2j * np.pi / points * (np.asarray(mode, dtype=float)[axes] @ index))
-        after = error
+        relaxed = error
         matrix, new = self._matrices(axes, points)
         colours = index[: len(across)].sum(axis=0) % 2
-        parts = [colours == 0, colours == 1] if self.method == "red-black" else [np.ones(error.size, dtype=bool)]
-        for part in parts:
-            after = after - self._relaxation * part * spsolve(new, matrix @ after, permc_spec="NATURAL")
+        masks = [colours == 0, colours == 1] if self.method == "red-black" else [np.ones(error.size, dtype=bool)]
+        for mask in masks:
+            relaxed = relaxed - self._relaxation * mask * spsolve(new, matrix @ relaxed, permc_spec="NATURAL")
         if self.method != "gauss-seidel":
-            return float(np.linalg.norm(after) / np.linalg.norm(error))
+            return float(np.linalg.norm(relaxed) / np.linalg.norm(error))
         last = (points - 1 - int(self._offsets[-1]),) * self._dimensions
-        return float(np.abs(after.reshape((points,) * self._dimensions)[last]))
+        return float(np.abs(relaxed.reshape((points,) * self._dimensions)[last]))
 
     @property
     def _relaxation(self) -> float:
@@ -246,17 +246,17 @@ class Smoother:
         """Return the operator on a periodic grid, and its part that acts on new values; the last axis is the line."""
         every = np.arange(points)
         matrix = csc_array((points**self._dimensions,) * 2)
-        for place, axis in enumerate(axes):
+        for position, axis in enumerate(axes):
             rows, columns = np.repeat(every, self.order + 1), (every[:, None] + self._offsets).ravel() % points
             along = coo_array((np.tile(self.coefficients[axis], points), (rows, columns)), shape=(points, points))
-            before, behind = (eye_array(points**n) for n in (place, self._dimensions - 1 - place))
-            matrix = matrix + kron(kron(before, along), behind)
+            left, right = (eye_array(points**n) for n in (position, self._dimensions - 1 - position))
+            matrix = matrix + kron(kron(left, along), right)
         matrix = coo_array(matrix)
         block = 1 if self.line is None else points
         rows, columns = matrix.row // block, matrix.col // block
         new = rows >= columns if self.method == "gauss-seidel" else rows == columns
-        part = coo_array((matrix.data[new], (matrix.row[new], matrix.col[new])), shape=matrix.shape)
-        return matrix.tocsr(), part.tocsc()
+        implicit = coo_array((matrix.data[new], (matrix.row[new], matrix.col[new])), shape=matrix.shape)
+        return matrix.tocsr(), implicit.tocsc()
 
     # -- frequencies ---------------------------------------------------------------------------
 
