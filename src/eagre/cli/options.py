@@ -20,7 +20,7 @@ Variable = Annotated[
     typer.Option(
         "--variable",
         "-v",
-        help="Field, stored or derived (speed, discharge, froude). Default: surface elevation and flood depth, "
+        help="Field, stored or derived (speed, discharge, froude, vorticity). Default: surface elevation and flood depth, "
         "or the first field.",
     ),
 ]

@@ -27,6 +27,8 @@ from eagre.checks import checked_count, checked_number, one_of
 from eagre.errors import InputError
 from eagre.solvers.finite_differences import weights
 
+__all__ = ["Smoother", "SmoothingFactor"]
+
 METHODS = ("jacobi", "gauss-seidel", "red-black")
 SAMPLES = 65  # frequencies from -pi to pi per axis; pi / 2 is one of them
 
