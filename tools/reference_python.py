@@ -77,8 +77,10 @@ SECTIONS = (
     Section("Tridiagonal solver", "See :doc:`../how-to/tridiagonal`.", "eagre.solvers.tridiagonal"),
     Section("GCR(k) solver", "See :doc:`../how-to/gcr`.", "eagre.solvers.gcr"),
     Section("Multigrid solver", "See :doc:`../how-to/multigrid`.", "eagre.solvers.multigrid"),
-    Section("Local Fourier analysis of smoothers", "See :doc:`../how-to/multigrid`.", "eagre.solvers.multigrid.analysis",
-            ("Smoother", "SmoothingFactor")),
+    Section(
+        "Local Fourier analysis of smoothers", "See :doc:`../how-to/multigrid`.", "eagre.solvers.multigrid.analysis",
+        ("Smoother", "SmoothingFactor"),
+    ),
     Section("Input and output", "", "eagre.io"),
     Section("OpenFAST files", "See :doc:`../how-to/waves`.", "eagre.io.openfast",
             ("SeaStateGrid", "SeaStateFiles", "write_elevation")),

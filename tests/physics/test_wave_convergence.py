@@ -97,6 +97,27 @@ def test_the_history_of_two_devices_is_that_of_one():
     assert one.convergence().norms.tolist() == two.convergence().norms.tolist() != []
 
 
+def test_the_history_is_copied_on_request_only(monkeypatch):
+    """No copy of the norms during a step, and the same state with and without requests."""
+    silent, asked = wave_of(24), wave_of(24)
+    laplace, copied = silent._engine.laplace, []
+    host = laplace.device.host
+
+    def copy(array):
+        copied.append(array is laplace.test.norms)
+        return host(array)
+
+    monkeypatch.setattr(laplace.device, "host", copy)
+    for _ in range(2):
+        silent.advance(silent.time + silent.time_step)
+        asked.advance(asked.time + asked.time_step)
+        assert asked.convergence().iterations > 1
+    assert copied and not any(copied)
+    for name, values in silent.state().items():
+        np.testing.assert_array_equal(values, asked.state()[name], name)
+    assert silent.convergence().norms.tolist() == asked.convergence().norms.tolist() and any(copied)
+
+
 def test_before_the_first_solve():
     history = wave_of(24).convergence()
     assert history.iterations == history.norms.size == 0 and np.isnan([history.rate, history.tolerance]).all()
