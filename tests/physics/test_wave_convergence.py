@@ -118,6 +118,15 @@ def test_the_history_is_copied_on_request_only(monkeypatch):
     assert silent.convergence().norms.tolist() == asked.convergence().norms.tolist() and any(copied)
 
 
+def test_the_rate_covers_all_iterations_of_the_method():
+    """Also if the rate was checked in between, after 6 iterations."""
+    model = wave_of(24, preconditioner="modes", tolerance=1e-12)
+    model.advance(model.time_step)
+    method, count, rate, norms, _ = model.convergence()
+    assert method == "one weight" and count == norms.size > 7
+    assert rate == pytest.approx((norms[-1] / norms[0]) ** (1.0 / (count - 1)), rel=1e-12)
+
+
 def test_before_the_first_solve():
     history = wave_of(24).convergence()
     assert history.iterations == history.norms.size == 0 and np.isnan([history.rate, history.tolerance]).all()
