@@ -10,6 +10,7 @@ from eagre.config.section import Section
 from eagre.config.values import Acceleration, PositiveSeconds, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
+from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS
 from eagre.solvers.multigrid.grids import STRETCHED
 
 
@@ -69,6 +70,24 @@ class NumericsSection(Section):
         gt=0,
         le=0.1,
         examples=[1e-5],
+    )
+    absolute_tolerance: float = Field(
+        default=0.0,
+        description="absolute tolerance of the Laplace solver, m2/s; the larger of both tolerances is used",
+        ge=0,
+        examples=[1e-7],
+    )
+    max_iterations: int = Field(
+        default=MAX_ITERATIONS,
+        description="maximum number of iterations per Laplace solve",
+        ge=1,
+        le=100000,
+        examples=[200],
+    )
+    on_nonconvergence: Annotated[str, one_of("error", "continue")] = Field(
+        default="error",
+        description="action after max_iterations: error, or continue with the last iterate",
+        examples=["continue"],
     )
     gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
     surface_filter: int = Field(
