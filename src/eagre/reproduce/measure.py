@@ -13,7 +13,8 @@ from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.papers import Number
 from eagre.reproduce.registry import Run
-from eagre.reproduce.verdicts import Line, compared, holds
+from eagre.reproduce.tables import stored_lines, stored_note
+from eagre.reproduce.verdicts import Line, compared, holds, not_run
 
 DISTURBED = 0.2  # relative change of the copy bandwidth
 
@@ -61,6 +62,16 @@ def steady_bandwidth(device: Device) -> Iterator[Bandwidth]:
     bandwidth = Bandwidth(copy_bandwidth(device))
     yield bandwidth
     bandwidth.last = copy_bandwidth(device)
+
+
+def gpu_only(run: Run, number: Number) -> Line:
+    """Return the line of a number that needs a GPU, with the stored result if there is one."""
+    stored = [
+        stored_note(line)
+        for line in stored_lines(run.paper.name)
+        if (line.item, line.row, line.column) == (number.item, number.row, number.column)
+    ]
+    return not_run(number, "; ".join(["needs a GPU", *stored]))
 
 
 def validated(

@@ -76,6 +76,13 @@ class Run:
         """Return a number of the item that is computed from printed numbers, with the digits of `text`."""
         return Number(self.item, row, column, text, unit, note)
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the models run on a GPU."""
+        from eagre.backend.select import select
+
+        return select(self.device).kind == "cuda"
+
     def seconds_left(self) -> float:
         """Return the rest of the time allowed for the item, s."""
         return self.max_seconds - (time.perf_counter() - self.start)
