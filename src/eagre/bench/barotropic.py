@@ -13,19 +13,12 @@ from eagre.bench.subject import Benchmark, paper_ms, reference_precision
 from eagre.cases.bleichrodt2011 import VARIANTS, double_gyre
 from eagre.contract import Model
 from eagre.errors import EagreError
+from eagre.papers import paper
 
+TABLE = paper("bleichrodt2011")
 PAPER_MS = {
-    33: (0.3235, 0.2056),
-    65: (0.3338, 0.7342),
-    129: (0.3883, 3.147),
-    257: (0.7845, 12.81),
-    259: (1.648, 22.85),
-    513: (1.963, 53.94),
-    515: (15.70, 112.2),
-    769: (5.436, 140.8),
-    1025: (6.646, 260.5),
-    2049: (26.33, 1266.0),
-    4097: (111.8, 5337.0),
+    int(points): (TABLE.value("table-B.1", points, "GPU"), TABLE.value("table-B.1", points, "CPU"))
+    for points in dict.fromkeys(number.row for number in TABLE.select("table-B.1"))
 }
 """Table B.1: points per side, ms per step of the Tesla M1060 (single precision) and of one core (double)."""
 COMPARED_STEPS = 40

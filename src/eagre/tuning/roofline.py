@@ -72,6 +72,9 @@ class Counted:
     def __rtruediv__(self, other: object) -> Counted:
         return self._made(_value(other) / self.value)
 
+    def __neg__(self) -> Counted:
+        return Counted(-self.value, self.count)
+
     def __abs__(self) -> Counted:
         return self._made(abs(self.value))
 
