@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -81,6 +82,14 @@ def _records(
             allowed="anelastic",
             fix="eagre bench anelastic --suite",
             problem="The option --suite supports the anelastic model only.",
+        )
+    smallest = round(math.prod(parts.GRIDS[0]) ** (1.0 / 3.0))
+    if size and max(size) < smallest:
+        raise InputError(
+            f"--size {max(size)} with --suite",
+            allowed=f"{smallest} or more",
+            fix=f"--size {smallest}",
+            problem="The benchmark cannot be run at this size.",
         )
     return parts.suite(device, precision, most=max(size) ** 3 if size else None)
 
