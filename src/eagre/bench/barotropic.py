@@ -56,7 +56,7 @@ class DoubleGyre(Benchmark):
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
         """Return the L2 difference of psi after some steps from the reference kernels in double precision.
 
-        The reference kernels share neither the update nor the Poisson solver with the model.
+        They evaluate the same formulas per point, but have other loops and another Poisson solver.
         """
         ours = double_gyre(shape[0], device, precision, variant)
         theirs = double_gyre(shape[0], "cpu", "double", variant, kernels="reference")

@@ -69,7 +69,9 @@ def check_layers(nz: int, order: int) -> None:
     allowed = f"{order + 1} or more at order {order}"
     if nz == order:
         allowed += f"; the {nz} layers and one ghost layer of madsen2010 are vertical_points = {nz + 1} here"
-    raise InputError(f"vertical_points = {nz}", allowed=allowed, fix=f"vertical_points = {order + 1 + 2 * (nz < order)}")
+    raise InputError(
+        f"vertical_points = {nz}", allowed=allowed, fix=f"vertical_points = {order + 1 + 2 * (nz < order)}"
+    )
 
 
 @dataclass(frozen=True)
