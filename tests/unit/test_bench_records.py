@@ -91,7 +91,9 @@ def test_records_of_the_implicit_model():
             assert math.isclose(record["cell_steps_per_s"] * record["ms_per_step"], 16 * 16 * 1e3)
             counted = 160 * size * record["cell_steps_per_s"] / 1048.576e6
             assert re.fullmatch(
-                rf"volume [\d.e+-]+; {re.escape(f'{counted:.3g}')} GB/s as mike21 counts", record["error"]
+                rf"volume [\d.e+-]+; {re.escape(f'{counted:.3g}')} GB/s as mike21 counts; [\d.e+-]+ Gflop/s, \d+% of the "
+                rf"roofline; {re.escape(f'{422e-9 * record["cell_steps_per_s"]:.3g}')} Gflop/s as mike21 counts",
+                record["error"],
             )
 
 
