@@ -25,6 +25,7 @@ from eagre.stepping.recording import Extra, Ring
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
+MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
 MOST_DISCARDED = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
@@ -61,7 +62,7 @@ class Engine(Legs):
         self.schedule = made_by(self)
         self._prepare_looks()
         self.prepare_legs()
-        self.chooser = Chooser(self.setup.active_tiles, self.schedule.active)
+        self.chooser = Chooser(self.setup.active_tiles, self.schedule.active, self.setup.scheme in MIXED)
         later = self.schedule.launches if self.schedule.first else []
         self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
 
@@ -189,14 +190,32 @@ class Engine(Legs):
 
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
-        self.chooser.choose(int(self.seen[ck.STEPS]), self.wet_share)
+        step = int(self.seen[ck.STEPS])
+        self.chooser.choose(step, self.wet_share)
+        steps = self.chooser.most_steps(step, steps)
         if self.way != "first":
-            return super().leg(until, steps)
-        made = super().leg(until, 1)
+            return self._leg(until, steps)
+        made = self._leg(until, 1)
         goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
         if goes_on and self.recorder is not None:
             self.recorder.give()
-        return made + (super().leg(until, steps - 1) if goes_on else 0)
+        return made + (self._leg(until, steps - 1) if goes_on else 0)
+
+    def _leg(self, until: float, steps: int) -> int:
+        """Make a batch of steps of one kind, and count the steps on the active tiles."""
+        listed = self.way == "listed"
+        if listed and self.setup.split and self.device.kind == "cpu" and self.current == 1:
+            self._use_first_buffer()
+        made = super().leg(until, steps)
+        self.listed_steps += made if listed else 0
+        return made
+
+    def _use_first_buffer(self) -> None:
+        """Move the state to the first buffer, the only one that steps on a list use on a CPU."""
+        self.device.copy(self.q[0], self.q[1])
+        clock = self.read_clock()
+        clock[ck.PARITY] = 0.0
+        self.write_clock(clock)
 
     def listed_share(self) -> float:
         """Return the fraction of tiles that were active in the last step."""
@@ -300,7 +319,9 @@ class Engine(Legs):
         """Return host copies of the complete state for a bitwise-identical restart, with ghosts."""
         if isinstance(self.schedule, Tiles):
             self._fill_ghosts()
-        return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state()}
+        chosen = self.chooser.state()
+        schemes = {} if chosen is None else {"schemes": np.append(chosen, self.listed_steps)}
+        return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state(), **schemes}
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the maps of the run including the present state, for a restart; empty if none were requested."""
@@ -339,6 +360,9 @@ class Engine(Legs):
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
         self._begin_lists()
+        schemes = state.get("schemes")
+        self.chooser.resume(schemes)
+        self.listed_steps = 0 if schemes is None else int(schemes[2])
 
     # -- state checks -------------------------------------------------------------------------------
 

@@ -397,7 +397,16 @@ class ShallowWater(BaseModel):
         asked = self._engine.balance.asked(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
         said = sides.notes(self.sample, self.setup.gravity)
-        return [*water_rows(self.diagnostics(), self.inflow, asked), *said]
+        return [*self._scheme_rows(), *water_rows(self.diagnostics(), self.inflow, asked), *said]
+
+    def _scheme_rows(self) -> list[tuple[str, str]]:
+        """Row with the number of steps of each scheme, if a scheme alternates with "rk2" on active tiles."""
+        scheme, listed = self.setup.scheme, self._engine.listed_steps
+        if scheme not in ("srk2", "ds2") or listed == 0:
+            return []
+        first = 1 if self.setup.split else 0  # the first step of a split scheme is a step of "rk2" on all tiles
+        rk2 = f"rk2 {listed + first:,} steps, {listed:,} of them on active tiles"
+        return [("schemes", f"{rk2}; {scheme} {self.steps - listed - first:,} steps")]
 
     @property
     def bytes_per_step(self) -> int:
