@@ -8,6 +8,7 @@ import pytest
 import eagre
 from eagre.backend.device import PlainDevice
 from eagre.models.shallow_water import active_tiles, march_tiles
+from eagre.stepping import clock as ck
 from eagre.stepping.maps import Maps
 
 TILES_OF = march_tiles.tiles_of
@@ -95,6 +96,21 @@ def test_ds2_goes_on_after_the_list(monkeypatch):
         model.advance(1e3, max_steps=4)
     np.testing.assert_array_equal(mixed.field("depth"), whole.field("depth"))
     assert abs(mixed.diagnostics()["volume_error"]) < 1e-14 and scheme_row(mixed).endswith("; ds2 4 steps")
+
+
+def test_steps_on_the_list_have_the_courant_number_of_rk2(monkeypatch):
+    """Half for "ds2", which is stable with twice that of "rk2": the largest of each kind of step."""
+    mixed = pond("ds2", courant_number=0.5)
+    mixed.advance(1e3, max_steps=1)
+    clock = mixed._engine.read_clock()
+    clock[ck.COURANT] = 0.0  # the first step is not on the list
+    mixed._engine.write_clock(clock)
+    mixed.advance(1e3, max_steps=5)
+    assert mixed._engine.listed_steps == 5
+    assert 0.2 < mixed.statistics()["courant_max"] <= 0.25 * 1.02 * (1.0 + 1e-9)
+    monkeypatch.setattr(active_tiles, "MOST_WET", 0.0)
+    mixed.advance(1e3, max_steps=4)
+    assert 0.4 < mixed.statistics()["courant_max"] <= 0.5 * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("scheme", ["srk2", "ds2"])

@@ -26,6 +26,7 @@ from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
+RK2_COURANT = 0.25  # maximum Courant number for which "rk2" keeps depths non-negative
 MOST_DISCARDED = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
@@ -204,18 +205,29 @@ class Engine(Legs):
     def _leg(self, until: float, steps: int) -> int:
         """Make a batch of steps of one kind, and count the steps on the active tiles."""
         listed = self.way == "listed"
-        if listed and self.setup.split and self.device.kind == "cpu" and self.current == 1:
-            self._use_first_buffer()
+        if self.setup.split and self.way != "first":
+            self._prepare_for(listed)
         made = super().leg(until, steps)
         self.listed_steps += made if listed else 0
         return made
 
-    def _use_first_buffer(self) -> None:
-        """Move the state to the first buffer, the only one that steps on a list use on a CPU."""
-        self.device.copy(self.q[0], self.q[1])
-        clock = self.read_clock()
-        clock[ck.PARITY] = 0.0
-        self.write_clock(clock)
+    def _prepare_for(self, listed: bool) -> None:
+        """Set the Courant number of the next steps of a split scheme, and the buffer of the state.
+
+        Steps on a list have the limit of "rk2"; on a CPU they use the first buffer only.
+        """
+        clock = self.seen.copy()
+        own = self._first_clock()
+        clock[ck.CFL], clock[ck.TOLERANCE] = own[ck.CFL], own[ck.TOLERANCE]
+        if listed:
+            if not self.setup.fixed:
+                clock[ck.CFL] = min(self.setup.courant_number, RK2_COURANT)
+            clock[ck.TOLERANCE] = PREDICTED_TOLERANCE
+            if self.device.kind == "cpu" and clock[ck.PARITY] == 1.0:
+                self.device.copy(self.q[0], self.q[1])
+                clock[ck.PARITY] = 0.0
+        if not np.array_equal(clock, self.seen):
+            self.write_clock(clock)
 
     def listed_share(self) -> float:
         """Return the fraction of tiles that were active in the last step."""
