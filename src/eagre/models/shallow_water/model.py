@@ -75,7 +75,8 @@ class ShallowWater(BaseModel):
         Wetting-and-drying scheme. "hydrostatic" preserves a lake at rest exactly for any position of the wet-dry front.
         "kurganov-petrova" is the scheme of Kurganov and Petrova (2007), with small waves at partly wet cells.
     active_tiles : {"auto", "on", "off"}
-        Skip tiles of dry cells that the next step cannot flood. The results are bitwise identical. "on": always;
+        Skip tiles of dry cells that the next step cannot flood. The results are bitwise identical, except that "srk2"
+        and "ds2" use "rk2" on the other tiles (see Notes). "on": always, not with split schemes;
         "auto": only while this is faster (see Notes); "off": compute all cells in every step. With "auto" and "on" the
         dry rows of the other tiles are skipped too. Requires ``wet_dry="hydrostatic"``.
     minmod_theta : float
@@ -135,7 +136,9 @@ class ShallowWater(BaseModel):
 
     ``active_tiles="auto"`` uses a list of active tiles if less than half of the cells are wet at the start. The model
     stops using the list when a state check finds more than three quarters of the tiles active, and decides again every
-    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list.
+    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list. With "srk2" and
+    "ds2", steps on the list are steps of "rk2" with a Courant number of at most 0.25; the model decides every 512 steps
+    by the fraction of wet cells. "ds1" uses no list.
 
     References
     ----------
