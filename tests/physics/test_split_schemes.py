@@ -75,9 +75,7 @@ def test_a_larger_part_of_the_allowed_step_saves_steps_until_they_are_discarded(
     """Dam break onto dry ground; the Courant number holds whatever is predicted, and so no depth is negative."""
     case, found = amundsen2014.circular_dam_dry(40, end_time=0.5), {}
     for part in (0.6, 0.9, 1.0):
-        model = case.model(
-            device=device, precision="double", scheme="ds2", predicted_fraction=part, active_tiles="off"
-        )
+        model = case.model(device=device, precision="double", scheme="ds2", predicted_fraction=part, active_tiles="off")
         model.advance(case.end_time)
         found[part] = model.statistics()
         assert found[part]["courant_max"] <= 0.25 * (1.0 + 1e-9)

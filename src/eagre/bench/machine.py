@@ -50,11 +50,11 @@ def copy_speeds(device: Device) -> dict[int, float]:
 
 def each_threads(device: Device, measure: Callable[[], float]) -> dict[int, float]:
     """Return a measurement for each of `thread_counts`."""
-    found = {}
+    values = {}
     for count in thread_counts(device):
         with threads_limited(device, count):
-            found[count] = measure()
-    return found
+            values[count] = measure()
+    return values
 
 
 def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ OPERATIONS = {
 }
 """Operations per cell and step, by model and variant of its benchmark; without the transforms of the barotropic model.
 
-An open side, rain, wind or a varying roughness add operations.
+An open boundary, rain, wind or a varying roughness add operations.
 """
 
 TRANSFORMS = {"barotropic": 2}
@@ -45,7 +45,7 @@ def operations_of_step(record: Mapping[str, Any]) -> float | None:
 
 
 def rate_text(record: Mapping[str, Any], peak: float) -> str:
-    """Return the rate of operations of a record and its share of the roofline, or an empty text.
+    """Return the rate of operations of a record and its fraction of the roofline, or an empty text.
 
     The roofline is the smaller of `peak`, operations/s, and the rate at the copy bandwidth, which limits grids larger
     than the cache only.
@@ -55,8 +55,8 @@ def rate_text(record: Mapping[str, Any], peak: float) -> str:
         return ""
     limited = record["fraction_of_copy"] is not None
     bandwidth = 1e9 * record["copy_gb_per_s"] if limited else math.inf
-    found = Routine(record["model"], operations, record["bytes_per_cell"]).measured(speed, 1.0, bandwidth, peak)
-    text = f"; {found.operations / 1e9:.3g} Gflop/s, {found.fraction:.0%} of the roofline"
+    rates = Routine(record["model"], operations, record["bytes_per_cell"]).measured(speed, 1.0, bandwidth, peak)
+    text = f"; {rates.operations / 1e9:.3g} Gflop/s, {rates.fraction:.0%} of the roofline"
     if record["model"] not in SOURCE_OPERATIONS:
         return text
     name, number = SOURCE_OPERATIONS[record["model"]]

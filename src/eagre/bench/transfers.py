@@ -66,8 +66,8 @@ def transfer_times(
     subject, chosen = subject_of(kind, [variant] if variant else ()), select(device)
     variant = variant or subject.variants[0]
     model = subject.checked_model(size or subject.sizes[chosen.kind][0], chosen, precision, variant)
-    found = _array_copies(chosen, model.state(), repeats) if chosen.kind == "cuda" else []
-    return found + _step_copies(model, steps, repeats)
+    times = _array_copies(chosen, model.state(), repeats) if chosen.kind == "cuda" else []
+    return times + _step_copies(model, steps, repeats)
 
 
 def _array_copies(device: Device, state: Mapping[str, np.ndarray], repeats: int) -> list[TransferTime]:
@@ -125,7 +125,7 @@ def _step_copies(model: Model, steps: int, repeats: int) -> list[TransferTime]:
     ]
 
 
-def hidden_fraction(found: list[TransferTime]) -> float:
+def hidden_fraction(times: list[TransferTime]) -> float:
     """Return the fraction of the time of the copies that is hidden behind the steps, 0 to 1."""
-    steps, copies, both = (one.seconds for one in found[-3:])
+    steps, copies, both = (one.seconds for one in times[-3:])
     return min(max((steps + copies - both) / copies, 0.0), 1.0)

@@ -37,8 +37,8 @@ def bench(
 ) -> None:
     """Verify the results, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
     if kernels or transfers:
-        own = "--kernels" if kernels else "--transfers"
-        _alone(own, {"--suite": suite, "--output": output, "--transfers": kernels and transfers})
+        option = "--kernels" if kernels else "--transfers"
+        _alone(option, {"--suite": suite, "--output": output, "--transfers": kernels and transfers})
         return (_kernels if kernels else _transfers)(model, device, precision, size)
     from eagre.cli.console import console
     from eagre.cli.validate import print_device
@@ -91,19 +91,19 @@ def _records(
             fix="eagre bench anelastic --suite",
             problem="The option --suite supports the anelastic model only.",
         )
-    smallest = round(math.prod(parts.GRIDS[0]) ** (1.0 / 3.0))
-    if size and max(size) < smallest:
+    minimum = round(math.prod(parts.GRIDS[0]) ** (1.0 / 3.0))
+    if size and max(size) < minimum:
         raise InputError(
             f"--size {max(size)} with --suite",
-            allowed=f"{smallest} or more",
-            fix=f"--size {smallest}",
+            allowed=f"{minimum} or more",
+            fix=f"--size {minimum}",
             problem="The benchmark cannot be run at this size.",
         )
     return parts.suite(device, precision, most=max(size) ** 3 if size else None)
 
 
 def _alone(option: str, others: Mapping[str, Any]) -> None:
-    """Raise `InputError` if an option with a report of its own is combined with another one."""
+    """Raise `InputError` if an option with a separate report is combined with another one."""
     from eagre.errors import InputError
 
     for flag in (name for name, given in others.items() if given):
@@ -118,7 +118,7 @@ def _alone(option: str, others: Mapping[str, Any]) -> None:
 def _each(
     model: str | None, device: str, precision: str | None, size: list[int] | None
 ) -> Iterator[tuple[str, str, int | None]]:
-    """Print the device, then yield each model, precision and size (None: the smallest)."""
+    """Print the device, then yield each model, precision and size (None: the minimum)."""
     from eagre.cli.console import console
     from eagre.cli.validate import kinds_of, print_device
 

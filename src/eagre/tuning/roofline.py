@@ -69,40 +69,40 @@ class Counted:
     def __init__(self, value: float, count: Counter[str]) -> None:
         self.value, self.count = value, count
 
-    def _made(self, value: float, kind: str) -> Counted:
+    def _result(self, value: float, kind: str) -> Counted:
         self.count[kind] += 1
         return Counted(value, self.count)
 
     def __add__(self, other: object) -> Counted:
-        return self._made(self.value + _value(other), "additions")
+        return self._result(self.value + _value(other), "additions")
 
     def __sub__(self, other: object) -> Counted:
-        return self._made(self.value - _value(other), "additions")
+        return self._result(self.value - _value(other), "additions")
 
     def __rsub__(self, other: object) -> Counted:
-        return self._made(_value(other) - self.value, "additions")
+        return self._result(_value(other) - self.value, "additions")
 
     def __mul__(self, other: object) -> Counted:
-        return self._made(self.value * _value(other), "multiplications")
+        return self._result(self.value * _value(other), "multiplications")
 
     def __truediv__(self, other: object) -> Counted:
-        return self._made(self.value / _value(other), "divisions")
+        return self._result(self.value / _value(other), "divisions")
 
     def __rtruediv__(self, other: object) -> Counted:
-        return self._made(_value(other) / self.value, "divisions")
+        return self._result(_value(other) / self.value, "divisions")
 
     def __pow__(self, other: object) -> Counted:
-        return self._made(self.value ** _value(other), "roots")
+        return self._result(self.value ** _value(other), "roots")
 
     def __neg__(self) -> Counted:
         return Counted(-self.value, self.count)
 
     def __abs__(self) -> Counted:
-        return self._made(abs(self.value), "magnitudes")
+        return self._result(abs(self.value), "magnitudes")
 
-    def _compared(self, found: bool) -> bool:
+    def _compared(self, result: bool) -> bool:
         self.count["comparisons"] += 1
-        return found
+        return result
 
     def __lt__(self, other: object) -> bool:
         return self._compared(self.value < _value(other))
@@ -157,8 +157,8 @@ def count_of(formula: Callable[..., Any], *arguments: Any) -> Counter[str]:
             numbers.ravel()[:] = [Counted(x, count) for x in one.flat]
             return numbers
         if isinstance(one, tuple):
-            parts = [counting(part) for part in one]
-            return type(one)._make(parts) if hasattr(one, "_make") else tuple(parts)  # type: ignore[attr-defined]
+            items = [counting(item) for item in one]
+            return type(one)._make(items) if hasattr(one, "_make") else tuple(items)  # type: ignore[attr-defined]
         return Counted(one, count) if isinstance(one, float) else one
 
     with _counted_functions(), _counted_constants(formula, count):
@@ -194,7 +194,7 @@ def _counted_functions() -> Iterator[None]:
             value, first = plain[name](*map(_value, numbers)), numbers[0]
             if not isinstance(first, Counted):
                 return value
-            return first._made(value, "roots" if name == "sqrt" else "functions")
+            return first._result(value, "roots" if name == "sqrt" else "functions")
 
         return call
 

@@ -87,7 +87,7 @@ def draw_gauges(
 def draw_harmonics(
     path: Path, title: str, position: np.ndarray, computed: np.ndarray, known: np.ndarray | None, reference: str
 ) -> Path:
-    """Write amplitudes of harmonics, (count, n), m, over `position` (n,), m, and those of a `reference`, if known."""
+    """Write amplitudes of harmonics, (count, n), m, over `position` (n,), m, and of a `reference`, if known."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")

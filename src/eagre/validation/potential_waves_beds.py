@@ -48,11 +48,11 @@ def whalin(run: Run) -> Iterator[Check]:
     inside, table = (grid.x > 5.0) & (grid.x < 30.0), read_table(WHALIN)
     known = None if table is None else table[:, 1:].T
     for n, limit in enumerate(WHALIN_SPREAD):
-        name, largest = f"harmonic {n + 1} on the axis", 1e3 * float(amplitudes[n][inside].max())
+        name, maximum = f"harmonic {n + 1} on the axis", 1e3 * float(amplitudes[n][inside].max())
         if known is not None:
             apart = np.abs(amplitudes[n] - known[n])[inside].max()
             yield Check(f"{name}, maximum difference, mm", 1e3 * apart, 1e3 * limit, detail=f"from {CODE}")
-        yield Check(f"{name}, maximum, mm", largest, detail="257 x 17 x 7 points")
+        yield Check(f"{name}, maximum, mm", maximum, detail="257 x 17 x 7 points")
     run.picture(draw_harmonics, f"Whalin's shoal, axis, {run.precision} precision", grid.x, amplitudes, known, CODE)
 
 
@@ -111,9 +111,9 @@ def bar(run: Run) -> Iterator[Check]:
     run.picture(draw_bar, f"Submerged bar, {run.precision} precision", times[5 * steps :], late)
 
 
-def bar_checks(found: np.ndarray, table: np.ndarray | None) -> Iterator[Check]:
+def bar_checks(series: np.ndarray, table: np.ndarray | None) -> Iterator[Check]:
     """Return the checks of elevations at the gauges over ten periods, (1000, 9), m; table : reference or None."""
-    before, last = (harmonics(part, 5, 4) for part in np.split(found, 2))
+    before, last = (harmonics(part, 5, 4) for part in np.split(series, 2))
     known = None if table is None else harmonics(table[:500, 1:], 5, 4)
     for n, spread in enumerate(BAR_SPREAD):
         own = float(np.abs(last[n] - before[n]).max())

@@ -77,11 +77,11 @@ def split_schemes(run: Run, n: int = 250) -> Iterator[Check]:
     dam, fine = amundsen2014.circular_dam_wet(n, 1.0), amundsen2014.circular_dam_wet(2 * n, 1.0)
     depth = {name: run_case(dam, scheme=name, **options).water.depth for name in ("rk2", "srk2", "ds2", "euler", "ds1")}
     known = run_case(fine, scheme="rk2", **options).water.depth.reshape(n, 2, n, 2).mean(axis=(1, 3))
-    detail, orders = f"{n}^2 cells, t = 1 s", float(np.abs(depth["rk2"] - depth["euler"]).mean())
-    yield Check("dam, L1 difference of rk2 and euler [m]", orders, detail=detail)
-    for first, second, part in (("srk2", "rk2", 1e-3), ("ds2", "rk2", 0.05), ("ds1", "euler", 0.5)):
+    detail, difference = f"{n}^2 cells, t = 1 s", float(np.abs(depth["rk2"] - depth["euler"]).mean())
+    yield Check("dam, L1 difference of rk2 and euler [m]", difference, detail=detail)
+    for first, second, fraction in (("srk2", "rk2", 1e-3), ("ds2", "rk2", 0.05), ("ds1", "euler", 0.5)):
         apart = float(np.abs(depth[first] - depth[second]).mean())
-        yield Check(f"dam, L1 difference of {first} and {second} [m]", apart, part * orders, detail=detail)
+        yield Check(f"dam, L1 difference of {first} and {second} [m]", apart, fraction * difference, detail=detail)
     error = {name: float(np.abs(h - known).mean()) for name, h in depth.items()}
     for name, value in error.items():
         yield Check(f"dam, L1 error of {name} [m]", value, detail=f"{detail}; from rk2 with {2 * n}^2 cells")

@@ -151,7 +151,7 @@ class ActiveTiles:
             device.zeros((self.count,), np.int32), device.zeros((3,), np.int32), device.zeros(self._all.shape, np.int32)
         )
         stirred = always_live(grid, setup.terms, setup.faced)
-        self.always_share = float(stirred.mean())  # fraction of cells that are always live
+        self.always_live_fraction = float(stirred.mean())  # fraction of cells that are always live
         self._always = device.array(bits_of(stirred, rows, columns))
         self._report = device.pinned((3,), np.int32)
         self.report = device.transfer(self._report, self.active.work)
@@ -204,12 +204,12 @@ class Chooser:
             self._next = (step // DECISION_STEPS + 1) * DECISION_STEPS
             self._tiles.wake(step)
 
-    def _few(self, wet_share: Callable[[], float]) -> bool:
+    def _few(self, wet_fraction: Callable[[], float]) -> bool:
         """Return whether few cells are wet, and, if the decision changes the result, few are always live."""
         assert self._tiles is not None
-        return wet_share() < MOST_WET and not (self._mixes and self._tiles.always_share >= MOST_WET)
+        return wet_fraction() < MOST_WET and not (self._mixes and self._tiles.always_live_fraction >= MOST_WET)
 
-    def most_steps(self, step: int, steps: int) -> int:
+    def steps_to_decision(self, step: int, steps: int) -> int:
         """Return the maximum number of steps, up to `steps`, before the next decision that changes the result."""
         return min(steps, self._next - step) if self._mixes else steps
 

@@ -193,23 +193,23 @@ class Engine(Legs):
         """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
         step = int(self.seen[ck.STEPS])
         self.chooser.choose(step, self.wet_share)
-        steps = self.chooser.most_steps(step, steps)
+        steps = self.chooser.steps_to_decision(step, steps)
         if self.way != "first":
-            return self._leg(until, steps)
-        made = self._leg(until, 1)
+            return self._steps_of_a_kind(until, steps)
+        made = self._steps_of_a_kind(until, 1)
         goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
         if goes_on and self.recorder is not None:
             self.recorder.give()
-        return made + (self._leg(until, steps - 1) if goes_on else 0)
+        return made + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
 
-    def _leg(self, until: float, steps: int) -> int:
+    def _steps_of_a_kind(self, until: float, steps: int) -> int:
         """Make a batch of steps of one kind, and count the steps on the active tiles."""
         listed = self.way == "listed"
         if self.setup.split and self.way != "first":
             self._prepare_for(listed)
-        made = super().leg(until, steps)
-        self.listed_steps += made if listed else 0
-        return made
+        count = super().leg(until, steps)
+        self.listed_steps += count if listed else 0
+        return count
 
     def _prepare_for(self, listed: bool) -> None:
         """Set the Courant number of the next steps of a split scheme, and the buffer of the state.
@@ -217,8 +217,7 @@ class Engine(Legs):
         Steps on a list have the limit of "rk2"; on a CPU they use the first buffer only.
         """
         clock = self.seen.copy()
-        own = self._first_clock()
-        clock[ck.CFL], clock[ck.TOLERANCE] = own[ck.CFL], own[ck.TOLERANCE]
+        clock[[ck.CFL, ck.TOLERANCE]] = self._first_clock()[[ck.CFL, ck.TOLERANCE]]
         if listed:
             if not self.setup.fixed:
                 clock[ck.CFL] = min(self.setup.courant_number, RK2_COURANT)

@@ -136,9 +136,9 @@ class ShallowWater(BaseModel):
 
     ``active_tiles="auto"`` uses a list of active tiles if less than half of the cells are wet at the start. The model
     stops using the list when a state check finds more than three quarters of the tiles active, and decides again every
-    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list. With "srk2" and
-    "ds2", steps on the list are steps of "rk2" with a Courant number of at most 0.25; the model decides every 512 steps
-    by the fraction of wet cells. "ds1" uses no list.
+    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list. With "srk2"
+    and "ds2", steps on the list are steps of "rk2" with a Courant number of at most 0.25; the model decides every 512
+    steps by the fraction of wet cells. "ds1" uses no list.
 
     References
     ----------

@@ -44,8 +44,8 @@ class SweepSteps(March):
     def _listed_steps(self) -> list[Launch]:
         """Return the launches of two SSP-RK2 steps on the active tiles; on a CPU both advance the first buffer."""
         engine = self.engine
-        turns = ((ck.EITHER, 0, 0),) * 2 if engine.device.kind == "cpu" else ((0, 0, 1), (1, 1, 0))
-        return [one for turn, k, n in turns for one in rk2(self, turn, engine.q[k], engine.middle, engine.q[n])]
+        phases = ((ck.EITHER, 0, 0),) * 2 if engine.device.kind == "cpu" else ((0, 0, 1), (1, 1, 0))
+        return [one for phase, k, n in phases for one in rk2(self, phase, engine.q[k], engine.middle, engine.q[n])]
 
     def _active_tiles(self) -> ActiveTiles | None:
         return super()._active_tiles() if self.engine.setup.scheme == "ds2" else None
