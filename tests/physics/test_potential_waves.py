@@ -139,7 +139,9 @@ def test_a_stream_function_wave_keeps_its_shape():
     assert max(errors.values()) < 8e-4, errors
 
 
-@pytest.mark.parametrize(("given", "said"), [((7, 5), "order = 5"), ((6, 6), "vertical_points = 6"), ((3, 2), "")])
+@pytest.mark.parametrize(
+    ("given", "said"), [((7, 5), "order = 5"), ((6, 6), "madsen2010 are vertical_points = 7"), ((3, 2), "")]
+)
 def test_vertical_grids_that_are_refused(given, said):
     if not said:
         Vertical(*given)

@@ -81,11 +81,11 @@ def manufactured(run: Run) -> Iterator[Check]:
     cases = ("x", 2, (32, 64)), ("x", 4, (32, 64)), ("x", 6, (96, 192)), ("y", 4, (32, 64)), ("diagonal", 4, (24, 48))
     for along, order, sizes in cases:
         errors = np.array([curved_bed_errors(n, n // 4 + 1, order, along) for n in sizes])
-        detail = f"along {along}, n = {sizes}"
+        bed = f"bed curved along {along}, {sizes[0]} and {sizes[1]} columns"
         for m, what in enumerate(("w~", "Phi")):
             found = observed_orders(errors[:, m].tolist())[-1]
-            yield Check(f"order of {what} at order {order}", found, order - 0.5, True, detail)
-            yield Check(f"largest error of {what} at order {order}, relative", errors[-1, m], detail=detail)
+            yield Check(f"order of {what} at order {order}, {bed}", found, order - 0.5, True)
+            yield Check(f"largest relative error of {what} at order {order}, {bed}", errors[-1, m])
 
 
 def dispersion(run: Run) -> Iterator[Check]:

@@ -11,6 +11,7 @@ from eagre.config.values import Acceleration, PositiveSeconds, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS
+from eagre.models.potential_waves.stencils import check_layers
 from eagre.solvers.multigrid.grids import STRETCHED
 
 
@@ -106,9 +107,5 @@ class NumericsSection(Section):
     def _one_step(self) -> NumericsSection:
         if self.time_step is not None and "courant_number" in self.model_fields_set:
             raise InputError("both time_step and courant_number", allowed="one of the two", fix="courant_number = 0.5")
-        if self.vertical_points <= self.order:
-            allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(
-                f"vertical_points = {self.vertical_points}", allowed=allowed, fix=f"vertical_points = {self.order + 3}"
-            )
+        check_layers(self.vertical_points, self.order)
         return self

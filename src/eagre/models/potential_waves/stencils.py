@@ -31,6 +31,18 @@ class Modes(NamedTuple):
     to_layers: np.ndarray
 
 
+def check_layers(nz: int, order: int) -> None:
+    """Raise `InputError` if a column of `nz` points is too short for differences of an order."""
+    if nz > order:
+        return
+    allowed = f"{order + 1} or more at order {order}"
+    if nz == order:
+        allowed += f"; the {nz} layers and one ghost layer of madsen2010 are vertical_points = {nz + 1} here"
+    raise InputError(
+        f"vertical_points = {nz}", allowed=allowed, fix=f"vertical_points = {order + 1 + 2 * (nz < order)}"
+    )
+
+
 @dataclass(frozen=True)
 class Vertical:
     """Vertical grid: layer 0 is the surface, sigma = 1, layer nz - 1 the bed, sigma = 0, layer nz a ghost layer.
@@ -64,9 +76,7 @@ class Vertical:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise InputError(f"order = {self.order}", allowed="2, 4, 6, 8", fix="order = 6")
-        if self.nz <= self.order:
-            allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(f"vertical_points = {self.nz}", allowed=allowed, fix=f"vertical_points = {self.order + 3}")
+        check_layers(self.nz, self.order)
 
     @property
     def sigma(self) -> np.ndarray:
