@@ -138,6 +138,11 @@ class Model(Protocol):
         ...
 
     @property
+    def statistics_start(self) -> float:
+        """Start of the interval of the fields that are statistics over time, s; NaN for models without such fields."""
+        ...
+
+    @property
     def wall_points(self) -> np.ndarray | None:
         """Mask (ny, nx) of wall points with constant values; None if the model has no such points."""
         ...

@@ -96,7 +96,7 @@ class Gathered:
         ]
 
     def sample(self):
-        return {"max_depth": self.values}
+        return {"max_depth": self.values, "time_bounds": np.array([0.0, 60.0])}
 
 
 @pytest.mark.parametrize(("ny", "nx"), [(5, 7), (60, 60), (80, 80)])

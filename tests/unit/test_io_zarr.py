@@ -168,7 +168,7 @@ class Largest:
         self.shape = grid.shape
 
     def sample(self):
-        return {"max_depth": np.full(self.shape, 2.5), "volume": np.float64(7.0)}
+        return {"max_depth": np.full(self.shape, 2.5), "volume": np.float64(7.0), "time_bounds": np.array([0.0, 2.0])}
 
 
 def test_maps(tmp_path):
@@ -187,6 +187,6 @@ def test_maps(tmp_path):
     with pytest.raises(InputError, match="other variables or positions"):
         MeasuredWriter(tmp_path / "a.zarr", model, Largest(Grid(6, 3, 10.0, 20.0)), append=True)
     renamed = Largest(model.grid)
-    renamed.variables = [Variable("arrival_time_rise_100mm", "s", "time")]
-    with pytest.raises(InputError, match="other variables or positions; missing: arrival_time_rise_100mm"):
+    renamed.variables = [Variable("min_depth", "m", "smallest depth", cell_methods="time: minimum")]
+    with pytest.raises(InputError, match="other variables or positions; missing: min_depth"):
         MeasuredWriter(tmp_path / "a.zarr", model, renamed, append=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -343,6 +344,12 @@ class PotentialWaves(BaseModel):
         """Requested averages up to now (`maps.sample()` returns their values), or None."""
         asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
+
+    @property
+    def statistics_start(self) -> float:
+        """Start of the surface statistics, s; NaN if they are not enabled."""
+        statistics = self._engine.statistics
+        return math.nan if statistics is None else statistics.since
 
     # -- restart ------------------------------------------------------------------------------------
 
