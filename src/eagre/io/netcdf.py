@@ -136,8 +136,8 @@ class FieldWriter(Writer):
 
     def _append(self, time: float, bounds: dict[str, np.ndarray], fields: Callable[[], dict[str, np.ndarray]]) -> None:
         """Write a record to disk when its fields have been copied."""
-        cut = {name: self._part.cut(values, self._locations[name]) for name, values in fields().items()}
-        self._file.append(time, cut | bounds)
+        values = {name: self._part.cut(field, self._locations[name]) for name, field in fields().items()}
+        self._file.append(time, values | bounds)
 
     def finish(self) -> None:
         """Wait until every record is on disk."""

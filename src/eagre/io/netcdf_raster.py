@@ -109,9 +109,9 @@ def _check_heap(head: bytes, start: int) -> None:
 def bounds_aside(dataset: Any) -> Any:
     """Return an xarray.Dataset with the bounds of its coordinates among the coordinates, because they are no fields."""
     named = {one.attrs.get("bounds") or one.encoding.get("bounds") for one in dataset.variables.values()}
-    found = dataset.set_coords([name for name in dataset.data_vars if name in named])
-    found.set_close(dataset.close)
-    return found
+    separated = dataset.set_coords([name for name in dataset.data_vars if name in named])
+    separated.set_close(dataset.close)
+    return separated
 
 
 def kept_open(path: Path) -> Any:

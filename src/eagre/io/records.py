@@ -132,9 +132,9 @@ class RecordFile:
                 problem=f"Cannot append to {self.path}: its time units differ from the time units of this run.",
             )
         if self.variables["time"].attrs.get("bounds") != time.get("bounds"):
-            own, other = ("with", "without") if "bounds" in time else ("without", "with")
+            expected, actual = ("with", "without") if "bounds" in time else ("without", "with")
             raise InputError(
-                f"records {own} time bounds for {self.path}, whose records are {other} time bounds",
+                f"records {expected} time bounds for {self.path}, whose records are {actual} time bounds",
                 allowed="an output file of this run",
                 fix="another file name",
                 problem=f"Cannot append to {self.path}: its variables differ from the variables of this run.",

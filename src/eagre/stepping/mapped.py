@@ -72,11 +72,11 @@ class RunMaps:
         found: dict[str, np.ndarray] = {}
         starts = [
             float(state[numbers][since])
-            for asked, numbers, since in (
+            for request, numbers, since in (
                 (self._maps, "maps_numbers", extremes.SINCE),
                 (self._averages, "maps_weights", averages.SINCE),
             )
-            if asked is not None and any(one.over_time for one in asked.outputs)
+            if request is not None and any(one.over_time for one in request.outputs)
         ]
         if starts:
             found[TIME_BOUNDS] = time_bounds(min(starts), now)

@@ -236,7 +236,7 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
     if periodic and float(np.ptp(density(np.array([0.0, height])))) > 0.0:
         raise InputError(
             "a periodic z with a density that decreases with height", allowed="walls along z, or boussinesq equations",
-            fix='equations = "boussinesq"',
+            fix='equations = "boussinesq"', problem="The density is not periodic in z.",
         )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
         theta = float(density.theta(np.zeros(())))
@@ -245,6 +245,7 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
         raise InputError(
             f"a domain height of {height:g} m for theta = {theta:g} K",
             allowed="a top below the end of the reference atmosphere", fix=fix,
+            problem="The domain top is above the end of the reference atmosphere.",
         )  # fmt: skip
 
 

@@ -35,7 +35,12 @@ IDLE = {
 
 def _wind(wind: list[float]) -> list[float]:
     if len(wind) != 2:
-        raise InputError(f"wind = {wind}", allowed="[u, v], m/s", fix="wind = [10.0, 0.0]")
+        raise InputError(
+            f"wind = {wind}",
+            allowed="[u, v], m/s",
+            fix="wind = [10.0, 0.0]",
+            problem="The wind does not have two components.",
+        )
     return wind
 
 
@@ -80,17 +85,27 @@ class AtmosphereSection(Section):
     def _one_way(self) -> AtmosphereSection:
         own = set(OWN) & self.model_fields_set
         if self.sounding is not None and own:
-            raise InputError(f"both sounding and {min(own)}", allowed="either a sounding or the keys " + ", ".join(OWN))
+            raise InputError(
+                f"both sounding and {min(own)}",
+                allowed="either a sounding or the keys " + ", ".join(OWN),
+                problem="The base state is given twice.",
+            )
         return self
 
     @model_validator(mode="after")
     def _keys_that_count(self) -> AtmosphereSection:
         if self.sounding is None and (idle := {"reference", "moisture"} & self.model_fields_set):
-            raise InputError(f"{min(idle)} without a sounding", allowed="a sounding", fix='sounding = "input_sounding"')
+            raise InputError(
+                f"{min(idle)} without a sounding",
+                allowed="a sounding",
+                fix='sounding = "input_sounding"',
+                problem=f"The key {min(idle)} requires a sounding.",
+            )
         if idle := IDLE[self.equations] & self.model_fields_set:
             raise InputError(
                 f"{min(idle)} with {self.equations} equations, which do not use {min(idle)}",
                 allowed=", ".join(key for key in type(self).model_fields if key not in IDLE[self.equations]),
+                problem=f"The key {min(idle)} has no effect on {self.equations} equations.",
             )
         return self
 
@@ -123,6 +138,7 @@ class AtmosphereSection(Section):
                 f'moisture = "refuse" for {self.sounding}, with humidity up to {most}',
                 allowed="a dry sounding, or virtual potential temperature",
                 fix='moisture = "virtual"',
+                problem="The sounding is moist.",
             )
         air = found.virtual
         pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None

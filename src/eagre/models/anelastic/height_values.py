@@ -30,7 +30,9 @@ class HeightTable(Section):
     def _same_length(self) -> HeightTable:
         if len(self.heights) != len(self.values):
             got = f"{len(self.heights)} heights and {len(self.values)} values"
-            raise InputError(got, allowed="one value per height, at least two")
+            raise InputError(
+                got, allowed="one value per height, at least two", problem="The numbers of heights and values differ."
+            )
         return self
 
     def profile(self, name: str, dimension: str) -> Profile:

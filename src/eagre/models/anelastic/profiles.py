@@ -116,13 +116,20 @@ class Table:
             raise InputError(
                 f"{self.name} of shape {values.shape} at heights of shape {heights.shape}",
                 allowed="at least two values, and one height per value",
+                problem=f"The numbers of heights and values of {self.name} differ, or are below 2.",
             )
         if not (np.isfinite(heights).all() and np.isfinite(values).all()):
-            raise InputError(f"{self.name} with values that are not finite", allowed="finite numbers")
+            raise InputError(
+                f"{self.name} with values that are not finite",
+                allowed="finite numbers",
+                problem=f"The profile {self.name} is not finite.",
+            )
         if (falls := np.flatnonzero(np.diff(heights) <= 0.0)).size:
             k = int(falls[0])
             raise InputError(
-                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m", allowed="increasing heights"
+                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m",
+                allowed="increasing heights",
+                problem=f"The heights of {self.name} do not increase.",
             )
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "values", values)
@@ -171,4 +178,5 @@ def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:
                 f"{name} up to {profile.top:g} m for a domain height of {height:g} m",
                 allowed="a profile up to the domain top",
                 fix=f"top_height = {profile.top:g}",
+                problem=f"The profile {name} ends below the domain top.",
             )
