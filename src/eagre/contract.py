@@ -173,7 +173,10 @@ class Model(Protocol):
         ...
 
     def statistics(self) -> dict[str, float]:
-        """Return statistics of the steps, at least ``"steps"``, ``"dt_min"`` and ``"dt_max"``, s."""
+        """Return statistics of the steps, at least ``"steps"``, ``"dt_min"`` and ``"dt_max"``, s.
+
+        Adaptive steps that are shortened to end at a requested time do not count in the range; NaN if all are.
+        """
         ...
 
     @property
