@@ -111,24 +111,24 @@ class AtmosphereSection(Section):
 
     def make(self) -> Atmosphere:
         """Return the atmosphere of the model."""
-        from eagre.models.anelastic import atmosphere
+        from eagre.models.anelastic.atmosphere import Atmosphere
 
         if self.sounding is not None:
             return self._from_sounding()
         wind = (self.wind[0], self.wind[1])
         if self.equations == "incompressible":
-            return atmosphere.incompressible(density=self.density, wind=wind)
+            return Atmosphere.incompressible(density=self.density, wind=wind)
         common: dict[str, Any] = {"theta": self.theta, "buoyancy_frequency": self.buoyancy_frequency}
         common |= {"wind": wind, "gravity": self.gravity}
         if self.equations == "boussinesq":
-            return atmosphere.boussinesq(density=self.density, **common)
-        return atmosphere.anelastic(
+            return Atmosphere.boussinesq(density=self.density, **common)
+        return Atmosphere.anelastic(
             reference_frequency=self.reference_frequency, surface_pressure=self.surface_pressure, **common
         )
 
     def _from_sounding(self) -> Atmosphere:
         from eagre.io.sounding import read_sounding
-        from eagre.models.anelastic.atmosphere import from_sounding
+        from eagre.models.anelastic.atmosphere import Atmosphere
 
         assert self.sounding is not None
         found = read_sounding(self.sounding)
@@ -142,7 +142,7 @@ class AtmosphereSection(Section):
             )
         air = found.virtual
         pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
-        return from_sounding(
+        return Atmosphere.from_sounding(
             air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
             surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
         )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.checks import checked_number
 from eagre.errors import InputError
-from eagre.models.anelastic.profiles import Exponential, Profile, check_tops
+from eagre.models.anelastic.profiles import ExponentialProfile, Profile, check_tops
 from eagre.plausible import check_plausible
 
 Array = np.ndarray
@@ -118,7 +118,7 @@ class Forcing:
 
 def profile_of(name: str, value: float | Profile) -> Profile:
     """Return a profile, or a constant profile for a number."""
-    return value if callable(value) else Exponential(checked_number(name, value, -1e12, 1e12))
+    return value if callable(value) else ExponentialProfile(checked_number(name, value, -1e12, 1e12))
 
 
 def rates_of(nudging: Nudging, z: Array) -> Array:

@@ -255,7 +255,7 @@ def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndar
         if theta is not None or values.any():
             raise InputError(
                 f"{name} in incompressible flow", allowed="an atmosphere with buoyancy",
-                fix="atmosphere = boussinesq()", problem="Incompressible flow has no potential temperature.",
+                fix="atmosphere = Atmosphere.boussinesq()", problem="Incompressible flow has no potential temperature.",
             )  # fmt: skip
         return values
     ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)

@@ -32,7 +32,7 @@ class Profile(Protocol):
 
 
 @dataclass(frozen=True)
-class Exponential:
+class ExponentialProfile:
     """``surface e^(rate z)``; with rate 0 a constant."""
 
     surface: float
@@ -53,7 +53,7 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Formula:
+class FormulaProfile:
     """Function of height without an integral: for forcing, not for the base state."""
 
     function: Callable[[Array], Array]
@@ -72,7 +72,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearProfile:
     """``surface (1 + rate z)``."""
 
     surface: float
@@ -92,7 +92,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableProfile:
     """Linear interpolation between values at heights; constant below the first height.
 
     Parameters
