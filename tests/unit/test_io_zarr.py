@@ -16,6 +16,8 @@ from eagre.grid import Grid
 from eagre.io import FieldWriter, MeasuredWriter, store_zarr
 from eagre.io.cf import axis_attributes
 from eagre.io.measured import Axis
+from eagre.io.netcdf_raster import open_netcdf
+from eagre.plots.reading import open_results
 from written_models import FakeModel, write
 
 pytest.importorskip("zarr", reason="pip install 'eagre[zarr]'")
@@ -182,6 +184,14 @@ def test_maps(tmp_path):
         ours.attrs["history"] = theirs.attrs["history"]
         xr.testing.assert_identical(ours[["max_depth", "volume"]], theirs[["max_depth", "volume"]])
     assert ours.max_depth.attrs["cell_methods"] == "time: maximum" and ours.volume.values.tolist() == [7.0, 7.0]
+    for name in ("a.nc", "a.zarr"):
+        results = open_results(tmp_path / name)
+        assert results.dataset["time"].attrs["bounds"] == "time_bounds"
+        assert results.dataset["time_bounds"].values.tolist() == [[0.0, 2.0], [0.0, 2.0]]
+        assert results.variables == ["max_depth"] and "time_bounds" not in results.dataset.data_vars
+        assert results.label("max_depth", 0) == "depth (m), maximum over 0 to 2 s"
+    with open_netcdf(tmp_path / "a.nc", decode_times=False) as data:
+        assert set(data.data_vars) == {"max_depth", "volume"}
     model = FakeModel()
     model.time = 2.0
     with pytest.raises(InputError, match="other variables or positions"):
