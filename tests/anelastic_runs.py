@@ -7,9 +7,9 @@ import numpy as np
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.cases.air import decaying_turbulence, taylor_green
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from eagre.series import Series
 
 
@@ -23,7 +23,7 @@ def hill_of(grid, height=500.0):
 
 def flow_over_a_hill(**options):
     grid = hill_grid()
-    air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 2.0))
+    air = Atmosphere.anelastic(buoyancy_frequency=0.01, wind=(10.0, 2.0))
     chosen = {"time_step": 20.0, "top_sponge": (3e3, 0.02), "coriolis": 1e-4, **options}
     return AnelasticFlow(grid, 17, top_height=8e3, atmosphere=air, terrain_height=hill_of(grid), **chosen)
 
@@ -34,7 +34,7 @@ def stratified_bubble(**options):
     warm = 2.0 * np.exp(-((np.hypot(grid.x - 2400.0, z - 1000.0) / 600.0) ** 2))
     dye = np.where(z < 1000.0, 1.0, 0.0) * np.ones((17, 1, 25))
     chosen = {"time_step": 10.0, "viscosity": 10.0, "boundaries": {"x": "wall"}, **options}
-    air = boussinesq(buoyancy_frequency=0.01)
+    air = Atmosphere.boussinesq(buoyancy_frequency=0.01)
     return AnelasticFlow(
         grid, 17, top_height=3200.0, atmosphere=air, theta_perturbation=warm, scalars={"dye": dye}, **chosen
     )
@@ -55,7 +55,7 @@ def open_sides(**options):
     ground[[0, -1]], ground[:, [0, -1]] = 0.0, 0.0
     chosen = {"time_step": 20.0, "side_sponges": {"x": (5e3, 0.01), "y": (3e3, 0.01)}, **options}
     return AnelasticFlow(
-        grid, 13, top_height=8e3, atmosphere=anelastic(buoyancy_frequency=0.01, wind=(10.0, 3.0)),
+        grid, 13, top_height=8e3, atmosphere=Atmosphere.anelastic(buoyancy_frequency=0.01, wind=(10.0, 3.0)),
         terrain_height=ground,
         boundaries={"x": "open", "y": "open"}, scalars={"dye": np.where(grid.x < -6e3, 1.0, 0.0) * np.ones((13, 9, 1))},
         **chosen,
@@ -67,12 +67,12 @@ def forced(**options):
     grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(3).standard_normal((13, 10, 12))
     drive = Forcing(
-        (8.0, -2.0), Table(np.array([0.0, 600.0]), np.array([0.0, -0.05])), -1e-3,
+        (8.0, -2.0), TableProfile(np.array([0.0, 600.0]), np.array([0.0, -0.05])), -1e-3,
         Nudging(300.0, u=6.0, v=0.0, theta=301.0, scalars={"dye": 0.5}),
     )  # fmt: skip
     chosen = {"time_step": 2.0, "viscosity": 1.0, "coriolis": 1e-3, **options}
     return AnelasticFlow(
-        grid, 13, top_height=600.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)),
+        grid, 13, top_height=600.0, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)),
         theta_perturbation=0.1 * noise, scalars={"dye": noise**2}, forcing=drive, **chosen,
     )  # fmt: skip
 
@@ -85,7 +85,7 @@ def heated(**options):
     surface = Surface(flux, 1.0 + 0.5 * np.sin(grid.x / 200.0) * np.ones((10, 1)), 0.1)
     ground = 30.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
-        grid, 13, top_height=600.0, atmosphere=anelastic(wind=(5.0, 0.0)), theta_perturbation=0.1 * noise,
+        grid, 13, top_height=600.0, atmosphere=Atmosphere.anelastic(wind=(5.0, 0.0)), theta_perturbation=0.1 * noise,
         terrain_height=ground, surface=surface, **{"time_step": 3.0, **options},
     )  # fmt: skip
 
@@ -94,7 +94,7 @@ def closed(hill=30.0, **options):
     """The same with the closure of Smagorinsky, stable air above and a scalar."""
     grid = Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
     noise = np.random.default_rng(4).standard_normal((2, 13, 10, 12))
-    air = boussinesq(buoyancy_frequency=0.005, wind=(5.0, 1.0))
+    air = Atmosphere.boussinesq(buoyancy_frequency=0.005, wind=(5.0, 1.0))
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
         grid, 13, top_height=600.0, atmosphere=air, theta_perturbation=0.1 * noise[0], terrain_height=ground,

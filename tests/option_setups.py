@@ -36,7 +36,7 @@ from eagre import (
     Wall,
     Wavemaker,
 )
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 
 MAPS = Maps()
 WATER_AVERAGES = TimeStatistics(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))
@@ -200,7 +200,8 @@ def warm_air(device, precision):
     z = np.linspace(0.0, 800.0, 9)[:, None, None]
     theta = 300.0 + np.exp(-((np.hypot(grid.x - 600.0, z - 300.0) / 200.0) ** 2))
     return AnelasticFlow(
-        grid, 9, top_height=800.0, atmosphere=boussinesq(theta=300.0), theta=theta, time_step=2.0, device=device,
+        grid, 9, top_height=800.0, atmosphere=Atmosphere.boussinesq(theta=300.0), theta=theta, time_step=2.0,
+        device=device,
         precision=precision,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import eagre
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 
 
 def small(kind, precision="double"):
@@ -21,7 +21,7 @@ def small(kind, precision="double"):
     if kind == "anelastic":
         grid = eagre.Grid.from_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
         warm = 0.1 * np.cos(2 * np.pi * grid.x / 1200.0) * np.ones((6, 10, 1))
-        air = boussinesq(buoyancy_frequency=0.01, wind=(5.0, 0.0))
+        air = Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(5.0, 0.0))
         return eagre.AnelasticFlow(
             grid, 6, top_height=500.0, atmosphere=air, theta_perturbation=warm, time_step=4.0, **options
         )

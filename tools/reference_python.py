@@ -38,7 +38,6 @@ MODELS = (
     "ShallowWater", "ShallowWaterADI", "ShallowWaterADIEnsemble", "BarotropicVorticity", "PotentialWaves",
     "AnelasticFlow",
 )  # fmt: skip
-AIR = "eagre.models.anelastic"
 SECTIONS = (
     Section("Models", "", "eagre", MODELS),
     Section("Common interface of the models", "Every model has these members.", "eagre.contract", ("Model",)),
@@ -53,7 +52,8 @@ SECTIONS = (
         (*sorted(TERMS), "TimeVaryingField", "RecordTimeAxis", "NodeGrid"),
     ),
     Section("Ocean gyres", "Scales, stratification and wind forcing.", "eagre", ("DoubleGyre", "Layers")),
-    Section("Wind-stress curl", "", "eagre.models.barotropic.inputs", ("curl_of_stress",)),
+    Section("Wind-stress curl", "For `wind_forcing` of `BarotropicVorticity`.", "eagre",
+            ("curl_of_stress", "varying_curl", "moving_curl")),
     Section(
         "Wave generation and absorption", "For `relaxation_zones`, `wavemakers` and `sponges`.", "eagre",
         ("RelaxationZone", "Wavemaker", "SpongeLayer"),
@@ -64,9 +64,8 @@ SECTIONS = (
     Section("Errors", "", "eagre", tuple(name for name in eagre.__all__ if name.endswith("Error"))),
     Section("Atmosphere", "For `atmosphere`, `forcing`, `surface` and `closure` of `AnelasticFlow`.", "eagre",
             ("Atmosphere", "Surface", "Smagorinsky", "Forcing", "Nudging")),
-    Section("Atmosphere base states", "", f"{AIR}.atmosphere",
-            ("incompressible", "boussinesq", "anelastic", "from_sounding")),
-    Section("Vertical profiles", "", f"{AIR}.profiles", ("Exponential", "Linear", "Table", "Formula")),
+    Section("Vertical profiles", "For `Atmosphere`, `Forcing` and `Nudging`.", "eagre",
+            ("ExponentialProfile", "LinearProfile", "TableProfile", "FormulaProfile")),
     Section("Tropical cyclones", "See :doc:`../how-to/weather`.", "eagre.cyclone", (
         "Track", "cyclone_fields", "holland",
     )),

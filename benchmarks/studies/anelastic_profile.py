@@ -17,7 +17,7 @@ from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench.anelastic import _turbulence
 from eagre.cases.air import taylor_green_cube
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.projection import Projection
 
@@ -27,7 +27,7 @@ def hill(precision: str, device: str = "cuda") -> AnelasticFlow:
     grid = Grid.from_points(129, 65, 128 * 250.0, 64 * 250.0, periodic=(True, False))
     x, y = grid.x - grid.x.mean(), grid.y[:, None] - grid.y.mean()
     ground = 924.0 / (1.0 + (x / 1000.0) ** 2) * np.exp(-((y / 6000.0) ** 2))
-    air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    air = Atmosphere.anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     return AnelasticFlow(
         grid, 65, top_height=16000.0, atmosphere=air, terrain_height=ground, time_step=5.0, tolerance=1e-7,
         device=device, precision=precision,

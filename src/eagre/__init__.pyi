@@ -36,10 +36,17 @@ from eagre.models.anelastic.closure import Smagorinsky as Smagorinsky
 from eagre.models.anelastic.forcing import Forcing as Forcing
 from eagre.models.anelastic.forcing import Nudging as Nudging
 from eagre.models.anelastic.model import AnelasticFlow as AnelasticFlow
+from eagre.models.anelastic.profiles import ExponentialProfile as ExponentialProfile
+from eagre.models.anelastic.profiles import FormulaProfile as FormulaProfile
+from eagre.models.anelastic.profiles import LinearProfile as LinearProfile
+from eagre.models.anelastic.profiles import TableProfile as TableProfile
 from eagre.models.anelastic.surface import Surface as Surface
+from eagre.models.barotropic.inputs import curl_of_stress as curl_of_stress
 from eagre.models.barotropic.layers import Layers as Layers
 from eagre.models.barotropic.model import BarotropicVorticity as BarotropicVorticity
 from eagre.models.barotropic.scales import DoubleGyre as DoubleGyre
+from eagre.models.barotropic.wind import moving_curl as moving_curl
+from eagre.models.barotropic.wind import varying_curl as varying_curl
 from eagre.models.potential_waves.model import PotentialWaves as PotentialWaves
 from eagre.models.potential_waves.sides import SpongeLayer as SpongeLayer
 from eagre.models.potential_waves.sides import Wavemaker as Wavemaker

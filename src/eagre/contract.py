@@ -138,6 +138,11 @@ class Model(Protocol):
         ...
 
     @property
+    def statistics_start(self) -> float:
+        """Start of the interval of the fields that are statistics over time, s; NaN for models without such fields."""
+        ...
+
+    @property
     def wall_points(self) -> np.ndarray | None:
         """Mask (ny, nx) of wall points with constant values; None if the model has no such points."""
         ...
@@ -168,7 +173,10 @@ class Model(Protocol):
         ...
 
     def statistics(self) -> dict[str, float]:
-        """Return statistics of the steps, at least ``"steps"``, ``"dt_min"`` and ``"dt_max"``, s."""
+        """Return statistics of the steps, at least ``"steps"``, ``"dt_min"`` and ``"dt_max"``, s.
+
+        Adaptive steps that are shortened to end at a requested time do not count in the range; NaN if all are.
+        """
         ...
 
     @property

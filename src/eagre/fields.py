@@ -127,6 +127,20 @@ class Variable:
     cell_methods: str = "time: point"
     flags: tuple[str, ...] = ()
 
+    @property
+    def over_time(self) -> bool:
+        """True if values are statistics over a time interval, so that records need time bounds."""
+        return "time: point" not in self.cell_methods
+
+
+TIME_BOUNDS = "time_bounds"
+"""Name of the variable with the time interval of each record, (time, 2), s."""
+
+
+def time_bounds(start: float, times: float | np.ndarray) -> np.ndarray:
+    """Return the intervals from `start` to each time, (..., 2), s; they are empty for times before `start`."""
+    return np.stack([np.minimum(start, times), times], axis=-1)
+
 
 WATER_VARIABLES = (
     Variable(
@@ -136,10 +150,10 @@ WATER_VARIABLES = (
         "water_surface_height_above_reference_datum",
     ),
     Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
-    Variable("discharge_x", "m2 s-1", "unit discharge, x-component"),
-    Variable("discharge_y", "m2 s-1", "unit discharge, y-component"),
-    Variable("velocity_x", "m s-1", "depth-averaged velocity, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "depth-averaged velocity, y-component", "sea_water_y_velocity"),
+    Variable("discharge_x", "m2 s-1", "x-component of unit discharge"),
+    Variable("discharge_y", "m2 s-1", "y-component of unit discharge"),
+    Variable("velocity_x", "m s-1", "x-component of depth-averaged velocity", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "y-component of depth-averaged velocity", "sea_water_y_velocity"),
     Variable("speed", "m s-1", "depth-averaged speed", "sea_water_speed"),
     Variable("bed", "m", "cell-mean bed elevation", "ground_level_altitude", static=True),
 )

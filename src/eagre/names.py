@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eagre.errors import InputError
 
@@ -14,10 +14,45 @@ AXES = ("x", "y", "z")
 WIND = ("u", "v", "w")
 
 
+RENAMED: Mapping[str, tuple[str, ...]] = {
+    "absorber": ("top_sponge", "sponge"),
+    "absorbs": ("active_absorption",),
+    "cfl": ("courant_number", "advective_courant_number"),
+    "clustered": ("vertical_clustering",),
+    "compensated": ("compensated_summation",),
+    "convection": ("momentum_advection",),
+    "courant": ("courant_number", "stability_number"),
+    "early_exit": ("active_tiles",),
+    "ground": ("terrain_height",),
+    "height": ("top_height",),
+    "highest_surface": ("max_surface_elevation",),
+    "inside": ("internal",),
+    "land": ("land_mask",),
+    "layers": ("vertical_points",),
+    "limit": ("max_crest_speed_ratio",),
+    "lines": ("cross_sections",),
+    "lowest_surface": ("min_surface_elevation",),
+    "paddles": ("wavemakers",),
+    "predicted_part": ("predicted_fraction",),
+    "side_absorber": ("side_sponges",),
+    "sides": ("boundaries",),
+    **{f"sides_{axis}": (f"boundaries_{axis}",) for axis in AXES},
+    "steepest": ("max_front_slope",),
+    "uw_covariance": ("covariance_u_w",),
+    "uw_subgrid_flux": ("subgrid_flux_u_w",),
+    "viscous": ("viscosity_scheme",),
+    "w_theta_covariance": ("covariance_w_theta",),
+    "w_third_moment": ("third_moment_w",),
+    "zones": ("relaxation_zones",),
+}
+"""New names of keys and fields that were renamed; the first that is valid is suggested."""
+
+
 def nearest(word: object, names: Iterable[str]) -> str | None:
     """Return the name most similar to `word`, or None; case is ignored, and dashes count as underscores.
 
-    A name that differs from `word` only by leading words is preferred if it is the only such name.
+    The new name of a renamed key or field is preferred, then a name that differs from `word` only by leading words if
+    it is the only such name.
 
     Parameters
     ----------
@@ -27,6 +62,8 @@ def nearest(word: object, names: Iterable[str]) -> str | None:
         Valid names.
     """
     folded, written = {_folded(name): name for name in names}, _folded(str(word))
+    if written not in folded and (renamed := [name for name in RENAMED.get(written, ()) if name in folded]):
+        return folded[renamed[0]]
     same_end = [] if written in folded else [name for name in folded if _one_ends_the_other(name, written)]
     alike = difflib.get_close_matches(written, list(folded), n=1, cutoff=LEAST_LIKENESS)
     found = same_end if len(same_end) == 1 else alike

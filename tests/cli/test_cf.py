@@ -163,6 +163,12 @@ def test_every_file(kind, tmp_path, monkeypatch):
     assert set(found) == MEASURED[kind] | {"fields"} | ({"gauges"} if flat else set())
     told = {name: problems for name, path in found.items() if (problems := violations(path))}
     assert told == {}
+    for name, path in found.items():
+        with xr.open_dataset(path, decode_times=False) as data:
+            (first, last), cover = data["time"].values, data["time"].attrs.get("bounds")
+            starts = {"cross_sections": [first, first], "profiles": [0.0, first]}.get(name, [0.0, 0.0])
+            if cover is not None or name in ("cross_sections", "maps", "profiles"):
+                assert data[cover].values.tolist() == [[starts[0], first], [starts[1], last]]
 
 
 def test_without_a_date_that_alone_is_missing(tmp_path):
@@ -226,6 +232,7 @@ def good(tmp_path):
         (lambda data: data.depth.attrs.pop("long_name"), "long_name"),
         (lambda data: data.depth.attrs.update(cell_methods="time: biggest"), "biggest"),
         (lambda data: data.depth.attrs.update(cell_methods="place: mean"), "place"),
+        (lambda data: data.depth.attrs.update(cell_methods="time: mean"), "without time bounds"),
         (lambda data: data.depth.attrs.update(coordinates="lon"), "lon"),
         (lambda data: data.depth.attrs.update(grid_mapping="crs"), "crs"),
         (lambda data: data.depth.attrs.update(flag_values=[1.0, 2.0], flag_meanings="a"), "flag_meanings"),

@@ -92,6 +92,8 @@ maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["
     maps = opened(tmp_path / "maps.nc")
     assert maps["eddy_kinetic_energy"].shape == (1, 11, 15) and float(maps["eddy_kinetic_energy"].max()) > 0.0
     assert maps["variance_velocity_x"].attrs["cell_methods"] == "time: variance (comment: from 7200 s on)"
+    assert maps["time_bounds"].values.tolist() == [[7200.0, 21600.0]]
+    assert maps["mean_velocity_x"].attrs["long_name"] == "x-component of mean velocity"
     assert "means of streamfunction, velocity; variances of velocity" in done.out
     assert eagre("plot", tmp_path / "maps.nc", "-v", "eddy_kinetic_energy", "--dpi", 40).code == 0
     assert eagre("export", tmp_path / "maps.nc", "-v", "mean_velocity_x").code == 0

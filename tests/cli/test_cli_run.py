@@ -110,6 +110,24 @@ def test_number_of_threads(eagre, fake_case, count):
         assert done.code == exits.BAD_INPUT and f"--threads {most}" in done.err
 
 
+@pytest.mark.parametrize(
+    ("steps", "dt", "words"),
+    [
+        (12, (0.5, 2.0), "12, dt 0.5 s to 2 s"),
+        (12, (math.nan, math.nan), "12, each shortened to end at an output time"),
+        (0, (math.nan, math.nan), "0, no time step"),
+    ],
+)
+def test_time_steps_in_the_summary(tmp_path, steps, dt, words):
+    summary = types.SimpleNamespace(
+        interrupted=False, restart=None, steps=steps, time=1.0, wall_seconds=1.0, dt_min=dt[0], dt_max=dt[1],
+        cell_steps_per_second=1.0, diagnostics={},
+    )  # fmt: skip
+    model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), summary_rows=[])
+    rows = _summary_rows(summary, types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc"), model)
+    assert dict(rows)["steps     "] == words
+
+
 def test_volume_in_the_summary(tmp_path):
     """The mass error where it is known, and the model's rows: for water, where it came from if any could."""
     plan = types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc")

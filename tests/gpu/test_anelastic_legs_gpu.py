@@ -9,7 +9,7 @@ from eagre import Smagorinsky, Surface
 from eagre.backend.select import cuda_problem
 from eagre.cases.air import decaying_turbulence
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.series import Series
@@ -27,14 +27,14 @@ def turbulence(device, precision):
 def hill(device, precision):
     grid = Grid.from_points(33, 16, 16000.0, 16000.0, periodic=(True, True))
     ground = 300.0 * np.exp(-(((grid.x - 8000.0) / 2000.0) ** 2)) + 0.0 * grid.y[:, None]
-    air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    air = Atmosphere.anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     options = {"top_height": 8000.0, "atmosphere": air, "terrain_height": ground, "time_step": 5.0, "tolerance": 1e-5}
     return AnelasticFlow(grid, 17, device=device, precision=precision, **options)
 
 
 def by_courant(device, precision):
     """Stratified, so that what is implicit follows the time step."""
-    air = boussinesq(buoyancy_frequency=1.0)
+    air = Atmosphere.boussinesq(buoyancy_frequency=1.0)
     return decaying_turbulence(
         16, courant_number=0.3, atmosphere=air, device=device, precision=precision, tolerance=1e-7
     )
@@ -45,7 +45,7 @@ def driven(device, precision):
     grid = Grid.from_points(16, 12, 1600.0, 1200.0, periodic=(True, True))
     falling = Series(np.array([0.0, 1000.0]), np.array([0.3, 0.0]))
     return AnelasticFlow(
-        grid, 9, top_height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(5.0, 1.0)),
+        grid, 9, top_height=800.0, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(5.0, 1.0)),
         closure=Smagorinsky(), theta_perturbation=0.1 * np.random.default_rng(2).standard_normal((9, 12, 16)),
         surface=Surface(falling, roughness=0.1), coriolis=1e-3, courant_number=0.4, tolerance=1e-6,
         device=device, precision=precision,

@@ -11,7 +11,7 @@ import eagre
 from anelastic_runs import RUNS
 from eagre.advection import Mpdata, mpdata
 from eagre.backend.select import cuda_problem
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 
 pytestmark = [
     pytest.mark.gpu,
@@ -30,7 +30,7 @@ def flow(device, precision, hill, boundaries=None):
     wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
     ground = 100.0 * np.exp(-(((grid.x - 800.0) / 300.0) ** 2)) * np.ones(grid.shape) if hill else None
     return eagre.AnelasticFlow(
-        grid, SHAPE[0], top_height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind,
+        grid, SHAPE[0], top_height=800.0, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01), velocity=wind,
         theta_perturbation=rng.standard_normal(SHAPE), scalars={"dye": rng.random(SHAPE)}, boundaries=boundaries,
         terrain_height=ground, tolerance=1e-10 if precision == "double" else 1e-6, device=device, precision=precision,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from anelastic_runs import assert_close, fields_of
 from eagre import AnelasticFlow, Grid
 from eagre.backend.device import HostCall
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 
 pytestmark = pytest.mark.simulator
 
@@ -37,7 +37,7 @@ def flow(device, hill, sides="wall", time_step=2.0, courant_number=None):
     ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(nx)
     side = "wall" if hill else "periodic"
     wind = np.random.default_rng(1).standard_normal((3, 3, 8, nx))
-    air = boussinesq(buoyancy_frequency=0.02 if sides == "wall" else 0.0)
+    air = Atmosphere.boussinesq(buoyancy_frequency=0.02 if sides == "wall" else 0.0)
     return AnelasticFlow(
         grid, 3, top_height=300.0, atmosphere=air, velocity=tuple(wind), terrain_height=ground, time_step=time_step,
         courant_number=courant_number,

@@ -9,7 +9,7 @@ from eagre import Smagorinsky, Surface
 from eagre.cases.air import decaying_turbulence
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.legs import Book, Legs
 from eagre.models.anelastic.model import AnelasticFlow
@@ -64,7 +64,7 @@ def driven(**options):
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))
     return AnelasticFlow(
         grid, 3, top_height=100.0, device=SimulatedDevice(),
-        atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
+        atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
         theta_perturbation=np.random.default_rng(2).standard_normal((3, 2, 3)), precision="double", tolerance=1e-9,
         **{"surface": Surface(falling), "closure": Smagorinsky(), "coriolis": 0.01}
         | (options or {"courant_number": 0.3}),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.mean_profiles import MeanProfiles
@@ -21,7 +21,7 @@ def engine_of(device, precision, hill) -> Any:
     grid = eagre.Grid.from_points(8, 6, 800.0, 600.0, periodic=(True, True))
     ground = 50.0 * np.exp(-(((grid.x - 400.0) / 100.0) ** 2)) * np.ones((6, 1)) if hill else None
     model = eagre.AnelasticFlow(
-        grid, 5, top_height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), scalars={"dye": 0.0},
+        grid, 5, top_height=400.0, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01), scalars={"dye": 0.0},
         terrain_height=ground, device="cpu", precision=precision,
     )  # fmt: skip
     own = model.engine

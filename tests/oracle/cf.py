@@ -154,12 +154,16 @@ def _cells(file, name, variable):
         other = file.variables.get(str(about["bounds"]))
         if other is None or other.dimensions[:-1] != variable.dimensions or other.shape[-1] != 2:
             yield f"bounds {about['bounds']}"
-    for places, method in re.findall(r"((?:\w+: )+)(\w+)", str(about.get("cell_methods", ""))):
+    methods = re.sub(r"\(.*?\)", "", str(about.get("cell_methods", "")))
+    for places, method in re.findall(r"((?:\w+: )+)(\w+)", methods):
         for place in places.replace(":", "").split():
             if place != "area" and place not in file.variables and place not in file.dimensions:
                 yield f"cell_methods over {place}"
         if method not in METHODS:
             yield f"cell_methods: {method}"
+        if method != "point" and "time" in places.replace(":", "").split():
+            if "bounds" not in file.variables["time"].attrs:
+                yield f"{method} over time without time bounds"
 
 
 def _references(file, name, variable):

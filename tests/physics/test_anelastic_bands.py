@@ -14,7 +14,7 @@ from eagre.backend.device import CpuDevice
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from restarts import assert_repeats_and_restarts, different_arrays
 
 TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
@@ -25,7 +25,7 @@ def box(device, **options):
     grid = Grid.from_points(10, 17, 900.0, 1600.0)
     noise = np.random.default_rng(5).standard_normal((4, 9, 17, 10))
     known = {
-        "atmosphere": boussinesq(buoyancy_frequency=0.01),
+        "atmosphere": Atmosphere.boussinesq(buoyancy_frequency=0.01),
         "theta_perturbation": 0.1 * noise[3],
         "scalars": {"dye": noise[0]},
     }

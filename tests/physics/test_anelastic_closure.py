@@ -14,11 +14,11 @@ from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.models.anelastic import stress
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.operator import Vector
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from eagre.models.anelastic.stability import ROOM, largest_courant, largest_explicit_number
 from eagre.models.anelastic.stress import Medium, Mixing
 
@@ -34,8 +34,8 @@ def test_viscosity_between_walls_and_levels_at_any_distance():
     grid, levels = Grid.from_points(5, 4, 400.0, 180.0), np.array([0.0, 30.0, 90.0, 240.0, 400.0])
     shape, nu, kappa = (5, 4, 5), 2.0, 0.5
     model = AnelasticFlow(
-        grid, levels, atmosphere=anelastic(), boundaries={"x": "wall", "y": "wall"}, viscosity=nu, diffusivity=kappa,
-        scalars={"dye": 0.0}, **ON,
+        grid, levels, atmosphere=Atmosphere.anelastic(), boundaries={"x": "wall", "y": "wall"}, viscosity=nu,
+        diffusivity=kappa, scalars={"dye": 0.0}, **ON,
     )  # fmt: skip
     fields, noise = model.engine.steps.fields, np.random.default_rng(2)
     exner = 1.0 - GRAVITY * levels / (DRY_AIR_HEAT_CAPACITY * 300.0)
@@ -71,7 +71,7 @@ def test_a_shear_has_the_viscosity_of_its_strain(hill):
         model = AnelasticFlow(
             grid, 9, top_height=400.0, terrain_height=hill_of(grid, hill) * np.ones((4, 1)),
             closure=Smagorinsky(0.2, 0.4),
-            atmosphere=boussinesq(buoyancy_frequency=np.sqrt(n2)), time_step=1e-6, tolerance=1e-2, **ON,
+            atmosphere=Atmosphere.boussinesq(buoyancy_frequency=np.sqrt(n2)), time_step=1e-6, tolerance=1e-2, **ON,
         )  # fmt: skip
         engine = model.engine
         z = model.levels.z + np.zeros(model.setup.shape)
@@ -191,7 +191,7 @@ def test_the_wind_over_rough_ground_is_logarithmic():
     """Under a level that is held: u = u*/kappa ln(z / z0), one stress at all heights; the length is kappa z."""
     count, height, rough = 13, 60.0, 0.1
     z = np.linspace(0.0, height, count)
-    held = Table(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
+    held = TableProfile(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
     model = AnelasticFlow(
         Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True)), count, top_height=height,
         velocity=(10.0, 0.0, 0.0), surface=Surface(roughness=rough), closure=Smagorinsky(10.0, 1.0, 1e3),
@@ -212,7 +212,7 @@ def test_a_closure_mixes_theta_itself():
     z = np.linspace(0.0, height, count)[:, None, None]
     ambient = 300.0 * (1.0 + 1e-4 / 9.81 * z)
     model = AnelasticFlow(
-        grid, count, top_height=height, atmosphere=boussinesq(buoyancy_frequency=0.01),
+        grid, count, top_height=height, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01),
         theta_perturbation=300.0 - ambient,
         velocity=(0.05 * z, 0.0, 0.0), closure=Smagorinsky(1.0), time_step=0.2, tolerance=1e-12, **ON,
     )  # fmt: skip

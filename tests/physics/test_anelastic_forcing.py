@@ -9,9 +9,9 @@ from anelastic_runs import forced
 from eagre import Forcing, Nudging
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 
 ON = {"device": "cpu", "precision": "double"}
 COLUMN = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
@@ -39,7 +39,7 @@ def test_ekman_spiral_stays():
     f, nu, count, height = 1e-4, 5.0, 81, 2000.0
     z = np.linspace(0.0, height, count)
     spiral = 10.0 * (1.0 - np.exp(-(1.0 + 1.0j) * z / np.sqrt(2.0 * nu / f)))
-    tau = Table(np.array([0.0, 1.0, height]), np.array([16.0, 1e15, 1e15]))
+    tau = TableProfile(np.array([0.0, 1.0, height]), np.array([16.0, 1e15, 1e15]))
     model = AnelasticFlow(
         COLUMN, count, top_height=height, coriolis=f, viscosity=nu, time_step=5.0, tolerance=1e-12,
         velocity=(spiral.real[:, None, None], spiral.imag[:, None, None], 0.0),
@@ -55,12 +55,12 @@ def test_ekman_spiral_stays():
 
 def test_nudging_is_exponential():
     """Towards profiles, wind, theta itself and scalars, with the error of second order in the step."""
-    theta = Table(np.array([0.0, 400.0]), np.array([302.0, 310.0]))
+    theta = TableProfile(np.array([0.0, 400.0]), np.array([302.0, 310.0]))
     nudging = Nudging(200.0, u=5.0, v=-1.0, theta=theta, scalars={"dye": 2.0})
     errors = []
     for dt in (20.0, 10.0):
         model = AnelasticFlow(
-            COLUMN, 5, top_height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01),
+            COLUMN, 5, top_height=400.0, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01),
             scalars={"dye": np.zeros((5, 1, 1))}, forcing=Forcing(nudging=nudging), time_step=dt, tolerance=1e-12, **ON,
         )  # fmt: skip
         z, left = model.levels.height[:, None, None], np.exp(-400.0 / 200.0)
@@ -77,10 +77,10 @@ def test_nudging_is_exponential():
 
 
 def test_cooling_is_exact():
-    profile = Table(np.array([0.0, 200.0, 400.0]), np.array([-2e-5, -1e-5, 0.0]))
+    profile = TableProfile(np.array([0.0, 200.0, 400.0]), np.array([-2e-5, -1e-5, 0.0]))
     model = AnelasticFlow(
         Grid.from_points(6, 1, 600.0, 1.0, periodic=(True, True)), 5, top_height=400.0,
-        forcing=Forcing(heating=profile), atmosphere=boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
+        forcing=Forcing(heating=profile), atmosphere=Atmosphere.boussinesq(), time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(3600.0)
     expected = 3600.0 * profile(model.levels.height)[:, None, None] * np.ones((5, 1, 6))
@@ -92,7 +92,8 @@ def test_subsidence_of_straight_profiles_is_exact(speed):
     """theta and a scalar that rise with height change by -w_s t times their slope, at all levels; so does wind."""
     z = np.linspace(0.0, 400.0, 5)[:, None, None]
     model = AnelasticFlow(
-        COLUMN, 5, top_height=400.0, atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.004 * z,
+        COLUMN, 5, top_height=400.0, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01),
+        theta_perturbation=0.004 * z,
         scalars={"dye": 0.1 * z}, velocity=(0.02 * z, -0.01 * z, 0.0), forcing=Forcing(subsidence=speed),
         time_step=50.0, tolerance=1e-12, **ON,
     )  # fmt: skip
@@ -105,7 +106,7 @@ def test_subsidence_of_straight_profiles_is_exact(speed):
 
 
 def test_what_is_refused():
-    short = Table(np.array([0.0, 100.0]), np.array([1.0, 1.0]))
+    short = TableProfile(np.array([0.0, 100.0]), np.array([1.0, 1.0]))
     for forcing, more, words in (
         (Forcing(heating=0.1), {}, "incompressible"),
         (Forcing(subsidence=short), {}, "up to 100 m"),

@@ -8,7 +8,7 @@ import pytest
 import eagre
 from eagre.cases.air import decaying_turbulence
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.spectra import one_sided
 
 SHAPE = (9, 12, 16)
@@ -28,7 +28,8 @@ def flow(hill=False, boundaries=None, steps=2, precision="double", **options):
     wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
     model = eagre.AnelasticFlow(
         eagre.Grid.from_points(16, 12, *lengths, periodic=wraps), 9, top_height=800.0,
-        atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind, theta_perturbation=rng.standard_normal(SHAPE),
+        atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01), velocity=wind,
+        theta_perturbation=rng.standard_normal(SHAPE),
         scalars={"dye": rng.random(SHAPE)}, boundaries=boundaries, terrain_height=ground_of(hill), device="cpu",
         precision=precision, **options,
     )  # fmt: skip

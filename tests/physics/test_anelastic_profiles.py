@@ -8,7 +8,7 @@ import pytest
 import eagre
 from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 
 TIGHT = {"single": 3e-5, "double": 1e-12}
 
@@ -22,7 +22,7 @@ def flow(precision="double", hill=False, boundaries=None, shape=(9, 6, 8), **opt
     rng = np.random.default_rng(5)
     wind = tuple(rng.standard_normal(shape) + mean for mean in (10.0, -3.0, 0.0))
     ground = 150.0 * np.exp(-(((grid.x - 400.0) / 150.0) ** 2)) * np.ones(grid.shape) if hill else None
-    known = {"atmosphere": boussinesq(buoyancy_frequency=0.01), "scalars": {"dye": rng.random(shape)}}
+    known = {"atmosphere": Atmosphere.boussinesq(buoyancy_frequency=0.01), "scalars": {"dye": rng.random(shape)}}
     return eagre.AnelasticFlow(
         grid, nz, top_height=800.0, velocity=wind, theta_perturbation=rng.standard_normal(shape), boundaries=boundaries,
         terrain_height=ground, device="cpu", precision=precision, **(known | options),
@@ -143,7 +143,7 @@ def test_profiles_are_those_of_plain_sums(precision, boundaries, hill, heights):
 def test_the_budget_of_air_whose_density_falls_with_height():
     """Transport and pressure work are divergences of fluxes of mass; g / theta_b is that of each height."""
     n_b, power = 0.03, DRY_AIR_HEAT_CAPACITY / DRY_AIR_GAS_CONSTANT - 1.0
-    air = anelastic(reference_frequency=n_b, buoyancy_frequency=0.01)
+    air = Atmosphere.anelastic(reference_frequency=n_b, buoyancy_frequency=0.01)
     model = flow(shape=(9, 4, 5), atmosphere=air, courant_number=0.4)
     averages = model.profiles(1, [0.0, 130.0, 200.0, 520.0, 799.0])
     means, found = over_time(model, averages, 3)

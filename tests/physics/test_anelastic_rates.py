@@ -7,16 +7,16 @@ import pytest
 
 from eagre import Forcing, Grid, Nudging, Smagorinsky
 from eagre.errors import BlowUpError
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from eagre.models.anelastic.stability import ROOM, largest_explicit_number
 
 DZ, COUNT, SHEAR, STEP = 10.0, 17, 0.1, 5.0
 EDDY = 0.55 * DZ**2 / (12.0 * STEP)  # m2/s: a scalar decays by 4 K / (Pr dz^2), 0.55 in a step of 5 s
 CLOSURE = Smagorinsky(1.0, 1.0 / 3.0, float(np.sqrt(EDDY / SHEAR)))
 Z = DZ * np.arange(COUNT)
-WIND = Table(Z[[0, -1]], SHEAR * Z[[0, -1]])
+WIND = TableProfile(Z[[0, -1]], SHEAR * Z[[0, -1]])
 
 
 def nudging(rate=0.1, scalars=("dye",)):
@@ -54,7 +54,7 @@ def test_equal_steps_are_too_long_for_the_sum_of_mixing_and_nudging(precision):
 
 def test_the_sum_in_equal_steps_is_that_of_a_point():
     """Nudging in the upper half and shear in the lower half do not add up."""
-    upper = Table(Z[[0, 8, 9, -1]], np.array([1e9, 1e9, 10.0, 10.0]))
+    upper = TableProfile(Z[[0, 8, 9, -1]], np.array([1e9, 1e9, 10.0, 10.0]))
     forcing = Forcing(nudging=Nudging(upper, scalars={"dye": 0.0}))
     wind = np.minimum(SHEAR * Z, SHEAR * Z[5])[:, None, None]
     model = column(time_step=STEP, closure=CLOSURE, forcing=forcing, velocity=(wind, 0.0, 0.0))
@@ -69,7 +69,7 @@ def test_steps_that_follow_the_flow_are_short_enough_for_the_sum(device):
     rates = {"nudging": 0.02, "subsidence": 2.0 * 0.05 / DZ, "sides": 0.03}
     forcing = Forcing(nudging=Nudging(1.0 / rates["nudging"], u=WIND), subsidence=0.05)
     model = AnelasticFlow(
-        grid, COUNT, top_height=Z[-1], atmosphere=boussinesq(buoyancy_frequency=0.0, wind=(WIND, 0.0)),
+        grid, COUNT, top_height=Z[-1], atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.0, wind=(WIND, 0.0)),
         closure=CLOSURE, forcing=forcing, side_sponges={"y": (1.5e6, rates["sides"])}, device=device,
         precision="double", courant_number=0.5,
     )  # fmt: skip

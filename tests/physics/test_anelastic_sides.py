@@ -8,7 +8,7 @@ import pytest
 from eagre.cases.exact.air import LongWave
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 
 ON = {"device": "cpu", "precision": "double"}
@@ -20,7 +20,7 @@ def over_a_hill(side):
     grid = Grid.from_points(60 + (not periodic), 1, 60e3, 1.0, -30e3, periodic=(periodic, True))
     ground = np.maximum(10.0 / (1.0 + (grid.x / 4e3) ** 2) - 10.0 / (1.0 + 7.5**2), 0.0)
     model = AnelasticFlow(
-        grid, 31, top_height=15e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)),
+        grid, 31, top_height=15e3, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)),
         terrain_height=ground[None],
         top_sponge=(6e3, 0.02), side_sponges={"x": (12e3, 0.01)}, boundaries={"x": side}, time_step=30.0,
         tolerance=1e-7, **ON,
@@ -45,7 +45,7 @@ def test_a_hill_with_open_sides_makes_the_wave_of_the_periodic_one():
 def test_a_uniform_wind_and_a_constant_scalar_stay(ny):
     """Through sides that are open in x and y, with a density that falls with height."""
     grid = Grid.from_points(8, ny, 800.0, 500.0, periodic=(False, False))
-    air = anelastic(buoyancy_frequency=0.01, wind=(5.0, -3.0 * (ny > 1)))
+    air = Atmosphere.anelastic(buoyancy_frequency=0.01, wind=(5.0, -3.0 * (ny > 1)))
     model = AnelasticFlow(
         grid, 5, top_height=800.0, atmosphere=air, boundaries={"x": "open", "y": "open"},
         scalars={"dye": np.full((5, ny, 8), 2.0)}, time_step=5.0, tolerance=1e-12, **ON,
@@ -64,7 +64,8 @@ def test_what_is_carried_leaves_and_what_flows_in_is_what_was_there(wind):
     bump = np.exp(-(((grid.x - 1000.0) / 250.0) ** 2)) * np.ones((5, 1, 1))
     side = np.where(grid.x == (0.0 if wind > 0.0 else 2000.0), 0.5, 0.0)
     model = AnelasticFlow(
-        grid, 5, top_height=400.0, atmosphere=boussinesq(gravity=1e-6, wind=(wind, 0.0)), boundaries={"x": "open"},
+        grid, 5, top_height=400.0, atmosphere=Atmosphere.boussinesq(gravity=1e-6, wind=(wind, 0.0)),
+        boundaries={"x": "open"},
         theta_perturbation=np.maximum(bump, side), scalars={"dye": np.maximum(bump, side)}, time_step=10.0,
         tolerance=1e-10, **ON,
     )  # fmt: skip
@@ -81,7 +82,7 @@ def test_waves_leave_through_the_top_for_hours():
     grid = Grid.from_points(121, 1, 60e3, 1.0, -30e3)
     ground = 10.0 / (1.0 + (grid.x / 5e3) ** 2)[None]
     model = AnelasticFlow(
-        grid, 52, top_height=17e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)),
+        grid, 52, top_height=17e3, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)),
         terrain_height=ground,
         boundaries={"x": "open"}, top_sponge=(7e3, 0.006), side_sponges={"x": (8e3, 0.006)}, tolerance=1e-7, **ON,
     )  # fmt: skip
@@ -100,7 +101,7 @@ def test_waves_of_a_higher_hill_leave_through_a_layer_of_three_wave_lengths():
     _, along, up = LongWave(ground, 200e3, wind, n).displacement((grid.x - grid.x[0])[None], ground[None])
     exact = -0.5 * (wind**2 * ((1.0 - up[0]) ** 2 + along[0] ** 2) + (n * ground) ** 2)  # by Bernoulli's law
     model = AnelasticFlow(
-        grid, 117, top_height=29e3, atmosphere=boussinesq(buoyancy_frequency=n, wind=(wind, 0.0)),
+        grid, 117, top_height=29e3, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=n, wind=(wind, 0.0)),
         terrain_height=ground[None], top_sponge=(19e3, 0.002), side_sponges={"x": (25e3, 0.005)}, device="cpu",
     )  # fmt: skip
     for hours in (8.0, 12.0):
@@ -120,7 +121,8 @@ def test_noise_leaves_without_a_limiter(axis):
     wind = (10.0, 0.0) if axis == "x" else (0.0, 10.0)
     along = [1e-3 * noise[0] + one if one else 0.0 for one in wind]
     model = AnelasticFlow(
-        grid, 9, top_height=8e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=wind), boundaries={axis: "open"},
+        grid, 9, top_height=8e3, atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=wind),
+        boundaries={axis: "open"},
         velocity=(*along, 1e-3 * noise[1]), nonoscillatory=False, time_step=30.0, tolerance=1e-8, **ON,
     )  # fmt: skip
     model.advance(9000.0)
@@ -144,7 +146,7 @@ def test_layers_at_sides_damp_as_their_rate_says():
 def test_what_open_sides_refuse():
     grid = Grid.from_points(16, 1, 1600.0, 1.0)
     given = {"top_height": 1000.0, "boundaries": {"x": "open"}, **ON}
-    wind = boussinesq(wind=(10.0, 0.0))
+    wind = Atmosphere.boussinesq(wind=(10.0, 0.0))
     slope = 400.0 * (grid.x / 1600.0)[None]
     with pytest.raises(InputError, match=r"needs a correction of \d+ % for equal inflow and outflow of mass"):
         AnelasticFlow(grid, 9, atmosphere=wind, terrain_height=slope, **given)

@@ -10,9 +10,9 @@ import pytest
 from eagre import Forcing, Nudging, Smagorinsky
 from eagre.grid import Grid
 from eagre.models.anelastic import surface as ground
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from oracle import anelastic as oracle
 from oracle.anelastic_forcing import Drive, Surface
 from oracle.anelastic_stress import Closure, Space, tendency
@@ -40,7 +40,18 @@ def slope_of(ground, axis, spacing, side):
     return np.gradient(ground, spacing, axis=axis)
 
 
-def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussinesq, push=None, geostrophic=None, **more):
+def pair(
+    shape,
+    sides,
+    hill,
+    *,
+    coriolis=0.0,
+    viscosity=0.0,
+    equations=Atmosphere.boussinesq,
+    push=None,
+    geostrophic=None,
+    **more,
+):
     """A model with all that it has, and the oracle's air and state beside it."""
     nz, ny, nx = shape
     wraps = sides[2] == "periodic", sides[1] == "periodic"
@@ -86,7 +97,7 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
 
 def layered(**options):
     """Air whose reference is stratified too: theta_b rises by 4 % to the top."""
-    return anelastic(reference_frequency=0.03, **options)
+    return Atmosphere.anelastic(reference_frequency=0.03, **options)
 
 
 CASES = {
@@ -113,13 +124,13 @@ def forced(grid, z, air, theirs):
     )  # fmt: skip
 
 
-WARMER = Table(np.array([0.0, 400.0]), np.array([301.0, 381.0]))
+WARMER = TableProfile(np.array([0.0, 400.0]), np.array([301.0, 381.0]))
 FORCED = {
     "forcing": Forcing(
         (4.0, -1.0),
         -0.8,
         0.05,
-        Nudging(40.0, u=5.0, v=1.0, theta=Table(np.array([0.0, 400.0]), np.array([301.0, 381.0]))),
+        Nudging(40.0, u=5.0, v=1.0, theta=TableProfile(np.array([0.0, 400.0]), np.array([301.0, 381.0]))),
     ),
     "side_sponges": {"x": (200.0, 0.03)},
     "geostrophic": (4.0, -1.0),

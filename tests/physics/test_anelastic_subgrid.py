@@ -7,10 +7,10 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.mean_profiles import subgrids_of
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from eagre.models.anelastic.projection import Projected, Projection
 from oracle import anelastic_stress as oracle
 
@@ -26,9 +26,9 @@ def noisy(hill):
     return AnelasticFlow(
         grid, 7, top_height=240.0, terrain_height=ground,
         velocity=tuple(rng.standard_normal(shape) + m for m in (5.0, 2.0, 0.0)),
-        theta_perturbation=rng.standard_normal(shape), scalars={"dye": rng.random(shape)}, atmosphere=anelastic(
-            buoyancy_frequency=0.01
-        ), closure=Smagorinsky(0.2, PRANDTL), surface=Surface(HEAT, roughness=ROUGH), time_step=1.0, **ON,
+        theta_perturbation=rng.standard_normal(shape), scalars={"dye": rng.random(shape)},
+        atmosphere=Atmosphere.anelastic(buoyancy_frequency=0.01), closure=Smagorinsky(0.2, PRANDTL),
+        surface=Surface(HEAT, roughness=ROUGH), time_step=1.0, **ON,
     )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def test_the_flux_over_rough_ground_is_the_same_at_all_heights():
     count, height, grid = 7, 60.0, Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
     z = np.linspace(0.0, height, count)
     wind = 10.0 * np.log(np.maximum(z, 0.135 * z[1]) / 0.1) / np.log(height / 0.1)
-    held = Table(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
+    held = TableProfile(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
     model = AnelasticFlow(
         grid, count, top_height=height, velocity=(wind[:, None, None], 0.0, 0.0),
         surface=Surface(roughness=0.1), closure=Smagorinsky(10.0, 1.0, 1e3), tolerance=1e-12, courant_number=0.5,
@@ -130,7 +130,8 @@ def test_theta_changes_by_the_divergence_of_its_flux():
     model = AnelasticFlow(
         Grid.from_points(1, 1, 20.0, 20.0, periodic=(True, True)), count, top_height=height,
         velocity=(0.05 * z, 0.0, 0.0),
-        atmosphere=boussinesq(buoyancy_frequency=0.01), surface=Surface(HEAT), closure=Smagorinsky(1.0, PRANDTL),
+        atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01), surface=Surface(HEAT),
+        closure=Smagorinsky(1.0, PRANDTL),
         time_step=step, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(100.0)

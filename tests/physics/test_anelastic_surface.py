@@ -12,10 +12,10 @@ from eagre.backend.device import CpuDevice
 from eagre.cases.air import convective_boundary_layer
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.diagnostics import mass_weights
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from eagre.series import Series
 
 ON = {"device": "cpu", "precision": "double"}
@@ -26,7 +26,7 @@ def heated(nx, ny, count, height, **options):
     grid = Grid.from_points(nx, ny, 50.0 * nx, 50.0 * ny, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(5).standard_normal((count, ny, nx))
     chosen = {
-        "atmosphere": boussinesq(),
+        "atmosphere": Atmosphere.boussinesq(),
         "theta_perturbation": noise - noise.mean(),
         "time_step": 2.0,
         "tolerance": 1e-8,
@@ -53,7 +53,9 @@ def test_heat_of_a_map_over_a_hill():
     """Per horizontal area, where the density falls with height and the flux varies: to 1e-6."""
     x = 50.0 * np.arange(8) - 200.0
     hill, pattern = 100.0 / (1.0 + (x / 80.0) ** 2)[None], (1.0 + np.sin(x / 100.0))[None]
-    model = heated(8, 1, 13, 600.0, terrain_height=hill, atmosphere=anelastic(), surface=Surface(0.1, pattern))
+    model = heated(
+        8, 1, 13, 600.0, terrain_height=hill, atmosphere=Atmosphere.anelastic(), surface=Surface(0.1, pattern)
+    )
     first = heat_of(model)
     model.advance(100.0)
     density = model.engine.rest.density[0, 0]
@@ -103,7 +105,7 @@ def test_the_column_loses_what_the_ground_takes():
 def test_the_wind_at_the_ground_is_that_of_the_log_law():
     """Below a level that is held: two friction velocities over kappa less."""
     grid = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))
-    held = Table(np.array([0.0, 1.0, 20.0]), np.array([1e15, 1e15, 10.0]))
+    held = TableProfile(np.array([0.0, 1.0, 20.0]), np.array([1e15, 1e15, 10.0]))
     model = AnelasticFlow(
         grid, 2, top_height=20.0, velocity=(8.0, 0.0, 0.0), surface=Surface(roughness=0.1),
         forcing=Forcing(nudging=Nudging(held, u=8.0)), time_step=2.0, tolerance=1e-12, **ON,
@@ -159,7 +161,7 @@ def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypat
     for options in ({}, more if hill else {"surface": Surface(0.1)}):
 
         def run(options=options):
-            air = boussinesq(buoyancy_frequency=0.01)
+            air = Atmosphere.boussinesq(buoyancy_frequency=0.01)
             known = {
                 "top_height": 1000.0,
                 "atmosphere": air,
@@ -184,7 +186,7 @@ def test_steps_are_as_short_as_drag_over_thin_levels_wants():
     """The wind at the ground fell and rose to 58 m/s where a step was ten times what the lowest levels bear."""
     grid = Grid.from_points(4, 4, 32e3, 32e3, periodic=(True, True))
     levels = np.concatenate([[0.0, 10.0, 25.0, 45.0, 75.0], np.linspace(115.0, 1500.0, 15)])
-    known = {"atmosphere": boussinesq(wind=(10.0, 0.0)), "surface": Surface(roughness=0.1), "device": "cpu"}
+    known = {"atmosphere": Atmosphere.boussinesq(wind=(10.0, 0.0)), "surface": Surface(roughness=0.1), "device": "cpu"}
     with pytest.raises(InputError, match=r"up to 9.59 s with this viscosity, forcing, surface drag and grid spacing"):
         AnelasticFlow(grid, levels, time_step=100.0, **known)
     model, winds = AnelasticFlow(grid, levels, **known), [10.0]

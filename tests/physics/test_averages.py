@@ -228,7 +228,7 @@ def test_averages_leave_the_run_as_it_is_and_other_averages_begin_anew():
 def test_names_units_and_methods():
     found = {one.name: one for one in gyre().maps.variables}
     assert found["mean_velocity_x"].standard_name == "sea_water_x_velocity"
-    assert found["mean_velocity_x"].long_name == "mean velocity, x-component"
+    assert found["mean_velocity_x"].long_name == "x-component of mean velocity"
     assert found["mean_velocity_x"].cell_methods == "time: mean (comment: from 0.014 s on)"
     assert found["variance_velocity_x"].units == "m2 s-2"
     assert found["max_speed"].cell_methods == "time: maximum (comment: from 0.014 s on)"

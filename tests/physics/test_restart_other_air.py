@@ -7,7 +7,7 @@ import pytest
 
 from anelastic_runs import flow_over_a_hill, hill_grid, hill_of
 from eagre import Forcing, Grid, InputError, Smagorinsky, Surface
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq, incompressible
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "two"])
@@ -19,7 +19,7 @@ def noisy(**options):
     grid = Grid.from_points(12, 12, 1200.0, 1200.0, periodic=(True, True))
     noise = 0.1 * np.random.default_rng(2).standard_normal((9, 12, 12))
     chosen = {
-        "atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.0, 0.0)),
+        "atmosphere": Atmosphere.boussinesq(buoyancy_frequency=STABLE, wind=(5.0, 0.0)),
         "theta_perturbation": noise,
         "time_step": 3.0,
         **options,
@@ -38,20 +38,28 @@ def after_steps(count=4, **options):
 OTHER = {
     "theta": (
         {},
-        {"atmosphere": boussinesq(buoyancy_frequency=STABLE, theta=290.0)},
+        {"atmosphere": Atmosphere.boussinesq(buoyancy_frequency=STABLE, theta=290.0)},
         "reference potential temperature of 300 K",
     ),
-    "stability": ({}, {"atmosphere": boussinesq(buoyancy_frequency=0.02)}, "of 302.4464832 K at point 8"),
-    "density": ({}, {"atmosphere": boussinesq(buoyancy_frequency=STABLE, density=1.2)}, "reference density of 1 kg/m3"),
-    "equations": ({}, {"atmosphere": anelastic(buoyancy_frequency=STABLE)}, "reference density"),
-    "no heat": ({}, {"atmosphere": incompressible()}, "ambient potential temperature"),
-    "heat": ({"atmosphere": incompressible()}, {"atmosphere": boussinesq()}, "gravity of 0 m/s2"),
-    "heat lost": ({"atmosphere": boussinesq()}, {"atmosphere": incompressible()}, "gravity of 9.8"),
+    "stability": ({}, {"atmosphere": Atmosphere.boussinesq(buoyancy_frequency=0.02)}, "of 302.4464832 K at point 8"),
+    "density": (
+        {},
+        {"atmosphere": Atmosphere.boussinesq(buoyancy_frequency=STABLE, density=1.2)},
+        "reference density of 1 kg/m3",
+    ),
+    "equations": ({}, {"atmosphere": Atmosphere.anelastic(buoyancy_frequency=STABLE)}, "reference density"),
+    "no heat": ({}, {"atmosphere": Atmosphere.incompressible()}, "ambient potential temperature"),
+    "heat": ({"atmosphere": Atmosphere.incompressible()}, {"atmosphere": Atmosphere.boussinesq()}, "gravity of 0 m/s2"),
+    "heat lost": (
+        {"atmosphere": Atmosphere.boussinesq()},
+        {"atmosphere": Atmosphere.incompressible()},
+        "gravity of 9.8",
+    ),
     "walls": ({}, {"boundaries": {"x": "wall"}}, 'boundaries_x = "periodic"'),
     "open sides": ({"boundaries": {"y": "wall"}}, {"boundaries": {"y": "open"}}, 'boundaries_y = "wall"'),
     "inflow": (
         {"boundaries": {"x": "open"}},
-        {"boundaries": {"x": "open"}, "atmosphere": boussinesq(buoyancy_frequency=STABLE)},
+        {"boundaries": {"x": "open"}, "atmosphere": Atmosphere.boussinesq(buoyancy_frequency=STABLE)},
         "5 m/s at point 0",
     ),
 }
@@ -96,7 +104,7 @@ def test_other_levels_or_another_ground_are_refused(options, words):
     state, grid, air = (
         flow_over_a_hill(device="cpu").state(),
         hill_grid(),
-        anelastic(buoyancy_frequency=STABLE, wind=(10.0, 2.0)),
+        Atmosphere.anelastic(buoyancy_frequency=STABLE, wind=(10.0, 2.0)),
     )
     if options.get("terrain_height"):
         options = {"terrain_height": options["terrain_height"] * hill_of(grid)}
@@ -108,14 +116,19 @@ def test_other_levels_or_another_ground_are_refused(options, words):
 
 def test_rounding_of_another_processor_is_no_other_ground():
     grid = hill_grid()
-    known = {"atmosphere": anelastic(buoyancy_frequency=STABLE), "time_step": 20.0, "top_height": 8e3, "device": "cpu"}
+    known = {
+        "atmosphere": Atmosphere.anelastic(buoyancy_frequency=STABLE),
+        "time_step": 20.0,
+        "top_height": 8e3,
+        "device": "cpu",
+    }
     state = AnelasticFlow(grid, 17, terrain_height=hill_of(grid), **known).state()
     AnelasticFlow(grid, 17, terrain_height=hill_of(grid) * (1.0 + 1e-15), **known).restore(state)
 
 
 @DEVICES
 def test_heating_that_begins_with_a_restart_acts_in_full_from_its_first_step(device):
-    known = {"theta_perturbation": 0.0, "atmosphere": boussinesq(), "device": device}
+    known = {"theta_perturbation": 0.0, "atmosphere": Atmosphere.boussinesq(), "device": device}
     model = noisy(**known, forcing=Forcing(heating=1e-3))
     model.restore(after_steps(**known))
     for count in (1, 2, 3):
@@ -129,7 +142,10 @@ DRIVES = {
     "surface": {"surface": Surface(0.1, roughness=0.1)},
     "coriolis": {"coriolis": 1e-3},
     "top_sponge": {"top_sponge": (300.0, 0.02)},
-    "wind": {"atmosphere": boussinesq(buoyancy_frequency=STABLE, wind=(5.5, 0.0)), "top_sponge": (300.0, 0.02)},
+    "wind": {
+        "atmosphere": Atmosphere.boussinesq(buoyancy_frequency=STABLE, wind=(5.5, 0.0)),
+        "top_sponge": (300.0, 0.02),
+    },
     "advection": {"third_order": True},
 }
 

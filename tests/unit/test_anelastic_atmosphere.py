@@ -7,14 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import (
-    anelastic,
-    boussinesq,
-    check_height,
-    from_sounding,
-    incompressible,
-)
-from eagre.models.anelastic.profiles import Exponential, Linear, Table, slope
+from eagre.models.anelastic.atmosphere import Atmosphere, check_height
+from eagre.models.anelastic.profiles import ExponentialProfile, LinearProfile, TableProfile, slope
 
 G, CP, RD = 9.81, 1004.0, 287.0
 
@@ -23,7 +17,7 @@ def test_isentropic_density_is_the_closed_form():
     z = np.linspace(0.0, 10000.0, 7)
     exner = 1.0 - G * z / (CP * 300.0)
     expected = 1e5 / (RD * 300.0) * exner ** (CP / RD - 1.0)
-    np.testing.assert_allclose(anelastic(theta=300.0).density(z), expected, rtol=1e-14)
+    np.testing.assert_allclose(Atmosphere.anelastic(theta=300.0).density(z), expected, rtol=1e-14)
 
 
 def test_stratified_density_is_the_closed_form_of_the_literature():
@@ -31,18 +25,18 @@ def test_stratified_density_is_the_closed_form_of_the_literature():
     rho_0 = 1e5 / (RD * theta)
     bracket = 1.0 - G * (1.0 - np.exp(-s * z)) / (CP * theta * s)
     expected = rho_0 * np.exp(-s * z) * bracket ** (CP / RD - 1.0)
-    air = anelastic(theta=theta, reference_frequency=0.01)
+    air = Atmosphere.anelastic(theta=theta, reference_frequency=0.01)
     np.testing.assert_allclose(air.density(z), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
     "profile",
     [
-        Exponential(300.0, 1e-5),
-        Exponential(280.0),
-        Linear(300.0, 1e-5),
-        Table(np.array([0.0, 500.0, 2000.0]), np.array([300.0, 300.0, 309.0])),
-        Table(np.array([100.0, 500.0, 2000.0]), np.array([300.0, 301.0, 309.0])),
+        ExponentialProfile(300.0, 1e-5),
+        ExponentialProfile(280.0),
+        LinearProfile(300.0, 1e-5),
+        TableProfile(np.array([0.0, 500.0, 2000.0]), np.array([300.0, 300.0, 309.0])),
+        TableProfile(np.array([100.0, 500.0, 2000.0]), np.array([300.0, 301.0, 309.0])),
     ],
 )
 def test_the_integral_of_the_inverse(profile):
@@ -52,8 +46,8 @@ def test_the_integral_of_the_inverse(profile):
 
 
 def test_the_pressure_of_the_density_is_hydrostatic():
-    table = Table(np.array([0.0, 500.0, 2000.0, 9000.0]), np.array([300.0, 300.0, 309.0, 340.0]))
-    air = from_sounding(table.heights, table.values, reference="sounding", surface_pressure=9.5e4)
+    table = TableProfile(np.array([0.0, 500.0, 2000.0, 9000.0]), np.array([300.0, 300.0, 309.0, 340.0]))
+    air = Atmosphere.from_sounding(table.heights, table.values, reference="sounding", surface_pressure=9.5e4)
     z = np.linspace(0.0, 8000.0, 4001)
     pressure = 1e5 * air.density.exner(z) ** (CP / RD)
     np.testing.assert_allclose(pressure[0], 9.5e4)
@@ -63,14 +57,14 @@ def test_the_pressure_of_the_density_is_hydrostatic():
 
 def test_stability_is_that_asked_for():
     z = np.linspace(0.0, 3000.0, 5)
-    np.testing.assert_allclose(boussinesq(buoyancy_frequency=0.01).stability(z, 50.0), 1e-4, rtol=1e-9)
-    air = anelastic(buoyancy_frequency=0.012, reference_frequency=0.012)
+    np.testing.assert_allclose(Atmosphere.boussinesq(buoyancy_frequency=0.01).stability(z, 50.0), 1e-4, rtol=1e-9)
+    air = Atmosphere.anelastic(buoyancy_frequency=0.012, reference_frequency=0.012)
     np.testing.assert_allclose(air.stability(z, 50.0), 1.44e-4, rtol=1e-6)
-    assert not incompressible().stability(z, 50.0).any()
+    assert not Atmosphere.incompressible().stability(z, 50.0).any()
 
 
 def test_the_slope_of_a_table_is_a_mean_over_a_level():
-    table = Table(np.array([0.0, 100.0, 200.0]), np.array([300.0, 300.0, 302.0]))
+    table = TableProfile(np.array([0.0, 100.0, 200.0]), np.array([300.0, 300.0, 302.0]))
     np.testing.assert_allclose(slope(table, np.array([50.0, 100.0, 150.0]), 40.0), [0.0, 0.01, 0.02], atol=1e-12)
 
 
@@ -80,37 +74,40 @@ def test_implausible_air_is_refused_with_the_likely_mistake():
     theta = np.array([300.0, 303.0, 306.0, 350.0])
     wind = np.array([5.0, -9999.0, 10.0, 12.0])
     for give, what in (
-        (lambda: from_sounding(z, theta, wind), "fill value"),
-        (lambda: from_sounding(z, theta, v=wind), "fill value"),
-        (lambda: from_sounding(z, theta, surface_pressure=1000.0), "hPa"),
-        (lambda: from_sounding(z, 288.0 - 6.5e-3 * z), "temperature, not potential temperature"),
-        (lambda: from_sounding(np.array([0.0, 3000.0]), np.array([300.0, 271.0])), "temperature, not potential"),
-        (lambda: anelastic(wind=(1000.0, 0.0)), "wind = 1000"),
-        (lambda: boussinesq(wind=(0.0, -9999.0)), "fill value"),
-        (lambda: anelastic(surface_pressure=1000.0), "hPa"),
-        (lambda: anelastic(buoyancy_frequency=-0.01), "below 0"),
-        (lambda: boussinesq(buoyancy_frequency=-0.01), "below 0"),
-        (lambda: anelastic(reference_frequency=-0.01), "below 0(.|\n)*reference_frequency"),
-        (lambda: boussinesq(theta=27.0), "degrees Celsius"),
+        (lambda: Atmosphere.from_sounding(z, theta, wind), "fill value"),
+        (lambda: Atmosphere.from_sounding(z, theta, v=wind), "fill value"),
+        (lambda: Atmosphere.from_sounding(z, theta, surface_pressure=1000.0), "hPa"),
+        (lambda: Atmosphere.from_sounding(z, 288.0 - 6.5e-3 * z), "temperature, not potential temperature"),
+        (
+            lambda: Atmosphere.from_sounding(np.array([0.0, 3000.0]), np.array([300.0, 271.0])),
+            "temperature, not potential",
+        ),
+        (lambda: Atmosphere.anelastic(wind=(1000.0, 0.0)), "wind = 1000"),
+        (lambda: Atmosphere.boussinesq(wind=(0.0, -9999.0)), "fill value"),
+        (lambda: Atmosphere.anelastic(surface_pressure=1000.0), "hPa"),
+        (lambda: Atmosphere.anelastic(buoyancy_frequency=-0.01), "below 0"),
+        (lambda: Atmosphere.boussinesq(buoyancy_frequency=-0.01), "below 0"),
+        (lambda: Atmosphere.anelastic(reference_frequency=-0.01), "below 0(.|\n)*reference_frequency"),
+        (lambda: Atmosphere.boussinesq(theta=27.0), "degrees Celsius"),
     ):
         with pytest.raises(InputError, match=what):
             give()
     mixed = np.array([305.0, 303.0, 303.0, 350.0])  # a superadiabatic surface layer
-    from_sounding(z, mixed)
-    from_sounding(np.array([0.0, 100.0]), np.array([302.0, 300.0]))
+    Atmosphere.from_sounding(z, mixed)
+    Atmosphere.from_sounding(np.array([0.0, 100.0]), np.array([302.0, 300.0]))
 
 
 def test_errors():
     with pytest.raises(InputError, match="increasing heights"):
-        from_sounding(np.array([0.0, 0.0]), np.array([300.0, 301.0]))
+        Atmosphere.from_sounding(np.array([0.0, 0.0]), np.array([300.0, 301.0]))
     with pytest.raises(InputError, match="at least two values"):
-        from_sounding(np.array([0.0]), np.array([300.0]))
+        Atmosphere.from_sounding(np.array([0.0]), np.array([300.0]))
     with pytest.raises(InputError, match="degrees Celsius"):
-        from_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))
+        Atmosphere.from_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))
     with pytest.raises(InputError, match="end of the reference atmosphere"):
-        check_height(anelastic(theta=300.0), 31000.0)
+        check_height(Atmosphere.anelastic(theta=300.0), 31000.0)
     with pytest.raises(InputError, match=r"degrees Celsius[\s\S]*theta = 27 K[\s\S]*write:   theta = 300.15"):
-        anelastic(theta=27.0)
+        Atmosphere.anelastic(theta=27.0)
     with pytest.raises(InputError, match="up to 10 m"):
-        check_height(from_sounding(np.array([0.0, 10.0]), np.array([300.0, 301.0])), 20.0)
-    check_height(anelastic(theta=300.0, reference_frequency=0.02, buoyancy_frequency=0.02), 40000.0)
+        check_height(Atmosphere.from_sounding(np.array([0.0, 10.0]), np.array([300.0, 301.0])), 20.0)
+    check_height(Atmosphere.anelastic(theta=300.0, reference_frequency=0.02, buoyancy_frequency=0.02), 40000.0)

@@ -7,7 +7,7 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.config import AnelasticCase
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.orography import blended, smoothed, steepest
@@ -112,7 +112,7 @@ def test_a_layer_too_thin_behind_a_high_hill_is_told(hill, thickness, told):
     """N h / U = 0.4, waves 6.28 km long: three of them are 18.8 km."""
     grid = Grid.from_points(12, 1, 24e3, 1.0, periodic=(True, True))
     ground = hill * np.exp(-(((grid.x - 12e3) / 4e3) ** 2))[None]
-    air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    air = Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     found = AnelasticFlow(
         grid, 61, top_height=30e3, atmosphere=air, terrain_height=ground - ground.min(), time_step=10.0,
         top_sponge=(thickness, 3e-3), device="cpu",
@@ -131,7 +131,7 @@ def test_hill_without_absorber_is_noted(frequency, wind, absorber, noted):
     """Waves reflect from the top only if the air is stable and moves; their vertical wavelength is 6.28 km."""
     grid = Grid.from_points(12, 1, 24e3, 1.0, periodic=(True, True))
     ground = 50.0 * np.exp(-(((grid.x - 12e3) / 4e3) ** 2))[None]
-    air = boussinesq(buoyancy_frequency=frequency, wind=(wind, 0.0))
+    air = Atmosphere.boussinesq(buoyancy_frequency=frequency, wind=(wind, 0.0))
     found = AnelasticFlow(
         grid, 31, top_height=30e3, atmosphere=air, terrain_height=ground - ground.min(), time_step=10.0,
         top_sponge=absorber, device="cpu",
@@ -146,7 +146,8 @@ def notes_of_walls(sides, wind=(0.0, 0.0), velocity=None):
     """Notes on winds that walls block."""
     grid = Grid.from_points(8, 6, 800.0, 600.0)
     found = AnelasticFlow(
-        grid, 5, top_height=400.0, atmosphere=boussinesq(wind=wind), velocity=velocity, boundaries=sides, time_step=1.0,
+        grid, 5, top_height=400.0, atmosphere=Atmosphere.boussinesq(wind=wind), velocity=velocity, boundaries=sides,
+        time_step=1.0,
         device="cpu",
     )  # fmt: skip
     return [one for one in found.notes if "between walls" in one]

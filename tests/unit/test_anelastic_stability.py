@@ -10,12 +10,12 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.closure import stiffness_of
 from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.profiles import TableProfile
 from eagre.models.anelastic.stability import first_step
 
 HEIGHTS = np.array([0.0, 20.0, 80.0, 200.0])
@@ -24,7 +24,7 @@ HEIGHTS = np.array([0.0, 20.0, 80.0, 200.0])
 def longest(**options):
     """The longest step of a column of air, s, over 0.5: one over the fastest decay."""
     column = Grid.from_points(1, 1, 1.0, 1.0, periodic=(True, True))
-    chosen = {"grid": column, "atmosphere": boussinesq(buoyancy_frequency=0.01), **options}
+    chosen = {"grid": column, "atmosphere": Atmosphere.boussinesq(buoyancy_frequency=0.01), **options}
     return AnelasticFlow(levels=HEIGHTS, device="cpu", **chosen).setup.time_step / 0.5
 
 
@@ -49,8 +49,11 @@ SIDES = {"grid": Grid.from_points(9, 1, 800.0, 1.0, periodic=(True, True)), "sid
 @pytest.mark.parametrize(
     ("options", "rate"),
     [
-        ({"forcing": Forcing(nudging=Nudging(Table([0.0, 100.0, 200.0], [400.0, 50.0, 400.0]), u=1.0))}, 1.0 / 120.0),
-        ({"forcing": Forcing(subsidence=Table([0.0, 200.0], [0.0, -0.5]))}, 2.0 * 0.5 / 20.0),
+        (
+            {"forcing": Forcing(nudging=Nudging(TableProfile([0.0, 100.0, 200.0], [400.0, 50.0, 400.0]), u=1.0))},
+            1.0 / 120.0,
+        ),
+        ({"forcing": Forcing(subsidence=TableProfile([0.0, 200.0], [0.0, -0.5]))}, 2.0 * 0.5 / 20.0),
         ({"forcing": Forcing(subsidence=0.3)}, 2.0 * 0.3 / 20.0),
         (SIDES, 0.03),
         ({**SIDES, "forcing": Forcing(subsidence=-0.3, nudging=Nudging(50.0, v=1.0))}, 0.03 + 0.02 + 0.03),

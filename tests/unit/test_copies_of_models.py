@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.atmosphere import Atmosphere
 
 pytestmark = pytest.mark.nojit
 GRID = eagre.Grid(12, 9, 10.0, 10.0)
@@ -29,7 +29,8 @@ MODELS["potential-waves"] = lambda: eagre.PotentialWaves(
 )  # fmt: skip
 MODELS["anelastic"] = lambda: eagre.AnelasticFlow(
     eagre.Grid.from_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, top_height=200.0, time_step=2.0, device="cpu",
-    atmosphere=boussinesq(buoyancy_frequency=0.01), theta_perturbation=0.1 * np.arange(36.0).reshape(3, 3, 4),
+    atmosphere=Atmosphere.boussinesq(buoyancy_frequency=0.01),
+    theta_perturbation=0.1 * np.arange(36.0).reshape(3, 3, 4),
 )  # fmt: skip
 ENDS = {"barotropic": (4e-5, 8e-5), "potential-waves": (0.05, 0.11)}
 WAYS = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "deepcopy": copy.deepcopy}

@@ -62,7 +62,7 @@ MISTAKES = {
         lambda: waves(relaxation_zones=[eagre.RelaxationZone("west", 4.0, 2.0, 0.1)]), "waves = 0.1",
     ),
     "a sponge alone": (lambda: waves(sponges=eagre.SpongeLayer("east", 4.0, 2.0)), "a list of SpongeLayer"),
-    "a name of an atmosphere": (lambda: air(atmosphere="boussinesq"), "an Atmosphere", "atmosphere=boussinesq()"),
+    "a name of an atmosphere": (lambda: air(atmosphere="boussinesq"), "an Atmosphere", "Atmosphere.boussinesq()"),
     "one kind of all sides": (lambda: air(boundaries="wall"), "boundaries = 'wall'", 'boundaries={"x": "wall"}'),
     "a number in place of a closure": (lambda: air(closure=0.17), "closure = 0.17", "Smagorinsky()"),
     "a flux in place of a surface": (lambda: air(surface=0.1), "surface = 0.1", "Surface("),

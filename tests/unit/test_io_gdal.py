@@ -18,6 +18,7 @@ from eagre.io.measured import Axis
 from eagre.models.anelastic import outputs as anelastic
 from eagre.models.barotropic import outputs as barotropic
 from eagre.models.potential_waves import outputs, probe_group
+from eagre.stepping.averages import _mean_of
 
 COMPONENT = re.compile(r"\b([xy])-component\b")
 EVERY = {
@@ -46,7 +47,23 @@ def test_components_of_vectors_are_pairs(kind):
         twin = name[:-1] + {"x": "y", "y": "x", "u": "v", "v": "u"}[name[-1]]
         assert axis == {"u": "x", "v": "y"}.get(name[-1], name[-1])
         assert COMPONENT.sub("", declared[name]) == COMPONENT.sub("", declared[twin])
+        group = group_of(declared[name])
+        assert group and group_of(declared[twin]) == group and not re.search(r"^\W|\W$|  ", group)
     assert not [name for name, text in declared.items() if "direction" in text]  # QGIS drops such a layer
+
+
+def group_of(long_name):
+    """Name under which MDAL (mdal_gdal.cpp, parseBandIsVector) groups a vector component."""
+    for axis in "xy":
+        for ending in ("-component of", "-component"):
+            long_name = long_name.replace(axis + ending, "")
+    return re.sub("[uvxy]-", "", long_name).strip()
+
+
+def test_means_of_components_are_grouped_too():
+    declared = {one.name: one for one in WATER_VARIABLES}
+    means = [_mean_of(declared[name], "time: mean").long_name for name in ("velocity_x", "velocity_y")]
+    assert [group_of(name) for name in means] == ["mean depth-averaged velocity"] * 2
 
 
 class Still:
@@ -96,7 +113,7 @@ class Gathered:
         ]
 
     def sample(self):
-        return {"max_depth": self.values}
+        return {"max_depth": self.values, "time_bounds": np.array([0.0, 60.0])}
 
 
 @pytest.mark.parametrize(("ny", "nx"), [(5, 7), (60, 60), (80, 80)])

@@ -16,6 +16,8 @@ from eagre.grid import Grid
 from eagre.io import FieldWriter, MeasuredWriter, store_zarr
 from eagre.io.cf import axis_attributes
 from eagre.io.measured import Axis
+from eagre.io.netcdf_raster import open_netcdf
+from eagre.plots.reading import open_results
 from written_models import FakeModel, write
 
 pytest.importorskip("zarr", reason="pip install 'eagre[zarr]'")
@@ -168,7 +170,7 @@ class Largest:
         self.shape = grid.shape
 
     def sample(self):
-        return {"max_depth": np.full(self.shape, 2.5), "volume": np.float64(7.0)}
+        return {"max_depth": np.full(self.shape, 2.5), "volume": np.float64(7.0), "time_bounds": np.array([0.0, 2.0])}
 
 
 def test_maps(tmp_path):
@@ -182,11 +184,19 @@ def test_maps(tmp_path):
         ours.attrs["history"] = theirs.attrs["history"]
         xr.testing.assert_identical(ours[["max_depth", "volume"]], theirs[["max_depth", "volume"]])
     assert ours.max_depth.attrs["cell_methods"] == "time: maximum" and ours.volume.values.tolist() == [7.0, 7.0]
+    for name in ("a.nc", "a.zarr"):
+        results = open_results(tmp_path / name)
+        assert results.dataset["time"].attrs["bounds"] == "time_bounds"
+        assert results.dataset["time_bounds"].values.tolist() == [[0.0, 2.0], [0.0, 2.0]]
+        assert results.variables == ["max_depth"] and "time_bounds" not in results.dataset.data_vars
+        assert results.label("max_depth", 0) == "depth (m), maximum over 0 to 2 s"
+    with open_netcdf(tmp_path / "a.nc", decode_times=False) as data:
+        assert set(data.data_vars) == {"max_depth", "volume"}
     model = FakeModel()
     model.time = 2.0
     with pytest.raises(InputError, match="other variables or positions"):
         MeasuredWriter(tmp_path / "a.zarr", model, Largest(Grid(6, 3, 10.0, 20.0)), append=True)
     renamed = Largest(model.grid)
-    renamed.variables = [Variable("arrival_time_rise_100mm", "s", "time")]
-    with pytest.raises(InputError, match="other variables or positions; missing: arrival_time_rise_100mm"):
+    renamed.variables = [Variable("min_depth", "m", "smallest depth", cell_methods="time: minimum")]
+    with pytest.raises(InputError, match="other variables or positions; missing: min_depth"):
         MeasuredWriter(tmp_path / "a.zarr", model, renamed, append=True)

@@ -64,6 +64,26 @@ def test_progress_is_printed(capsys):
     assert "t = 1 s of 1 s, step 2, dt = 0.5 s" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("every", [0.5, 0.01])
+def test_the_range_of_time_steps_leaves_out_steps_shortened_to_an_output_time(every):
+    """Compared with the differences of the times of single steps; 0.01 s is below each step."""
+    model, single = pond("shallow-water")[0], pond("shallow-water")[0]
+    model.run(10 * every, output_interval=every)
+    lengths, shortened = [], []
+    for until in every * np.arange(1, 11):
+        while single.time < until:
+            before, expected = single.time, single.time_step
+            single.advance(until, max_steps=1)
+            (shortened if single.time - before < 0.999 * expected else lengths).append(single.time - before)
+    assert shortened and bool(lengths) == (every > 0.1) and model.steps == len(lengths) + len(shortened)
+    result = model.statistics()
+    if lengths:
+        assert min(shortened) < 0.9 * min(lengths)
+        assert (result["dt_min"], result["dt_max"]) == pytest.approx((min(lengths), max(lengths)))
+    else:
+        assert np.isnan([result["dt_min"], result["dt_max"]]).all()
+
+
 def test_statistics_of_the_implicit_model():
     """The Courant number is that of the shorter side of a cell, in the deepest water."""
     model, _ = pond("shallow-water-adi")

@@ -142,6 +142,8 @@ def test_a_perspective_does_not_depend_on_the_order_of_rows(tmp_path):
          "speed (m s$^{-1}$), maximum over 0 to 1 h"),
         ("mean_speed", {"long_name": "mean speed", "units": "m", "cell_methods": "time: mean (comment: from 900 s on)"},
          "speed (m), mean over 0.25 to 1 h"),
+        ("mean_u", {"long_name": "x-component of mean velocity", "units": "m s-1", "cell_methods": "time: mean"},
+         "x-component of velocity (m s$^{-1}$), mean over 0 to 1 h"),
         ("min_speed", {"long_name": "minimum speed", "units": "m s-1", "cell_methods": "time: minimum"},
          "speed (m s$^{-1}$), minimum over 0 to 1 h"),
     ],

@@ -88,6 +88,23 @@ def test_the_last_step_is_cut_to_land_and_the_next_leg_goes_on_with_the_free_one
     assert clock[ck.ACCEPTED] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("dt", "free", "until", "counted"),
+    [
+        (0.5, 0.5, 10.0, True),  # a step between output times
+        (0.2, 0.5, 1.2, False),  # shortened to end at the output time
+        (0.5, 0.5, 1.5, True),  # ends there without being shortened
+        (0.5 * (1.0 - 1e-12), 0.5, 1.5, True),  # up to the rounding error of the time
+        (0.5, 0.7, 10.0, True),  # the limit has grown in a later stage of the step
+    ],
+)
+def test_steps_that_are_shortened_to_an_output_time_do_not_count_in_their_range(dt, free, until, counted):
+    clock = ready(until=until, dt=dt, FREE=free)
+    assert plain(ck.move)(clock, 1.0, dt, until, 1.0) == min(1.0 + dt, until)
+    assert clock[ck.STEPS] == 1.0
+    assert (clock[ck.DT_MIN], clock[ck.DT_MAX]) == ((dt, dt) if counted else (math.inf, 0.0))
+
+
 def test_a_leg_of_no_length_does_not_run():
     for until, steps in ((1.0, 5.0), (2.0, 0.0)):
         clock = ready(NEXT_UNTIL=until, NEXT_STEPS=steps)

@@ -67,8 +67,8 @@ class Turbulence(Benchmark):
 
 
 def _turbulence(points: int, variant: str, **options: Any) -> Any:
-    from eagre.models.anelastic.atmosphere import boussinesq
+    from eagre.models.anelastic.atmosphere import Atmosphere
 
-    more = {"atmosphere": boussinesq(buoyancy_frequency=1.0)} if variant == "stratified" else {}
+    more = {"atmosphere": Atmosphere.boussinesq(buoyancy_frequency=1.0)} if variant == "stratified" else {}
     step = COURANT * 2.0 * np.pi / points / 3.0
     return decaying_turbulence(points, "solenoidal", time_step=step, **more, **options)

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.boundaries.internal import passed_faces
 from eagre.errors import InputError
-from eagre.fields import Variable
+from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.grid import Grid
 
 VARIABLES = (
@@ -21,7 +21,7 @@ VARIABLES = (
     ),
     Variable(
         "volume", "m3", "water volume through the cross-section since the start of the run, positive to its right",
-        cell_methods="time: sum",
+        cell_methods="time: sum (comment: since the start of the run)",
     ),
 )  # fmt: skip
 
@@ -221,13 +221,14 @@ class CrossSectionSeries:
     def sample(self) -> dict[str, np.ndarray]:
         """Return mean discharges since the previous call and volumes since the start, (lines,).
 
-        The first call returns NaN for the discharges.
+        The first call returns NaN for the discharges. ``time_bounds`` are the times of the previous and of this call.
         """
         time, volumes = self._present()
+        start = time if np.isnan(self._last[0]) else self._last[0]
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = (volumes - self._last[1:]) / (time - self._last[0])
         self._last = np.append(time, volumes)
-        return {"discharge": mean, "volume": volumes}
+        return {"discharge": mean, "volume": volumes, TIME_BOUNDS: time_bounds(start, time)}
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the time and the volumes of the last call, for a restart."""

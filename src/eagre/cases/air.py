@@ -13,7 +13,7 @@ import numpy as np
 from eagre.constants import DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq, incompressible
+from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.surface import Surface
@@ -112,7 +112,12 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
         colder = colder / (1.0 - GRAVITY * z / (DRY_AIR_HEAT_CAPACITY * theta_0))
     chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "boundaries": {"x": "wall"}, **options}
     return AnelasticFlow(
-        grid, z.size, top_height=height, atmosphere=anelastic(theta=theta_0), theta_perturbation=colder, **chosen
+        grid,
+        z.size,
+        top_height=height,
+        atmosphere=Atmosphere.anelastic(theta=theta_0),
+        theta_perturbation=colder,
+        **chosen,
     )
 
 
@@ -127,7 +132,7 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     levels = max(11, round((points - 1) / 30) + 1)
     z = np.linspace(0.0, height, levels)[:, None, None]
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
-    air = boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
+    air = Atmosphere.boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
     return AnelasticFlow(
         grid, levels, top_height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
     )
@@ -144,7 +149,7 @@ def mountain_wave(
     length, height = length * half_width, 20e3
     grid = Grid.from_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
     ground = hill / (1.0 + (grid.x / half_width) ** 2)
-    air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    air = Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     chosen = {"top_sponge": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
     return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, terrain_height=ground[None], **chosen)
 
@@ -168,7 +173,7 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
         **options,
     }
     return AnelasticFlow(
-        grid, points + 1, top_height=height, atmosphere=incompressible(wind=(wind, 0.0)),
+        grid, points + 1, top_height=height, atmosphere=Atmosphere.incompressible(wind=(wind, 0.0)),
         velocity=(wind - turned.real + noise[0], -turned.imag + noise[1], noise[2]), **chosen,
     )  # fmt: skip
 
@@ -195,5 +200,5 @@ def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **option
         "top_sponge": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
         **options,
     }  # fmt: skip
-    air = boussinesq(buoyancy_frequency=0.01)
+    air = Atmosphere.boussinesq(buoyancy_frequency=0.01)
     return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, theta_perturbation=noise, **chosen)

@@ -270,7 +270,7 @@ def _summary_rows(
     rows = [
         ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
         ("wall time", duration(summary.wall_seconds)),
-        ("steps", f"{whole(summary.steps)}, dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"),
+        ("steps", f"{whole(summary.steps)}, {_time_steps(summary)}"),
         ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s{_of_copy(summary, model)}"),
     ]
     if error == error:
@@ -279,6 +279,15 @@ def _summary_rows(
     files = [path for path in (*plan.files, summary.restart) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]
+
+
+def _time_steps(summary: RunSummary) -> str:
+    """Return the range of the time steps that are not shortened to end at an output time."""
+    from eagre.cli.console import duration
+
+    if math.isnan(summary.dt_max):
+        return "each shortened to end at an output time" if summary.steps else "no time step"
+    return f"dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"
 
 
 def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.contract import Batch, Model, Recording, SampleTimes, gauged
 from eagre.errors import InputError, do_all
+from eagre.fields import TIME_BOUNDS, time_bounds
 from eagre.grid import check_metres, on_walls
 from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes
@@ -64,11 +65,13 @@ class GaugeWriter(Writer):
         self._behind = beside
         self._names: list[str] = []
         self._cells = gauge_cells(model, points)
+        self._over_time = False
         self._file: RecordFile | RowFile | None = None
         if not points:
             return
         self._names = field_names(variables, gauged(model))
         taken = [model.variables[name] for name in self._names]
+        self._over_time = any(one.over_time for one in taken)
         self._file = open_stations(path, model, _stations(points), taken, **manner)
 
     def write(self, model: Model) -> None:
@@ -87,12 +90,16 @@ class GaugeWriter(Writer):
         """Append the values at `model.time`, unless the file has this record or a write has failed."""
         if self._file is None or self._file.failed or self._file.last_time == model.time:
             return
-        sampled = model.sample(self._names, self._cells)
-        self._file.append(float(model.time), {name: np.asarray(sampled[name]) for name in self._names})
+        sampled, time = model.sample(self._names, self._cells), float(model.time)
+        bounds = {TIME_BOUNDS: time_bounds(model.statistics_start, time)} if self._over_time else {}
+        self._file.append(time, {name: np.asarray(sampled[name]) for name in self._names} | bounds)
 
     def follow(self, model: Model, instants: SampleTimes | None) -> bool:
-        """Start in-run sampling at the given times, or stop it with None; return whether the model supports it."""
-        if instants is None or self._file is None:
+        """Start in-run sampling at the given times, or stop it with None; return whether the model supports it.
+
+        Statistics over time are not sampled in the run.
+        """
+        if instants is None or self._file is None or self._over_time:
             return model.start_sampling(None)
         return model.start_sampling(Recording(self._names, self._cells, instants, self._take))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, Unpack
 import numpy as np
 
 from eagre.contract import Model, field_type
-from eagre.fields import Variable
+from eagre.fields import TIME_BOUNDS, Variable
 from eagre.io.cf import variable_attributes
 from eagre.io.netcdf import LARGEST_CHUNK, write_mapping
 from eagre.io.opening import Manner, Opening
@@ -50,7 +50,10 @@ class Measured(Protocol):
         ...
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Return the current values of each variable; dimensions of length 1 may be missing."""
+        """Return the current values of each variable; dimensions of length 1 may be missing.
+
+        If a variable is a statistic over time (`Variable.over_time`), `TIME_BOUNDS` is the interval of the record, s.
+        """
         ...
 
 
@@ -90,7 +93,7 @@ class MeasuredWriter(Writer):
             columns = [f"{one.name} ({one.units or '1'})" for one in measured.variables]
             self._file = opening.rows(full, model, columns)
             return
-        self._file, goes_on = opening.records(full, model)
+        self._file, goes_on = opening.records(full, model, measured.variables)
         if goes_on:
             places = {axis.name: axis.values for axis in measured.axes}
             self._file.check_holds("variables or positions", places, [one.name for one in measured.variables])
@@ -129,6 +132,7 @@ class MeasuredWriter(Writer):
             values = {name: np.atleast_1d(value) for name, value in values.items()}
         else:
             shapes = {name: [sizes[one] for one in own] for name, own in self._measured.dimensions.items()}
+            shapes[TIME_BOUNDS] = [2]
             values = {name: np.reshape(value, shapes[name]) for name, value in values.items()}
         self._file.append(float(model.time), values)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.contract import Model, field_type
 from eagre.errors import InputError, do_all
-from eagre.fields import Variable
+from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.grid import Grid, Levels
 from eagre.io.behind import Behind
 from eagre.io.cf import (
@@ -45,7 +45,7 @@ class FieldWriter(Writer):
         The ``.nc`` file, or the ``.zarr`` store.
     model : Model
         Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`; with `beside`
-        `snapshot(names)`.
+        `snapshot(names)`; with statistics over time among the variables `statistics_start`.
     variables : sequence of str
         Names of the fields in every record; ``"velocity"`` stands for its components. Static fields of the model (the
         bed) are always written, once.
@@ -101,7 +101,9 @@ class FieldWriter(Writer):
         self._locations = {name: model.variables[name].location for name in self._names}
         opening = Opening(**manner)
         self.path = opening.place(path, ".nc", SUFFIX)
-        self._file, goes_on = opening.records(self.path, model)
+        written = [model.variables[name] for name in self._names]
+        self._over_time = any(one.over_time for one in written)
+        self._file, goes_on = opening.records(self.path, model, written)
         with _closing_on_error(self._file):
             if goes_on:
                 _check_same(self._file, model, self._names, self._part)
@@ -126,14 +128,16 @@ class FieldWriter(Writer):
         if self._file.failed or self._file.last_time == model.time:
             return
         time = float(model.time)
+        bounds = {TIME_BOUNDS: time_bounds(model.statistics_start, time)} if self._over_time else {}
         if self._behind is None:
-            self._append(time, lambda: {name: model.field(name) for name in self._names})
+            self._append(time, bounds, lambda: {name: model.field(name) for name in self._names})
         else:
-            self._behind.do(self._append, time, model.snapshot(self._names))
+            self._behind.do(self._append, time, bounds, model.snapshot(self._names))
 
-    def _append(self, time: float, fields: Callable[[], dict[str, np.ndarray]]) -> None:
+    def _append(self, time: float, bounds: dict[str, np.ndarray], fields: Callable[[], dict[str, np.ndarray]]) -> None:
         """Write a record to disk when its fields have been copied."""
-        self._file.append(time, {n: self._part.cut(values, self._locations[n]) for n, values in fields().items()})
+        values = {name: self._part.cut(field, self._locations[name]) for name, field in fields().items()}
+        self._file.append(time, values | bounds)
 
     def finish(self) -> None:
         """Wait until every record is on disk."""

@@ -53,7 +53,7 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
             raise _unreadable(path, error) from error
     with dataset:
         try:
-            yield dataset
+            yield bounds_aside(dataset)
         except (OSError, RuntimeError) as error:
             raise _unreadable(path, error) from error
 
@@ -104,6 +104,14 @@ def _check_heap(head: bytes, start: int) -> None:
         if index == 0 and size == 0:
             raise OSError("a global heap collection is damaged")
         at += size if index == 0 else 16 + -(-size // 8) * 8
+
+
+def bounds_aside(dataset: Any) -> Any:
+    """Return an xarray.Dataset with the bounds of its coordinates among the coordinates, because they are no fields."""
+    named = {one.attrs.get("bounds") or one.encoding.get("bounds") for one in dataset.variables.values()}
+    separated = dataset.set_coords([name for name in dataset.data_vars if name in named])
+    separated.set_close(dataset.close)
+    return separated
 
 
 def kept_open(path: Path) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, TypedDict
 
 from eagre.contract import Model
+from eagre.fields import TIME_BOUNDS, Variable
 from eagre.io.cf import global_attributes, time_attributes
 from eagre.io.files import output_file
 from eagre.io.records import RecordFile
@@ -63,8 +64,10 @@ class Opening:
         """
         return output_file(path, suffixes=suffixes, overwrite=self.overwrite or self.append, what=what)
 
-    def records(self, path: Path, model: Model, **time: str) -> tuple[RecordFile, bool]:
-        """Open a NetCDF or Zarr file; return it and whether it is appended to. `time` are attributes of its times.
+    def records(self, path: Path, model: Model, variables: Iterable[Variable]) -> tuple[RecordFile, bool]:
+        """Open a NetCDF or Zarr file; return it and whether it is appended to.
+
+        Its records have `TIME_BOUNDS` if one of the `variables` is a statistic over time.
 
         Raises
         ------
@@ -73,7 +76,8 @@ class Opening:
         WriteError
             If the disk is full.
         """
-        about = time_attributes(self.start_date) | time
+        bounds = {"bounds": TIME_BOUNDS} if any(one.over_time for one in variables) else {}
+        about = time_attributes(self.start_date) | bounds
         attributes = global_attributes(model, self.attributes)
         if self._goes_on(path):
             return RecordFile.resume(path, model, about, until=self._until), True

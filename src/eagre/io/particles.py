@@ -59,7 +59,7 @@ class ParticleWriter(Writer):
         if full.suffix.lower() == ".csv":
             self._file = opening.rows(full, model, [f"{k} {axis} (m)" for k in range(count) for axis in "xy"])
             return
-        self._file, goes_on = opening.records(full, model)
+        self._file, goes_on = opening.records(full, model, ())
         if goes_on:
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):

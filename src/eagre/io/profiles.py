@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, Unpack
 
 import numpy as np
 
 from eagre.contract import Model
-from eagre.fields import Variable
+from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.io.cf import level_attributes, variable_attributes
 from eagre.io.opening import Manner, Opening
 from eagre.io.writer import Writer
@@ -63,18 +64,17 @@ class ProfileWriter(Writer):
         self._averages = averages
         opening = Opening(**manner)
         full = opening.place(path, ".nc", what="profile file")
-        self._file, goes_on = opening.records(full, model, bounds="time_bounds")
+        written = [replace(one, cell_methods="area: mean time: mean") for one in averages.variables]
+        self._file, goes_on = opening.records(full, model, written)
         if goes_on:
             self._file.check_holds("profiles", {"z": averages.heights}, [one.name for one in averages.variables])
         else:
-            self._declare(model)
+            self._declare(model, written)
 
-    def _declare(self, model: Model) -> None:
+    def _declare(self, model: Model, written: Sequence[Variable]) -> None:
         file, averages = self._file, self._averages
         file.attribute("featureType", "timeSeriesProfile")
         file.attribute("averages", f"over the horizontal, of every {averages.every} steps, over time_bounds")
-        file.dimension("bounds", 2)
-        file.variable("time_bounds", ("time", "bounds"), np.dtype(np.float64), {}, chunks=(_TIMES_A_CHUNK, 2))
         hill = model.levels is not None and model.levels.terrain_height is not None
         about = level_attributes() | ({"standard_name": "altitude", "long_name": "height over z = 0"} if hill else {})
         file.dimension("z", averages.heights.size)
@@ -82,8 +82,8 @@ class ProfileWriter(Writer):
         share = {"long_name": "share of the plane that is in the air", "units": "1"}
         file.variable("air_share", ("z",), np.dtype(np.float64), share, data=averages.share)
         chunks = (_TIMES_A_CHUNK, averages.heights.size)
-        for one in averages.variables:
-            about = variable_attributes(one) | {"cell_methods": "area: mean time: mean"}
+        for one in written:
+            about = variable_attributes(one)
             file.variable(one.name, ("time", "z"), np.dtype(np.float64), about, chunks=chunks, fill=True)
         file.ready()
 
@@ -91,7 +91,7 @@ class ProfileWriter(Writer):
         """Append the averages of the interval that ends at `model.time`; do nothing if its length is 0."""
         start, time = self._averages.start, float(model.time)
         if time > start:
-            self._file.append(time, self._averages.take(time) | {"time_bounds": np.array([start, time])})
+            self._file.append(time, self._averages.take(time) | {TIME_BOUNDS: time_bounds(start, time)})
 
     def close(self) -> None:
         """Close the file."""

@@ -75,6 +75,9 @@ class RecordFile:
             file = cls(path, there=False)
         file.dimension("time", None)
         file.variable("time", ("time",), np.dtype(np.float64), time, chunks=(1024,))
+        if "bounds" in time:
+            file.dimension("bounds", 2)
+            file.variable(time["bounds"], ("time", "bounds"), np.dtype(np.float64), {}, chunks=(64, 2))
         file._store.attributes.update(attributes)
         return file
 
@@ -88,8 +91,8 @@ class RecordFile:
         Raises
         ------
         InputError
-            If the file was written by another model, has another reference date, or has
-            records later than `model.time` and `until`.
+            If the file was written by another model, has another reference date, differs in the presence of time
+            bounds, or has records later than `model.time` and `until`.
         """
         check_space(path, 0, safe=f"{path} is unchanged", fix=_FIX)
         try:
@@ -127,6 +130,14 @@ class RecordFile:
                 f"time in {time['units']!r} for {self.path} with time in {units!r}",
                 allowed=f"{units!r}",
                 problem=f"Cannot append to {self.path}: its time units differ from the time units of this run.",
+            )
+        if self.variables["time"].attrs.get("bounds") != time.get("bounds"):
+            expected, actual = ("with", "without") if "bounds" in time else ("without", "with")
+            raise InputError(
+                f"records {expected} time bounds for {self.path}, whose records are {actual} time bounds",
+                allowed="an output file of this run",
+                fix="another file name",
+                problem=f"Cannot append to {self.path}: its variables differ from the variables of this run.",
             )
 
     def _count(self, now: float, until: float) -> None:

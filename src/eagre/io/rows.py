@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.fields import TIME_BOUNDS
 from eagre.io.files import reading, writing
 from eagre.io.places import Growing
 
@@ -119,7 +120,7 @@ class RowFile:
         times : sequence of float
             Model times, s, ascending.
         values : mapping
-            (times, points) array of each variable.
+            (times, points) array of each variable; time bounds are not written.
 
         Raises
         ------
@@ -134,8 +135,8 @@ class RowFile:
                 allowed=f"times after t = {self.last_time:.10g} s",
                 problem=f"A new row for {self.path} is not later than the last row.",
             )
-        lines = []
-        for time, *arrays in zip(times, *values.values(), strict=True):
+        lines, columns = [], [value for name, value in values.items() if name != TIME_BOUNDS]
+        for time, *arrays in zip(times, *columns, strict=True):
             cells = [str(one) for each in zip(*arrays, strict=True) for one in each]
             lines.append(",".join([repr(float(time)), *cells]) + "\n")
         try:

@@ -63,7 +63,7 @@ def open_stations(
     if full.suffix.lower() == ".csv":
         each = [f"{station} {one.name} ({one.units or '1'})" for station in stations.names for one in variables]
         return opening.rows(full, model, each)
-    file, goes_on = opening.records(full, model)
+    file, goes_on = opening.records(full, model, variables)
     if goes_on:
         places = {name: values for name, (values, _) in stations.coordinates.items()}
         places["station_name"] = np.array(stations.names, dtype=object)

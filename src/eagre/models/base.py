@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +39,11 @@ class BaseModel:
     def summary_rows(self) -> Sequence[tuple[str, str]]:
         """Rows (label, text) of the run summary; an empty label continues the previous row."""
         return ()
+
+    @property
+    def statistics_start(self) -> float:
+        """Start of the interval of the fields that are statistics over time, s; NaN for models without such fields."""
+        return math.nan
 
     @property
     def wall_points(self) -> np.ndarray | None:

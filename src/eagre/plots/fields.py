@@ -261,7 +261,7 @@ class FieldFile:
         bounds = str(self.dataset["time"].attrs.get("bounds", ""))
         if bounds in self.dataset.variables:
             first, last = np.asarray(self.dataset[bounds].values, dtype=np.float64)[record]
-            return float(first), float(last)
+            return start_of(self.attributes(name), float(first)), float(last)
         return start_of(self.attributes(name)), float(self.times[record])
 
     def _unit(self, name: str) -> tuple[str, float]:

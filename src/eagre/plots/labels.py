@@ -11,7 +11,9 @@ from eagre.io.time_units import read_reference
 
 _THRESHOLD = re.compile(r"(arrival_time|duration)(_rise)?_([\dp]+(?:e[-+]?\d+)?)mm")
 _STATISTIC = re.compile(r"time: (maximum|minimum|mean|variance)")
-_EXTREME = re.compile(r"^(largest|highest|maximum|smallest|lowest|minimum|mean|variance of) (the )?")
+_EXTREME = re.compile(
+    r"^([xy]-component of )?(?:largest|highest|maximum|smallest|lowest|minimum|mean|variance of) (?:the )?"
+)
 
 
 def label_of(attributes: Mapping[Any, Any], name: str) -> str:
@@ -37,7 +39,7 @@ def short_label(name: str, attributes: Mapping[Any, Any], units: str) -> str:
         return with_units(f"{stem.replace('_', ' ')}, {'rise' if rise else 'depth'} > {metres:.10g} m", units)
     long_name = str(attributes.get("long_name") or name.replace("_", " ")).partition(";")[0]
     if is_statistic(attributes):
-        long_name = _EXTREME.sub("", long_name)
+        long_name = _EXTREME.sub(r"\1", long_name)
     return with_units(long_name, units)
 
 
@@ -54,10 +56,10 @@ def is_statistic(attributes: Mapping[Any, Any]) -> bool:
     return _STATISTIC.search(str(attributes.get("cell_methods", ""))) is not None
 
 
-def start_of(attributes: Mapping[Any, Any]) -> float:
-    """Return the start of the period of a statistic, s, from the comment in its cell methods; 0 if it has none."""
+def start_of(attributes: Mapping[Any, Any], otherwise: float = 0.0) -> float:
+    """Return the start of the period of a statistic, s, from the comment in its cell methods, or `otherwise`."""
     start = re.search(r"from ([-+.\de]+) s", str(attributes.get("cell_methods", "")))
-    return float(start.group(1)) if start else 0.0
+    return float(start.group(1)) if start else otherwise
 
 
 def period_of(attributes: Mapping[Any, Any], bounds: tuple[float, float] | None) -> str:

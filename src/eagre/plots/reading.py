@@ -11,7 +11,7 @@ import numpy as np
 from eagre.config.toml import existing_file
 from eagre.errors import InputError
 from eagre.io.files import is_store, read_values, reading
-from eagre.io.netcdf_raster import check_heaps
+from eagre.io.netcdf_raster import bounds_aside, check_heaps
 from eagre.io.store_zarr import need_zarr
 from eagre.plots.labels import label_of
 from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
@@ -90,11 +90,11 @@ def open_dataset(path: Path) -> xr.Dataset:
     if is_store(path):
         need_zarr(path)
         with reading(path, "Zarr store"):
-            return xr.open_zarr(path, decode_times=False, chunks=None)
+            return bounds_aside(xr.open_zarr(path, decode_times=False, chunks=None))
     existing_file(path, "result file")
     with reading(path, "NetCDF-4 file"):
         check_heaps(path)
-        return xr.open_dataset(path, decode_times=False, engine="h5netcdf")
+        return bounds_aside(xr.open_dataset(path, decode_times=False, engine="h5netcdf"))
 
 
 def _numbers_of(array: xr.DataArray, path: Path) -> np.ndarray:

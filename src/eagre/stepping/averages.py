@@ -171,7 +171,8 @@ class Asked:
                                  standard_name=None, cell_methods=f"time: mean{since}"))  # fmt: skip
         if self.has_waves:
             text, name = "significant wave height, 4 standard deviations", "sea_surface_wave_significant_height"
-            found.append(Variable("significant_height", "m", f"{text} of the surface", name))
+            text = f"{text} of the surface"
+            found.append(Variable("significant_height", "m", text, name, cell_methods=f"time: mean{since}"))
         found += [_extreme_of(known[name], "max", "maximum", f"time: maximum{since}") for name in self.largest]
         found += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.smallest]
         return found + [_time_of(known[name]) for name in planes.timed]
@@ -281,11 +282,12 @@ def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
 
 def _alone(one: Variable) -> str:
     """Return the long name of a vector component without "x-component", which GIS software treats as a vector."""
-    return re.sub(r", ([xy])-component", r" along \1", one.long_name)
+    return re.sub(r"^([xy])-component of (.*)", r"\2 along \1", one.long_name)
 
 
 def _mean_of(one: Variable, method: str) -> Variable:
-    return replace(one, name=f"mean_{one.name}", long_name=f"mean {one.long_name}", cell_methods=method)
+    text = re.sub(r"^([xy]-component of )?", r"\1mean ", one.long_name)
+    return replace(one, name=f"mean_{one.name}", long_name=text, cell_methods=method)
 
 
 def _extreme_of(one: Variable, stem: str, text: str, method: str) -> Variable:

@@ -80,6 +80,11 @@ class Averaging:
         """Averaging time so far, s."""
         return float(self._device.host(self.numbers)[TOTAL])
 
+    @property
+    def since(self) -> float:
+        """Start of the statistics, s."""
+        return float(self._device.host(self.numbers)[SINCE])
+
     def state(self) -> dict[str, np.ndarray]:
         """Return the data for a restart; empty without time statistics."""
         if self.asked is None:

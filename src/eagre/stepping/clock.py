@@ -27,7 +27,7 @@ UNTIL = 2  # time at which a step must end, s
 STEPS = 3  # accepted steps
 REDONE = 4  # rejected steps
 COURANT = 5  # maximum of rate x time step of accepted steps
-DT_MIN = 6  # minimum and maximum accepted time step, s
+DT_MIN = 6  # minimum and maximum accepted time step that was not shortened to end at UNTIL, s
 DT_MAX = 7
 RUNNING = 8  # 1 until UNTIL is reached or no steps are left
 ACCEPTED = 9  # 1 if the time step respects the limit of the first stage
@@ -43,6 +43,7 @@ NEXT_UNTIL = 18  # set by the host for the next batch: UNTIL, s, and maximum num
 NEXT_STEPS = 19
 SIZE = 20
 
+UNCUT = 1.0 - 1e-9  # a step up to `until` is not shortened if it exceeds this fraction of FREE
 INFINITE_RATE = 1e30
 COLLAPSED = 1e-14  # a time step below this fraction of the run time has collapsed
 DAY = 86400.0  # s: upper bound of the run time in this limit, so that it does not depend on late ends
@@ -132,14 +133,19 @@ def moved(now, dt, until):
 
 @cell
 def move(clock, now, dt, until, count):
-    """Record `count` accepted steps of dt, and return the new time."""
+    """Record `count` accepted steps of dt, and return the new time.
+
+    Steps that are shortened to end at `until` do not count in the range of time steps.
+    """
     steps, left, shortest, longest = clock[STEPS], clock[STEPS_LEFT], clock[DT_MIN], clock[DT_MAX]
+    free = clock[FREE]
     time = moved(now, count * dt, until)
     clock[T] = time
     clock[STEPS] = steps + count
     clock[STEPS_LEFT] = left - count
-    clock[DT_MIN] = min(shortest, dt)
-    clock[DT_MAX] = max(longest, dt)
+    if time < until or dt >= UNCUT * free:
+        clock[DT_MIN] = min(shortest, dt)
+        clock[DT_MAX] = max(longest, dt)
     if time >= until or left <= count:
         clock[RUNNING] = 0.0
     return time

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from eagre.fields import Variable
+from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.grid import Grid
 from eagre.io.cf import axis_attributes
 from eagre.io.measured import Axis
+from eagre.kernels import averages
+from eagre.kernels import maps as extremes
 from eagre.stepping.averages import Asked
 from eagre.stepping.maps import Maps, Water, values_of
 
@@ -62,9 +64,22 @@ class RunMaps:
         self.axes: Sequence[Axis] = axes if bed is None else [*axes, Axis("bed", ("y", "x"), bed, GROUND)]
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Return the current maps, (ny, nx) or (levels, ny, nx); NaN where a map has no value."""
+        """Return the current maps, (ny, nx) or (levels, ny, nx), and their time bounds; NaN where a map has no value.
+
+        The time bounds begin with the earliest statistic; the cell methods of later ones state their start.
+        """
         state, now = self._state()
         found: dict[str, np.ndarray] = {}
+        starts = [
+            float(state[numbers][since])
+            for request, numbers, since in (
+                (self._maps, "maps_numbers", extremes.SINCE),
+                (self._averages, "maps_weights", averages.SINCE),
+            )
+            if request is not None and any(one.over_time for one in request.outputs)
+        ]
+        if starts:
+            found[TIME_BOUNDS] = time_bounds(min(starts), now)
         if self._maps is not None and self._water is not None:
             found |= values_of(self._maps, state, now, self._water)
         if self._averages is not None:

@@ -97,9 +97,6 @@ class Counted:
     def __neg__(self) -> Counted:
         return Counted(-self.value, self.count)
 
-    def __neg__(self) -> Counted:
-        return Counted(-self.value, self.count)
-
     def __abs__(self) -> Counted:
         return self._result(abs(self.value), "magnitudes")
 

@@ -24,13 +24,14 @@ from eagre.checks import checked_number, one_of
 from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 from eagre.given import of_type
-from eagre.models.anelastic.profiles import Exponential, Linear, Profile, Table, check_tops, slope
+from eagre.models.anelastic.profiles import ExponentialProfile, LinearProfile, Profile, TableProfile, check_tops, slope
 from eagre.plausible import check_plausible, plausible_number
 
 Array = np.ndarray
-STILL = Exponential(0.0)
+STILL = ExponentialProfile(0.0)
 MAX_FALL = -4e-3  # K/m: temperature falls by 6.5 K/km, potential temperature by less even in convective layers
 TROPOSPHERE = 8_000.0  # m over which temperature falls at all latitudes
+FIX = "atmosphere=Atmosphere.boussinesq()"
 EQUATIONS = ("incompressible", "boussinesq", "anelastic")
 
 
@@ -64,7 +65,7 @@ class Density:
 
 @dataclass(frozen=True)
 class Atmosphere:
-    """Reference and ambient profiles; construct by `incompressible`, `boussinesq`, `anelastic` or `from_sounding`.
+    """Reference and ambient profiles; construct by one of the static methods.
 
     Attributes
     ----------
@@ -105,112 +106,123 @@ class Atmosphere:
         u, v = self.wind
         return [("theta_b", self.reference), ("theta_e", self.ambient), ("the wind along x", u), ("along y", v)]
 
+    @staticmethod
+    def incompressible(
+        *, density: float = 1.0, wind: tuple[float | Profile, float | Profile] = (0.0, 0.0)
+    ) -> Atmosphere:
+        """Return an atmosphere of constant density without buoyancy."""
+        rho = checked_number("density", density, 1e-6, 1e6)
+        return Atmosphere(
+            "incompressible",
+            ExponentialProfile(rho),
+            ExponentialProfile(300.0),
+            ExponentialProfile(300.0),
+            _wind(wind),
+            0.0,
+        )
 
-def incompressible(*, density: float = 1.0, wind: tuple[float | Profile, float | Profile] = (0.0, 0.0)) -> Atmosphere:
-    """Return an atmosphere of constant density without buoyancy."""
-    rho = checked_number("density", density, 1e-6, 1e6)
-    return Atmosphere("incompressible", Exponential(rho), Exponential(300.0), Exponential(300.0), _wind(wind), 0.0)
+    @staticmethod
+    def boussinesq(
+        *,
+        theta: float = 300.0,
+        buoyancy_frequency: float = 0.0,
+        density: float = 1.0,
+        wind: tuple[float | Profile, float | Profile] = (0.0, 0.0),
+        gravity: float = GRAVITY,
+    ) -> Atmosphere:
+        """Return a Boussinesq atmosphere of constant N: ``theta_e = theta (1 + N^2 z / g)``.
+
+        Parameters
+        ----------
+        theta : float, K
+            Reference potential temperature, and ambient potential temperature at z = 0.
+        buoyancy_frequency : float, s-1
+            N, at least 0.
+        density : float, kg m-3
+        wind : pair of float or Profile, m/s
+        gravity : float, m s-2
+        """
+        ground, g, n = _checked(theta, gravity, buoyancy_frequency)
+        ambient = ExponentialProfile(ground) if n == 0.0 else LinearProfile(ground, n**2 / g)
+        rho = checked_number("density", density, 1e-6, 1e6)
+        return Atmosphere("boussinesq", ExponentialProfile(rho), ExponentialProfile(ground), ambient, _wind(wind), g)
+
+    @staticmethod
+    def anelastic(
+        *,
+        theta: float = 300.0,
+        reference_frequency: float = 0.0,
+        buoyancy_frequency: float = 0.0,
+        surface_pressure: float = REFERENCE_PRESSURE,
+        wind: tuple[float | Profile, float | Profile] = (0.0, 0.0),
+        gravity: float = GRAVITY,
+    ) -> Atmosphere:
+        """Return an anelastic atmosphere: ``theta_b = theta e^(N_b^2 z / g)``, ``theta_e = theta e^(N^2 z / g)``.
+
+        The reference density is in hydrostatic balance with theta_b.
+
+        Parameters
+        ----------
+        theta : float, K
+            Potential temperature at z = 0.
+        reference_frequency, buoyancy_frequency : float, s-1
+            N_b of the reference state and N of the ambient state; 0 is neutral.
+        surface_pressure : float, Pa
+            Pressure at z = 0.
+        """
+        ground, g, n = _checked(theta, gravity, buoyancy_frequency)
+        n_b = plausible_number("buoyancy_frequency", reference_frequency, "reference_frequency")
+        pressure = plausible_number("surface_pressure", surface_pressure, "surface_pressure")
+        reference = ExponentialProfile(ground, n_b**2 / g)
+        ambient = ExponentialProfile(ground, n**2 / g)
+        return Atmosphere("anelastic", Density(reference, pressure, g), reference, ambient, _wind(wind), g)
+
+    @staticmethod
+    def from_sounding(
+        heights: Array,
+        theta: Array,
+        u: Array | None = None,
+        v: Array | None = None,
+        *,
+        equations: str = "anelastic",
+        reference: str = "isentropic",
+        surface_pressure: float = REFERENCE_PRESSURE,
+        gravity: float = GRAVITY,
+    ) -> Atmosphere:
+        """Return an atmosphere whose ambient state is a sounding.
+
+        Parameters
+        ----------
+        heights : (n,), m
+        theta : (n,), K
+            Potential temperature; virtual potential temperature for moist air.
+        u, v : (n,), m/s
+            Ambient wind; 0 by default.
+        equations : {"anelastic", "boussinesq"}
+        reference : {"isentropic", "sounding"}
+            theta_b of the anelastic equations: the lowest theta of the sounding at all heights, or the sounding.
+        surface_pressure : float, Pa
+            Pressure at z = 0.
+        """
+        ambient = TableProfile(heights, theta, "theta")
+        check_plausible("potential_temperature", ambient.values, "theta")
+        _refuse_temperature(ambient)
+        for name, values in (("u", u), ("v", v)):
+            check_plausible("wind", 0.0 if values is None else values, name)
+        wind: list[Profile] = [
+            STILL if one is None else TableProfile(heights, one, name) for name, one in (("u", u), ("v", v))
+        ]
+        pair = (wind[0], wind[1])
+        ground, g, _ = _checked(float(ambient.values[0]), gravity, 0.0)
+        if one_of("equations", equations, EQUATIONS[1:]) == "boussinesq":
+            return Atmosphere("boussinesq", ExponentialProfile(1.0), ExponentialProfile(ground), ambient, pair, g)
+        isentropic = one_of("reference", reference, ("isentropic", "sounding")) == "isentropic"
+        base: Profile = ExponentialProfile(ground) if isentropic else ambient
+        pressure = plausible_number("surface_pressure", surface_pressure, "surface_pressure")
+        return Atmosphere("anelastic", Density(base, pressure, g), base, ambient, pair, g)
 
 
-def boussinesq(
-    *,
-    theta: float = 300.0,
-    buoyancy_frequency: float = 0.0,
-    density: float = 1.0,
-    wind: tuple[float | Profile, float | Profile] = (0.0, 0.0),
-    gravity: float = GRAVITY,
-) -> Atmosphere:
-    """Return a Boussinesq atmosphere of constant N: ``theta_e = theta (1 + N^2 z / g)``.
-
-    Parameters
-    ----------
-    theta : float, K
-        Reference potential temperature, and ambient potential temperature at z = 0.
-    buoyancy_frequency : float, s-1
-        N, at least 0.
-    density : float, kg m-3
-    wind : pair of float or Profile, m/s
-    gravity : float, m s-2
-    """
-    ground, g, n = _checked(theta, gravity, buoyancy_frequency)
-    ambient = Exponential(ground) if n == 0.0 else Linear(ground, n**2 / g)
-    rho = checked_number("density", density, 1e-6, 1e6)
-    return Atmosphere("boussinesq", Exponential(rho), Exponential(ground), ambient, _wind(wind), g)
-
-
-def anelastic(
-    *,
-    theta: float = 300.0,
-    reference_frequency: float = 0.0,
-    buoyancy_frequency: float = 0.0,
-    surface_pressure: float = REFERENCE_PRESSURE,
-    wind: tuple[float | Profile, float | Profile] = (0.0, 0.0),
-    gravity: float = GRAVITY,
-) -> Atmosphere:
-    """Return an anelastic atmosphere: ``theta_b = theta e^(N_b^2 z / g)``, ``theta_e = theta e^(N^2 z / g)``.
-
-    The reference density is in hydrostatic balance with theta_b.
-
-    Parameters
-    ----------
-    theta : float, K
-        Potential temperature at z = 0.
-    reference_frequency, buoyancy_frequency : float, s-1
-        N_b of the reference state and N of the ambient state; 0 is neutral.
-    surface_pressure : float, Pa
-        Pressure at z = 0.
-    """
-    ground, g, n = _checked(theta, gravity, buoyancy_frequency)
-    n_b = plausible_number("buoyancy_frequency", reference_frequency, "reference_frequency")
-    pressure = plausible_number("surface_pressure", surface_pressure, "surface_pressure")
-    reference = Exponential(ground, n_b**2 / g)
-    ambient = Exponential(ground, n**2 / g)
-    return Atmosphere("anelastic", Density(reference, pressure, g), reference, ambient, _wind(wind), g)
-
-
-def from_sounding(
-    heights: Array,
-    theta: Array,
-    u: Array | None = None,
-    v: Array | None = None,
-    *,
-    equations: str = "anelastic",
-    reference: str = "isentropic",
-    surface_pressure: float = REFERENCE_PRESSURE,
-    gravity: float = GRAVITY,
-) -> Atmosphere:
-    """Return an atmosphere whose ambient state is a sounding.
-
-    Parameters
-    ----------
-    heights : (n,), m
-    theta : (n,), K
-        Potential temperature; virtual potential temperature for moist air.
-    u, v : (n,), m/s
-        Ambient wind; 0 by default.
-    equations : {"anelastic", "boussinesq"}
-    reference : {"isentropic", "sounding"}
-        theta_b of the anelastic equations: the lowest theta of the sounding at all heights, or the sounding.
-    surface_pressure : float, Pa
-        Pressure at z = 0.
-    """
-    ambient = Table(heights, theta, "theta")
-    check_plausible("potential_temperature", ambient.values, "theta")
-    _refuse_temperature(ambient)
-    for name, values in (("u", u), ("v", v)):
-        check_plausible("wind", 0.0 if values is None else values, name)
-    wind: list[Profile] = [STILL if one is None else Table(heights, one, name) for name, one in (("u", u), ("v", v))]
-    pair = (wind[0], wind[1])
-    ground, g, _ = _checked(float(ambient.values[0]), gravity, 0.0)
-    if one_of("equations", equations, EQUATIONS[1:]) == "boussinesq":
-        return Atmosphere("boussinesq", Exponential(1.0), Exponential(ground), ambient, pair, g)
-    isentropic = one_of("reference", reference, ("isentropic", "sounding")) == "isentropic"
-    base: Profile = Exponential(ground) if isentropic else ambient
-    pressure = plausible_number("surface_pressure", surface_pressure, "surface_pressure")
-    return Atmosphere("anelastic", Density(base, pressure, g), base, ambient, pair, g)
-
-
-def _refuse_temperature(profile: Table) -> None:
+def _refuse_temperature(profile: TableProfile) -> None:
     """Raise `InputError` for a lapse rate above 4 K/km, which indicates temperature, not potential temperature."""
     last = int(np.searchsorted(profile.heights, profile.heights[0] + TROPOSPHERE, "right")) - 1
     rise, height = profile.values[last] - profile.values[0], profile.heights[last] - profile.heights[0]
@@ -226,7 +238,7 @@ def _refuse_temperature(profile: Table) -> None:
 
 def checked_air(atmosphere: Atmosphere | None) -> Atmosphere:
     """Return `atmosphere`, or an incompressible one by default."""
-    return of_type("atmosphere", atmosphere or incompressible(), Atmosphere, "atmosphere=boussinesq()")
+    return of_type("atmosphere", atmosphere or Atmosphere.incompressible(), Atmosphere, FIX)
 
 
 def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) -> None:
@@ -236,7 +248,7 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
     if periodic and float(np.ptp(density(np.array([0.0, height])))) > 0.0:
         raise InputError(
             "a periodic z with a density that decreases with height", allowed="walls along z, or boussinesq equations",
-            fix='equations = "boussinesq"',
+            fix='equations = "boussinesq"', problem="The density is not periodic in z.",
         )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
         theta = float(density.theta(np.zeros(())))
@@ -245,6 +257,7 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
         raise InputError(
             f"a domain height of {height:g} m for theta = {theta:g} K",
             allowed="a top below the end of the reference atmosphere", fix=fix,
+            problem="The domain top is above the end of the reference atmosphere.",
         )  # fmt: skip
 
 
@@ -257,7 +270,9 @@ def _checked(theta: float, gravity: float, frequency: float) -> tuple[float, flo
 
 
 def _wind(wind: tuple[float | Profile, float | Profile]) -> tuple[Profile, Profile]:
-    u, v = (
-        Exponential(plausible_number("wind", one, "wind")) if isinstance(one, (int, float)) else one for one in wind
-    )
-    return u, v
+    u, v = wind
+    return _component(u), _component(v)
+
+
+def _component(wind: float | Profile) -> Profile:
+    return ExponentialProfile(plausible_number("wind", wind, "wind")) if isinstance(wind, (int, float)) else wind

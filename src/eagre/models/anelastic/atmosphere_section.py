@@ -35,7 +35,12 @@ IDLE = {
 
 def _wind(wind: list[float]) -> list[float]:
     if len(wind) != 2:
-        raise InputError(f"wind = {wind}", allowed="[u, v], m/s", fix="wind = [10.0, 0.0]")
+        raise InputError(
+            f"wind = {wind}",
+            allowed="[u, v], m/s",
+            fix="wind = [10.0, 0.0]",
+            problem="The wind does not have two components.",
+        )
     return wind
 
 
@@ -80,40 +85,50 @@ class AtmosphereSection(Section):
     def _one_way(self) -> AtmosphereSection:
         own = set(OWN) & self.model_fields_set
         if self.sounding is not None and own:
-            raise InputError(f"both sounding and {min(own)}", allowed="either a sounding or the keys " + ", ".join(OWN))
+            raise InputError(
+                f"both sounding and {min(own)}",
+                allowed="either a sounding or the keys " + ", ".join(OWN),
+                problem="The base state is given twice.",
+            )
         return self
 
     @model_validator(mode="after")
     def _keys_that_count(self) -> AtmosphereSection:
         if self.sounding is None and (idle := {"reference", "moisture"} & self.model_fields_set):
-            raise InputError(f"{min(idle)} without a sounding", allowed="a sounding", fix='sounding = "input_sounding"')
+            raise InputError(
+                f"{min(idle)} without a sounding",
+                allowed="a sounding",
+                fix='sounding = "input_sounding"',
+                problem=f"The key {min(idle)} requires a sounding.",
+            )
         if idle := IDLE[self.equations] & self.model_fields_set:
             raise InputError(
                 f"{min(idle)} with {self.equations} equations, which do not use {min(idle)}",
                 allowed=", ".join(key for key in type(self).model_fields if key not in IDLE[self.equations]),
+                problem=f"The key {min(idle)} has no effect on {self.equations} equations.",
             )
         return self
 
     def make(self) -> Atmosphere:
         """Return the atmosphere of the model."""
-        from eagre.models.anelastic import atmosphere
+        from eagre.models.anelastic.atmosphere import Atmosphere
 
         if self.sounding is not None:
             return self._from_sounding()
         wind = (self.wind[0], self.wind[1])
         if self.equations == "incompressible":
-            return atmosphere.incompressible(density=self.density, wind=wind)
+            return Atmosphere.incompressible(density=self.density, wind=wind)
         common: dict[str, Any] = {"theta": self.theta, "buoyancy_frequency": self.buoyancy_frequency}
         common |= {"wind": wind, "gravity": self.gravity}
         if self.equations == "boussinesq":
-            return atmosphere.boussinesq(density=self.density, **common)
-        return atmosphere.anelastic(
+            return Atmosphere.boussinesq(density=self.density, **common)
+        return Atmosphere.anelastic(
             reference_frequency=self.reference_frequency, surface_pressure=self.surface_pressure, **common
         )
 
     def _from_sounding(self) -> Atmosphere:
         from eagre.io.sounding import read_sounding
-        from eagre.models.anelastic.atmosphere import from_sounding
+        from eagre.models.anelastic.atmosphere import Atmosphere
 
         assert self.sounding is not None
         found = read_sounding(self.sounding)
@@ -123,10 +138,11 @@ class AtmosphereSection(Section):
                 f'moisture = "refuse" for {self.sounding}, with humidity up to {most}',
                 allowed="a dry sounding, or virtual potential temperature",
                 fix='moisture = "virtual"',
+                problem="The sounding is moist.",
             )
         air = found.virtual
         pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
-        return from_sounding(
+        return Atmosphere.from_sounding(
             air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
             surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
         )  # fmt: skip

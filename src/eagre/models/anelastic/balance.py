@@ -76,11 +76,17 @@ def _checked(metric: Metric, name: str, axis: int, value: Any) -> np.ndarray:
     shape = (2, *(n for k, n in enumerate(metric.shape) if k != axis))
     if value is not None and not _is_open(metric, axis):
         raise InputError(
-            f"normal velocities along {name}", allowed=f'boundaries that are "open", not "{metric.sides[axis]}"'
+            f"normal velocities along {name}",
+            allowed=f'boundaries that are "open", not "{metric.sides[axis]}"',
+            problem=f"The boundaries along {name} are not open.",
         )
     found = np.zeros(shape) if value is None else np.array(value, float)
     if found.shape != shape or not np.isfinite(found).all():
-        raise InputError(f"{name} of shape {found.shape}", allowed=f"finite numbers, {shape}")
+        raise InputError(
+            f"{name} of shape {found.shape}",
+            allowed=f"finite numbers, {shape}",
+            problem=f"The shape or a value of {name} is not allowed.",
+        )
     return found
 
 

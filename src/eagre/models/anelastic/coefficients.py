@@ -85,5 +85,9 @@ def _level_means(part: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
 
 def _above_zero(name: str, values: np.ndarray) -> np.ndarray:
     if not (np.isfinite(values) & (values > 0.0)).all():
-        raise InputError(f"this {name}", allowed="finite numbers above 0")
+        raise InputError(
+            f"this {name}",
+            allowed="finite numbers above 0",
+            problem=f"The array {name} has values that are not finite and positive.",
+        )
     return values

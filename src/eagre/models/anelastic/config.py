@@ -47,9 +47,18 @@ LateralSide = Annotated[str, one_of("periodic", "wall", "open")]
 
 def _rising(levels: list[float] | int) -> list[float] | int:
     if isinstance(levels, list) and (not levels or levels[0] != 0.0 or any(np.diff(levels) <= 0.0)):
-        raise InputError(f"levels = {levels[:4]}", allowed="a number, or increasing heights that start at 0, metres")
+        raise InputError(
+            f"levels = {levels[:4]}",
+            allowed="a number, or increasing heights that start at 0, metres",
+            problem="The heights of the levels do not increase from 0.",
+        )
     if isinstance(levels, int) and levels < 1:
-        raise InputError(f"levels = {levels}", allowed="an integer of at least 1", fix="levels = 41")
+        raise InputError(
+            f"levels = {levels}",
+            allowed="an integer of at least 1",
+            fix="levels = 41",
+            problem="The number of levels is below 1.",
+        )
     return levels
 
 
@@ -112,7 +121,10 @@ class DomainSection(Section):
             if self.terrain_height is None and getattr(self, name) is not None:
                 fix = 'terrain_height = {file = "dem.tif"}'
                 raise InputError(
-                    f"{name} without terrain_height", allowed="blend and steepest with terrain_height", fix=fix
+                    f"{name} without terrain_height",
+                    allowed="blend and steepest with terrain_height",
+                    fix=fix,
+                    problem=f"The key {name} requires terrain_height.",
                 )
         return self
 
@@ -122,14 +134,24 @@ class DomainSection(Section):
         if heights == (self.top_height is not None):
             got = "both heights of levels and top_height" if heights else "no top_height"
             allowed = "a number of levels with top_height, or heights of levels without top_height"
-            raise InputError(got, allowed=allowed, fix="top_height = 10000.0")
+            raise InputError(
+                got,
+                allowed=allowed,
+                fix="top_height = 10000.0",
+                problem="The domain height is given twice." if heights else "The domain height is missing.",
+            )
         return self
 
     @model_validator(mode="after")
     def _points_to_repeat(self) -> DomainSection:
         if self.periodic_points == "duplicated" and self.boundaries_z == "periodic" and isinstance(self.levels, list):
             got = 'heights of levels with a periodic z and periodic_points = "duplicated"'
-            raise InputError(got, allowed="a number of levels with top_height", fix="levels = 65")
+            raise InputError(
+                got,
+                allowed="a number of levels with top_height",
+                fix="levels = 65",
+                problem="The periodic points of z cannot be left out of a list of levels.",
+            )
         return self
 
     def distinct(self, count: int, side: str) -> int:
@@ -224,10 +246,20 @@ class SpongeSection(Section):
     @model_validator(mode="after")
     def _some_layer(self) -> SpongeSection:
         if self.thickness is None and self.thickness_x is None and self.thickness_y is None:
-            raise InputError("no thickness", allowed="thickness, thickness_x or thickness_y", fix="thickness = 4000.0")
+            raise InputError(
+                "no thickness",
+                allowed="thickness, thickness_x or thickness_y",
+                fix="thickness = 4000.0",
+                problem="The sponge has no thickness.",
+            )
         if self.side_rate is not None and self.thickness_x is None and self.thickness_y is None:
             allowed = "side_rate with thickness_x or thickness_y"
-            raise InputError("side_rate without side layers", allowed=allowed, fix="thickness_x = 10000.0")
+            raise InputError(
+                "side_rate without side layers",
+                allowed=allowed,
+                fix="thickness_x = 10000.0",
+                problem="The key side_rate requires side sponges.",
+            )
         return self
 
     def options(self) -> dict[str, Any]:
@@ -272,7 +304,12 @@ class AnelasticCase(Case):
     def _turns(self) -> AnelasticCase:
         if self.forcing is not None and self.forcing.geostrophic_u is not None and self.numerics.f == 0.0:
             got = "geostrophic wind in [forcing] without a Coriolis parameter"
-            raise InputError(got, allowed="coriolis or latitude in [numerics]", fix="numerics.latitude = 45.0")
+            raise InputError(
+                got,
+                allowed="coriolis or latitude in [numerics]",
+                fix="numerics.latitude = 45.0",
+                problem="A geostrophic wind requires a Coriolis parameter.",
+            )
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> AnelasticFlow:

@@ -83,7 +83,12 @@ def checked_drives(
     closure = closure and of_type("closure", closure, Smagorinsky, "Smagorinsky()")
     if drive.geostrophic is not None and coriolis == 0.0:
         got = "geostrophic wind without a Coriolis parameter"
-        raise InputError(got, allowed="geostrophic wind with coriolis or latitude", fix="latitude = 45.0")
+        raise InputError(
+            got,
+            allowed="geostrophic wind with coriolis or latitude",
+            fix="latitude = 45.0",
+            problem="A geostrophic wind requires a Coriolis parameter.",
+        )
     drive.check(levels.z, stratified, scalars)
     ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
     sides = checked_side_sponges(side_sponges, grid)

@@ -83,8 +83,10 @@ class Engine:
 
     # -- steps --------------------------------------------------------------------------------------
 
-    def advance(self, dt: float, time: float = 0.0, most: float = math.inf) -> float:
+    def advance(self, dt: float, time: float = 0.0, most: float = math.inf, *, cut: bool = False) -> float:
         """Advance one step of dt, s, from a model time, s; a shorter step if the Courant number would exceed `most`.
+
+        With `cut`, dt is adjusted to an output time, and does not count in the range of time steps.
 
         Returns
         -------
@@ -96,14 +98,15 @@ class Engine:
         ConvergenceError
             If the pressure solver does not converge.
         """
-        dt = self._shortened(dt, most)
+        requested, dt = dt, self._shortened(dt, most)
         if self._begins_anew(dt):
             self._begin_forces(dt, time)
         made, counts = self.steps.step(dt, time), self.counts
         counts["steps"] += 1.0
         counts["iterations"] += made.iterations
         counts["divergence"] = made.divergence
-        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
+        if dt < requested or not cut:
+            self._count_step(dt)
         counts["courant"], self.worst = self.steps.courant()
         self.mixes, self.bears = False, LIMIT
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
@@ -113,6 +116,11 @@ class Engine:
         if self._legs is not None:
             self._legs.allow(made.iterations)
         return dt
+
+    def _count_step(self, dt: float) -> None:
+        """Include a time step, s, in their range."""
+        counts = self.counts
+        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
 
     def _shortened(self, dt: float, most: float) -> float:
         """Return dt, s, reduced to a Courant number of `most`; the advecting velocity is known before the step."""
@@ -145,11 +153,12 @@ class Engine:
         """True if `advance_many` is available: on a GPU."""
         return self._legs is not None
 
-    def advance_many(self, dt: float, times: Sequence[float], least: float, most: float) -> bool:
+    def advance_many(self, dt: float, times: Sequence[float], least: float, most: float, *, cut: bool = False) -> bool:
         """Advance steps of dt, s, that start at model times, s, with one host synchronisation at the end.
 
         Return False if no step was completed and the steps must be taken one by one: the pressure did not converge, a
-        Courant number is outside `least` to `most`, or the diffusion number can exceed its limit.
+        Courant number is outside `least` to `most`, or the diffusion number can exceed its limit. See `advance` for
+        `cut`.
         """
         assert self._legs is not None
         most, self.bears = min(most, LIMIT if self.setup.closure is None else EITHER), LIMIT
@@ -164,7 +173,8 @@ class Engine:
         counts["iterations"] += made.made
         counts["courant"], counts["divergence"] = made.courant, made.left * dt
         self.fastest = max(self.fastest, made.worst)
-        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
+        if not cut:
+            self._count_step(dt)
         return True
 
     def is_finite(self) -> bool:

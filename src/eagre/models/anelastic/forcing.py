@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.checks import checked_number
 from eagre.errors import InputError
-from eagre.models.anelastic.profiles import Exponential, Profile, check_tops
+from eagre.models.anelastic.profiles import ExponentialProfile, Profile, check_tops
 from eagre.plausible import check_plausible
 
 Array = np.ndarray
@@ -92,13 +92,19 @@ class Forcing:
         targets = {} if self.nudging is None else self.nudging.targets()
         if not stratified and (self.heating is not None or "theta" in targets):
             raise InputError("heating or nudging of theta in incompressible flow", allowed="equations with buoyancy",
-                             fix='equations = "boussinesq"')  # fmt: skip
+                             fix='equations = "boussinesq"',
+                             problem="Incompressible flow has no potential temperature.")  # fmt: skip
         known = ("u", "v", "theta", *scalars)
         if missing := [name for name in targets if name not in known]:
-            raise InputError(f"nudging of {missing[0]!r}", allowed=", ".join(known))
+            raise InputError(
+                f"nudging of {missing[0]!r}", allowed=", ".join(known), problem="The nudged field does not exist."
+            )
         if self.nudging is not None and not targets:
             raise InputError(
-                "nudging without a target profile", allowed="a profile of u, v, theta or a scalar", fix="u = 5.0"
+                "nudging without a target profile",
+                allowed="a profile of u, v, theta or a scalar",
+                fix="u = 5.0",
+                problem="Nudging requires a target profile.",
             )
 
     def _check_values(self, z: Array) -> None:
@@ -112,7 +118,7 @@ class Forcing:
 
 def profile_of(name: str, value: float | Profile) -> Profile:
     """Return a profile, or a constant profile for a number."""
-    return value if callable(value) else Exponential(checked_number(name, value, -1e12, 1e12))
+    return value if callable(value) else ExponentialProfile(checked_number(name, value, -1e12, 1e12))
 
 
 def rates_of(nudging: Nudging, z: Array) -> Array:
@@ -120,6 +126,9 @@ def rates_of(nudging: Nudging, z: Array) -> Array:
     scale = profile_of("time_scale", nudging.time_scale)(z) + np.zeros(z.shape)
     if not (scale > 0.0).all():
         raise InputError(
-            f"time_scale = {scale.min():g} s", allowed="positive at all heights", fix="time_scale = 3600.0"
+            f"time_scale = {scale.min():g} s",
+            allowed="positive at all heights",
+            fix="time_scale = 3600.0",
+            problem="The time scale of the nudging is not positive.",
         )
     return 1.0 / scale

@@ -61,7 +61,12 @@ class ForcingSection(Section):
     def _both_components(self) -> ForcingSection:
         if (self.geostrophic_u is None) != (self.geostrophic_v is None):
             one = "geostrophic_v" if self.geostrophic_v is None else "geostrophic_u"
-            raise InputError(f"no {one}", allowed="both components of the geostrophic wind", fix=f"{one} = 0.0")
+            raise InputError(
+                f"no {one}",
+                allowed="both components of the geostrophic wind",
+                fix=f"{one} = 0.0",
+                problem="A component of the geostrophic wind is missing.",
+            )
         return self
 
     def make(self) -> Forcing:

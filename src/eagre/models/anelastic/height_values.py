@@ -15,7 +15,7 @@ from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS, parse_quantity, unit_factor
 from eagre.config.values import InputFile, Metres, key_of
 from eagre.errors import InputError
-from eagre.models.anelastic.profiles import Formula, Profile, Table
+from eagre.models.anelastic.profiles import FormulaProfile, Profile, TableProfile
 
 
 class HeightTable(Section):
@@ -30,13 +30,15 @@ class HeightTable(Section):
     def _same_length(self) -> HeightTable:
         if len(self.heights) != len(self.values):
             got = f"{len(self.heights)} heights and {len(self.values)} values"
-            raise InputError(got, allowed="one value per height, at least two")
+            raise InputError(
+                got, allowed="one value per height, at least two", problem="The numbers of heights and values differ."
+            )
         return self
 
     def profile(self, name: str, dimension: str) -> Profile:
         """Return a profile in SI units of `dimension`, interpolated linearly."""
         values = [parse_quantity(value, dimension, "values") for value in self.values]
-        return Table(np.array(self.heights), np.array(values), name)
+        return TableProfile(np.array(self.heights), np.array(values), name)
 
 
 class HeightFile(Section):
@@ -58,7 +60,7 @@ class HeightFile(Section):
             return 1.0 if unit in ("", "-") else unit_factor(unit, dimension)
 
         heights, values = read_heights(self.file, height=self.height, value=self.value, scale=scale)
-        return Table(heights, values, f"{name} of {self.file}")
+        return TableProfile(heights, values, f"{name} of {self.file}")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class HeightValue:
         """Return a number or a profile."""
         if isinstance(self.source, Expression):
             expression = self.source
-            return Formula(lambda z: expression(z=z))
+            return FormulaProfile(lambda z: expression(z=z))
         if isinstance(self.source, (HeightTable, HeightFile)):
             return self.source.profile(name, self.dimension)
         return self.source

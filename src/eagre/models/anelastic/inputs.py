@@ -78,24 +78,41 @@ def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, g
         top = 1.0 if top_height is None and count == 1 else top_height
         if top is None:
             raise InputError(
-                "levels without top_height", allowed="top_height, m, with a number of levels", fix="top_height = 1000.0"
+                "levels without top_height",
+                allowed="top_height, m, with a number of levels",
+                fix="top_height = 1000.0",
+                problem="The domain height is missing.",
             )
         top = checked_number("top_height", top, 1e-6, 1e9)
         heights = np.arange(count) * (top / (count if periodic else max(count - 1, 1)))
     else:
         heights = own_array("levels", levels)
         if top_height is not None:
-            raise InputError("levels as heights and top_height", allowed="heights of levels without top_height")
+            raise InputError(
+                "levels as heights and top_height",
+                allowed="heights of levels without top_height",
+                problem="The domain height is given twice.",
+            )
     if heights.ndim != 1 or heights.size < 1 or heights[0] != 0.0 or not (np.diff(heights) > 0.0).all():
         raise InputError(
-            "these levels", allowed="increasing heights that start at 0, m", fix="levels = np.linspace(0, 1000, 41)"
+            "these levels",
+            allowed="increasing heights that start at 0, m",
+            fix="levels = np.linspace(0, 1000, 41)",
+            problem="The levels do not increase from 0.",
         )
-    if terrain_height is None:
-        return Levels(heights)
+    return Levels(heights) if terrain_height is None else _over_terrain(heights, terrain_height, grid)
+
+
+def _over_terrain(heights: np.ndarray, terrain_height: Any, grid: Grid) -> Levels:
+    """Return terrain-following levels; heights : above flat terrain, m; terrain_height : a number or (ny, nx), m."""
     hill = own_array("terrain_height", terrain_height)
     hill = np.full(grid.shape, float(hill)) if hill.ndim == 0 else hill
     if hill.shape != grid.shape or not np.isfinite(hill).all():
-        raise InputError(f"terrain_height of shape {hill.shape}", allowed=f"finite heights of shape {grid.shape}, m")
+        raise InputError(
+            f"terrain_height of shape {hill.shape}",
+            allowed=f"finite heights of shape {grid.shape}, m",
+            problem="The terrain height has another shape than the grid, or is not finite.",
+        )
     check_plausible("elevation", hill, "terrain_height")
     if not hill.any():
         return Levels(heights)
@@ -103,8 +120,10 @@ def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, g
         j, i = np.unravel_index(int(hill.argmax()), hill.shape)
         raise InputError(
             f"terrain_height of {hill.max():g} m at x = {grid.x[i]:g} m, y = {grid.y[j]:g} m",
-            allowed=f"heights below the top, {heights[-1]:g} m", fix=f"top_height = {3.0 * hill.max():g}",
-        )  # fmt: skip
+            allowed=f"heights below the top, {heights[-1]:g} m",
+            fix=f"top_height = {3.0 * hill.max():g}",
+            problem="The terrain is higher than the domain top.",
+        )
     return Levels(heights, 1.0 - heights / heights[-1], hill)
 
 
@@ -115,7 +134,12 @@ def _checked_count(levels: Any) -> int:
     except TypeError:
         likely = int(levels) if isinstance(levels, (float, np.floating)) and 1 <= levels < 2**20 else 41
         allowed = "a whole number of levels, or their heights, m"
-        raise InputError(f"levels = {levels!r}", allowed=allowed, fix=f"levels = {likely}") from None
+        raise InputError(
+            f"levels = {levels!r}",
+            allowed=allowed,
+            fix=f"levels = {likely}",
+            problem="The levels are neither a whole number nor heights.",
+        ) from None
     return int(checked_number("levels", count, 1, 2**20))
 
 
@@ -127,10 +151,18 @@ def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.nda
     except ValueError:
         found = None
     if found is None or array.ndim not in (0, 3):
-        raise InputError(f"{name} of shape {array.shape}", allowed=f"a number, or shape {shape}: (nz, ny, nx)")
+        raise InputError(
+            f"{name} of shape {array.shape}",
+            allowed=f"a number, or shape {shape}: (nz, ny, nx)",
+            problem=f"The shape of {name} is not the shape of the grid.",
+        )
     if not np.isfinite(found).all():
         k, j, i = (int(n) for n in np.argwhere(~np.isfinite(found))[0])
-        raise InputError(f"{name} with {found[k, j, i]} at (k, j, i) = ({k}, {j}, {i})", allowed="finite numbers")
+        raise InputError(
+            f"{name} with {found[k, j, i]} at (k, j, i) = ({k}, {j}, {i})",
+            allowed="finite numbers",
+            problem=f"The field {name} is not finite.",
+        )
     return found
 
 
@@ -140,7 +172,12 @@ def checked_scalars(given: Mapping[str, Any] | None, shape: tuple[int, int, int]
     for name, value in (given or {}).items():
         if not str(name).isidentifier() or name in RESERVED or str(name).startswith(HELD):
             taken = f"not one of {', '.join(RESERVED)}, without the prefixes {', '.join(HELD)}"
-            raise InputError(f"a scalar {name!r}", allowed=f"a Python identifier, {taken}", fix="dye = 1.0")
+            raise InputError(
+                f"a scalar {name!r}",
+                allowed=f"a Python identifier, {taken}",
+                fix="dye = 1.0",
+                problem="The name of a passive scalar is not allowed.",
+            )
         found[str(name)] = checked_volume(name, value, shape)
     return found
 
@@ -164,7 +201,11 @@ def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
         return rate * np.sin(0.5 * np.pi * part) ** 2
     found = own_array("top_sponge", top_sponge)
     if found.shape != heights.shape or not (np.isfinite(found) & (found >= 0.0)).all():
-        raise InputError("this top_sponge", allowed=f"(thickness, rate), or an array of {heights.size} rates >= 0, s-1")
+        raise InputError(
+            "this top_sponge",
+            allowed=f"(thickness, rate), or an array of {heights.size} rates >= 0, s-1",
+            problem="The damping rates of top_sponge are not allowed.",
+        )
     return found
 
 
@@ -179,7 +220,11 @@ def checked_side_sponges(given: Mapping[str, Any] | None, grid: Grid) -> np.ndar
         one_of("side_sponges", axis, ("x", "y"))
         points = grid.x if axis == "x" else grid.y
         if points.size == 1:
-            raise InputError(f"side_sponges along {axis}, which has one point", allowed="axes with at least two points")
+            raise InputError(
+                f"side_sponges along {axis}, which has one point",
+                allowed="axes with at least two points",
+                problem=f"There is no space for side_sponges along {axis}.",
+            )
         half = 0.5 * float(points[-1] - points[0])
         thickness = checked_number(f"thickness of the side_sponges along {axis}", layer[0], 1e-6, half)
         rate = checked_number(f"rate of the side_sponges along {axis}", layer[1], 0.0, 1e3)
@@ -210,7 +255,7 @@ def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndar
         if theta is not None or values.any():
             raise InputError(
                 f"{name} in incompressible flow", allowed="an atmosphere with buoyancy",
-                fix="atmosphere = boussinesq()", problem="Incompressible flow has no potential temperature.",
+                fix="atmosphere = Atmosphere.boussinesq()", problem="Incompressible flow has no potential temperature.",
             )  # fmt: skip
         return values
     ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)
@@ -235,7 +280,12 @@ def checked_start(
         z = setup.levels.z
         velocity = (*(own(z) + np.zeros(z.shape) for own in setup.air.wind), 0.0)
     if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
-        raise InputError("this velocity", allowed="three numbers or arrays: u, v, w", fix="velocity = (10.0, 0.0, 0.0)")
+        raise InputError(
+            "this velocity",
+            allowed="three numbers or arrays: u, v, w",
+            fix="velocity = (10.0, 0.0, 0.0)",
+            problem="The initial velocity does not have three components.",
+        )
     found = {
         name: checked_volume(f"velocity {name}", one, setup.shape) for name, one in zip("uvw", velocity, strict=True)
     }

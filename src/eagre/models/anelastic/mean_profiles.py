@@ -153,7 +153,11 @@ class MeanProfiles:
             self._add(time)
         lasted = time - self.start
         if not lasted > 0.0:
-            raise InputError(f"profiles at t = {time:g} s", allowed=f"times after t = {self.start:g} s")
+            raise InputError(
+                f"profiles at t = {time:g} s",
+                allowed=f"times after t = {self.start:g} s",
+                problem="The averaging interval of the profiles is empty.",
+            )
         host = self._engine.device.host
         found, energy = host(self._gathered) / lasted, self._energy(host(self._found))
         result = self._named(found)
@@ -334,10 +338,19 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
         return levels.height[levels.height >= lowest], levels.terrain_height is not None
     found = own_array("heights", heights)
     if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
-        raise InputError("these heights of profiles", allowed="heights that rise, m", fix="heights = [10.0, 50.0]")
+        raise InputError(
+            "these heights of profiles",
+            allowed="heights that rise, m",
+            fix="heights = [10.0, 50.0]",
+            problem="The heights of the profiles do not increase.",
+        )
     wrong = found[(found < lowest) | (found > top)]
     if wrong.size:
-        raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"lowest terrain, {lowest:g} m, to {top:g} m")
+        raise InputError(
+            f"profiles at z = {wrong[0]:g} m",
+            allowed=f"lowest terrain, {lowest:g} m, to {top:g} m",
+            problem="A height of the profiles is outside the domain.",
+        )
     same = levels.terrain_height is None and np.array_equal(found, levels.height)
     return found, not same
 

@@ -104,6 +104,7 @@ class SliceSection(MeasuredSection):
                 " and ".join(self.place) or "a slice without a plane",
                 allowed="one of x, y, z, i, j, k",
                 fix="z = 100.0",
+                problem="A slice requires exactly one plane.",
             )
         return self
 

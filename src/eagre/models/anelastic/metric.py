@@ -90,7 +90,9 @@ class Metric:
         self.sides: tuple[str, ...] = tuple(one_of("side", side, SIDES) for side in sides)
         if len(self.shape) != 3 or min(self.shape) < 1 or len(self.spacing) != 3 or not min(self.spacing) > 0.0:
             raise InputError(
-                f"shape = {shape}, spacing = {spacing}", allowed="(nz, ny, nx) points, (dz, dy, dx) above 0"
+                f"shape = {shape}, spacing = {spacing}",
+                allowed="(nz, ny, nx) points, (dz, dy, dx) above 0",
+                problem="The shape or the spacing of the grid is not allowed.",
             )
         self.levels = self._levels(levels)
         self.top = float(self.levels[-1]) if self.shape[0] > 1 else np.inf
@@ -101,18 +103,35 @@ class Metric:
         even = dz * np.arange(nz)
         found = even if levels is None else np.array(levels, float)
         if found.shape != (nz,) or found[0] != 0.0 or not (np.diff(found) > 0.0).all():
-            raise InputError("these levels", allowed=f"{nz} heights that rise from 0, m")
+            raise InputError(
+                "these levels",
+                allowed=f"{nz} heights that rise from 0, m",
+                problem="The levels do not increase from 0.",
+            )
         if self.sides[0] == "periodic" and levels is not None and not np.allclose(found, even):
-            raise InputError("levels along a periodic axis", allowed='equal distances, or boundaries={"z": "wall"}')
+            raise InputError(
+                "levels along a periodic axis",
+                allowed='equal distances, or boundaries={"z": "wall"}',
+                problem="The levels along a periodic axis are not equidistant.",
+            )
         return found
 
     def _map(self, hill: np.ndarray) -> None:
         """Compute the columns and planes of the metric and the derived arrays."""
         if hill.shape != self.shape[1:] or not (np.isfinite(hill) & (hill < self.top)).all():
-            raise InputError("this hill", allowed=f"{self.shape[1:]} heights below the top, {self.top:g} m")
+            raise InputError(
+                "this hill",
+                allowed=f"{self.shape[1:]} heights below the top, {self.top:g} m",
+                problem="The terrain has another shape than the grid, or is not below the top.",
+            )
         self.hill, self.terrain = hill, bool(np.ptp(hill) > 0.0 or hill.flat[0] != 0.0)
         if self.terrain and self.sides[0] == "periodic":
-            raise InputError("a hill where z is periodic", allowed="a flat ground", fix='boundaries={"z": "wall"}')
+            raise InputError(
+                "a hill where z is periodic",
+                allowed="a flat ground",
+                fix='boundaries={"z": "wall"}',
+                problem="Terrain requires a wall at the bottom.",
+            )
         stretch = np.ones(1)
         if self.shape[0] > 1 and self.sides[0] != "periodic":
             stretch = np.gradient(self.levels, self.spacing[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -377,12 +378,12 @@ class AnelasticFlow(BaseModel):
 
     def statistics(self) -> dict[str, float]:
         """Return the number of steps, the time steps, s, and the pressure iterations per step."""
-        counts = self._engine.counts
+        counts, first = self._engine.counts, math.nan if self.steps else self.time_step
         return {
             "steps": self.steps,
             "redone_steps": 0,
-            "dt_min": counts["dt_min"] if self.steps else self.time_step,
-            "dt_max": counts["dt_max"] if self.steps else self.time_step,
+            "dt_min": counts["dt_min"] if counts["dt_max"] else first,
+            "dt_max": counts["dt_max"] or first,
             "iterations_a_step": counts["iterations"] / max(1.0, counts["steps"]),
         }
 

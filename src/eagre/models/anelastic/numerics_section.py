@@ -47,7 +47,11 @@ class NumericsSection(Section):
     def _one_of_each(self) -> NumericsSection:
         for one, other in (("time_step", "courant_number"), ("coriolis", "latitude")):
             if getattr(self, one) is not None and getattr(self, other) is not None:
-                raise InputError(f"both {one} and {other}", allowed="one of them")
+                raise InputError(
+                    f"both {one} and {other}",
+                    allowed="one of them",
+                    problem=f"The keys {one} and {other} exclude each other.",
+                )
         return self
 
     @property

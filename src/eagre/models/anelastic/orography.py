@@ -66,7 +66,11 @@ def blended(ground: Array, grid: Grid, meets: tuple[bool, bool], width: float) -
     """
     axes = [n for n in (0, 1) if meets[n] and ground.shape[n] > 1]
     if not axes:
-        raise InputError("blend without a periodic or open axis", allowed="periodic or open boundaries of x or y")
+        raise InputError(
+            "blend without a periodic or open axis",
+            allowed="periodic or open boundaries of x or y",
+            problem="The terrain is blended along periodic or open axes only.",
+        )
     for n in axes:
         points = (grid.y, grid.x)[n]
         half = 0.5 * float(points[-1] - points[0])
@@ -114,4 +118,5 @@ def smoothed(ground: Array, grid: Grid, wraps: tuple[bool, bool], slope: float) 
         f"{steepest(ground, grid, wraps).slope:.3g} after {MOST_SWEEPS} sweeps",
         allowed="a slope that smoothing can reach",
         fix=f"steepest = {1.1 * steepest(ground, grid, wraps).slope:.2g}",
+        problem="Smoothing does not reduce the slope of the terrain to steepest.",
     )

@@ -57,7 +57,12 @@ def along(setup: Setup, axis: str, value: float) -> Between:
     room = NEARLY * spacing
     if not ends[0] - room <= value <= ends[1] + room:
         allowed = f"from {ends[0]:g} m to {ends[1]:g} m"
-        raise InputError(f"{axis} = {value:g} m, outside the domain", allowed=allowed, fix=f"{axis} = {points[0]:g}")
+        raise InputError(
+            f"{axis} = {value:g} m, outside the domain",
+            allowed=allowed,
+            fix=f"{axis} = {points[0]:g}",
+            problem=f"The position {axis} is outside the domain.",
+        )
     if count == 1:
         return Between(0, 0, 0.0)
     low = int(np.clip(np.searchsorted(points, value + room, side="right") - 1, 0, count - (1 if ring else 2)))
@@ -83,9 +88,19 @@ def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
     top = setup.top_height if setup.boundaries[0] == "periodic" else top
     if z < ground - room:
         allowed = f"from the terrain height, {ground:.6g} m, to the top"
-        raise InputError(f"z = {z:g} m{where}, below the terrain", allowed=allowed, fix=f"z = {np.ceil(ground):g}")
+        raise InputError(
+            f"z = {z:g} m{where}, below the terrain",
+            allowed=allowed,
+            fix=f"z = {np.ceil(ground):g}",
+            problem="The height is below the terrain.",
+        )
     if z > top + room:
-        raise InputError(f"z = {z:g} m{where}, above the top", allowed=f"up to {top:g} m", fix=f"z = {top:g}")
+        raise InputError(
+            f"z = {z:g} m{where}, above the top",
+            allowed=f"up to {top:g} m",
+            fix=f"z = {top:g}",
+            problem="The height is above the domain top.",
+        )
 
 
 class Plane:

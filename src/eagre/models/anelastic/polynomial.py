@@ -38,7 +38,12 @@ class Polynomial:
     ) -> None:
         if not is_star(operator):
             said = "preconditioner = 'chebyshev' over terrain, with Coriolis or coefficients that vary along x or y"
-            raise InputError(said, allowed='"fft", "line-jacobi", "richardson", "none"', fix='preconditioner="fft"')
+            raise InputError(
+                said,
+                allowed='"fft", "line-jacobi", "richardson", "none"',
+                fix='preconditioner="fft"',
+                problem="The preconditioner chebyshev requires flat terrain and constant coefficients.",
+            )
         self._operator, self._flat, self._control, self._sweeps = operator, flat, control, sweeps
         device, self._real = operator.device, check_precision(operator.precision)
         self._other = device.zeros(operator.metric.shape, self._real)

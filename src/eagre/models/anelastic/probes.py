@@ -59,7 +59,9 @@ class Probes:
             self.names += [name if heights.size == 1 else f"{name} z={height:.6g}" for height in heights]
         for name in self.names:
             if self.names.count(name) > 1:
-                raise InputError(f"two probes {name!r}", allowed="unique names of probes")
+                raise InputError(
+                    f"two probes {name!r}", allowed="unique names of probes", problem="Two probes have the same name."
+                )
         self.variables = checked_names(setup, variables, USUAL)
         self.coordinates = _coordinates(rows)
         self._fetching = Fetching(engine, points_at(setup, rows))

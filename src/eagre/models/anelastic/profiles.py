@@ -32,7 +32,7 @@ class Profile(Protocol):
 
 
 @dataclass(frozen=True)
-class Exponential:
+class ExponentialProfile:
     """``surface e^(rate z)``; with rate 0 a constant."""
 
     surface: float
@@ -53,7 +53,7 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Formula:
+class FormulaProfile:
     """Function of height without an integral: for forcing, not for the base state."""
 
     function: Callable[[Array], Array]
@@ -72,7 +72,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearProfile:
     """``surface (1 + rate z)``."""
 
     surface: float
@@ -92,7 +92,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableProfile:
     """Linear interpolation between values at heights; constant below the first height.
 
     Parameters
@@ -116,13 +116,20 @@ class Table:
             raise InputError(
                 f"{self.name} of shape {values.shape} at heights of shape {heights.shape}",
                 allowed="at least two values, and one height per value",
+                problem=f"The numbers of heights and values of {self.name} differ, or are below 2.",
             )
         if not (np.isfinite(heights).all() and np.isfinite(values).all()):
-            raise InputError(f"{self.name} with values that are not finite", allowed="finite numbers")
+            raise InputError(
+                f"{self.name} with values that are not finite",
+                allowed="finite numbers",
+                problem=f"The profile {self.name} is not finite.",
+            )
         if (falls := np.flatnonzero(np.diff(heights) <= 0.0)).size:
             k = int(falls[0])
             raise InputError(
-                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m", allowed="increasing heights"
+                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m",
+                allowed="increasing heights",
+                problem=f"The heights of {self.name} do not increase.",
             )
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "values", values)
@@ -171,4 +178,5 @@ def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:
                 f"{name} up to {profile.top:g} m for a domain height of {height:g} m",
                 allowed="a profile up to the domain top",
                 fix=f"top_height = {profile.top:g}",
+                problem=f"The profile {name} ends below the domain top.",
             )

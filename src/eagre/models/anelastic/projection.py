@@ -178,7 +178,11 @@ class Projection:
         if found.ndim == 0 or found.shape == (1, 1, 1):
             found = np.full((nz, 1, 1), float(found.reshape(())))
         if found.shape not in ((nz, 1, 1), self.shape):
-            raise InputError(f"{name} of shape {found.shape}", allowed=f"a number, ({nz},) or {self.shape}")
+            raise InputError(
+                f"{name} of shape {found.shape}",
+                allowed=f"a number, ({nz},) or {self.shape}",
+                problem=f"The shape of {name} is not the shape of the grid.",
+            )
         return np.ascontiguousarray(found)
 
     # -- what may change -------------------------------------------------------------------------

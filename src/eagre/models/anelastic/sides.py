@@ -44,6 +44,7 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
             "inflow and outflow of mass",
             allowed="terrain and wind that agree at opposite boundaries to 10 %",
             fix="terrain of equal height at opposite boundaries; see blend in [domain]",
+            problem="The ambient wind through the open boundaries does not conserve mass.",
         )
 
 

@@ -57,7 +57,10 @@ class Slice:
         given = {name: value for name, value in place.items() if value is not None}
         if len(given) != 1 or not set(given) <= set(ACROSS):
             raise InputError(
-                " and ".join(given) or "a slice without a plane", allowed="one of x, y, z, i, j, k", fix="z = 100.0"
+                " and ".join(given) or "a slice without a plane",
+                allowed="one of x, y, z, i, j, k",
+                fix="z = 100.0",
+                problem="A slice requires exactly one plane.",
             )
         ((name, value),) = given.items()
         self.across = ACROSS[name]

@@ -107,17 +107,25 @@ def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
     ring = [axis for n, axis in ((2, "x"), (1, "y")) if setup.boundaries[n] == "periodic" and setup.shape[n] > 1]
     for axis in axes or ():
         if axis not in ("x", "y"):
-            raise InputError(f"spectra along {axis!r}", allowed='"x", "y"', fix='axes = ["x"]')
+            raise InputError(
+                f"spectra along {axis!r}",
+                allowed='"x", "y"',
+                fix='axes = ["x"]',
+                problem="Spectra are computed along x and y.",
+            )
         if axis not in ring:
             side = "one point" if setup.shape["zyx".index(axis)] == 1 else setup.boundaries["zyx".index(axis)]
             raise InputError(
-                f"spectra along {axis}, which has boundaries {side!r}", allowed="spectra along periodic axes"
+                f"spectra along {axis}, which has boundaries {side!r}",
+                allowed="spectra along periodic axes",
+                problem=f"The axis {axis} is not periodic.",
             )
     if not ring:
         raise InputError(
             "spectra where neither x nor y is periodic",
             allowed="spectra along periodic axes",
             fix='boundaries_x = "periodic"',
+            problem="Spectra require a periodic axis.",
         )
     return list(dict.fromkeys(axes or ring))
 
@@ -126,10 +134,19 @@ def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
     """Return increasing heights above all terrain, m."""
     found = own_array("heights", heights)
     if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
-        raise InputError("these heights of spectra", allowed="increasing heights, m", fix="heights = [100.0, 500.0]")
+        raise InputError(
+            "these heights of spectra",
+            allowed="increasing heights, m",
+            fix="heights = [100.0, 500.0]",
+            problem="The heights of the spectra do not increase.",
+        )
     ground = 0.0 if setup.levels.terrain_height is None else float(setup.levels.terrain_height.max())
     if found[0] < ground:
-        raise InputError(f"spectra at z = {found[0]:g} m, below the highest terrain", allowed=f"from {ground:.6g} m")
+        raise InputError(
+            f"spectra at z = {found[0]:g} m, below the highest terrain",
+            allowed=f"from {ground:.6g} m",
+            problem="A height of the spectra is below the highest terrain.",
+        )
     return found
 
 

@@ -90,7 +90,11 @@ def forcing_rates(forcing: Forcing, sides: np.ndarray | None, levels: Levels) ->
         rates.append(rates_of(forcing.nudging, z))
     if forcing.subsidence is not None:
         if z.shape[0] < 2:
-            raise InputError("subsidence with a single level", allowed="at least two levels")
+            raise InputError(
+                "subsidence with a single level",
+                allowed="at least two levels",
+                problem="Subsidence requires two levels.",
+            )
         speed = np.abs(profile_of("subsidence", forcing.subsidence)(z)) + np.zeros(z.shape)
         rates.append(np.full((1, 1, 1), 2.0 * float(speed.max() / np.diff(z, axis=0).min())))
     return rates if sides is None else [*rates, sides[None]]
@@ -122,15 +126,30 @@ def checked_steps(
         most = largest_courant(shape)
         if aim > most:
             allowed = f"up to {most:g} in {sum(n > 1 for n in shape)} dimensions; larger values amplify short waves"
-            raise InputError(f"courant_number = {aim:g}", allowed=allowed, fix=f"courant_number = {COURANT:g}")
+            raise InputError(
+                f"courant_number = {aim:g}",
+                allowed=allowed,
+                fix=f"courant_number = {COURANT:g}",
+                problem="The Courant number exceeds the stability limit.",
+            )
         return longest, aim
     if courant_number is not None:
         fix = f"courant_number = {COURANT:g}"
-        raise InputError("both time_step and courant_number", allowed="one of them", fix=fix)
+        raise InputError(
+            "both time_step and courant_number",
+            allowed="one of them",
+            fix=fix,
+            problem="The options time_step and courant_number exclude each other.",
+        )
     dt = checked_number("time_step", time_step, 1e-9, LONGEST)
     if dt > longest:
         allowed = f"up to {longest:.3g} s with this viscosity, forcing, surface drag and grid spacing"
-        raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {rounded_down(longest):g}")
+        raise InputError(
+            f"time_step = {dt:g} s",
+            allowed=allowed,
+            fix=f"time_step = {rounded_down(longest):g}",
+            problem="The time step exceeds the stability limit.",
+        )
     return dt, None
 
 

@@ -46,11 +46,21 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
     check_thickness(group, ny, FEWEST, "rows of points", "bands of 4 rows or more")
     if ny < rows:
         allowed = f"one device, or {rows} rows: as far as a step reaches"
-        raise InputError(f"{count} devices for {ny} rows of points", allowed=allowed, fix=f'device = "{group.kind}"')
+        raise InputError(
+            f"{count} devices for {ny} rows of points",
+            allowed=allowed,
+            fix=f'device = "{group.kind}"',
+            problem="The domain has too few rows for the devices.",
+        )
     modes = nx // 2 + 1 if setup.boundaries[2] == "periodic" else nx
     if nx == 1 or modes < count:
         allowed = "one device, or as many points along x as two for each: modes along x are dealt out"
-        raise InputError(f"{count} devices for {nx} points along x", allowed=allowed, fix=f'device = "{group.kind}"')
+        raise InputError(
+            f"{count} devices for {nx} points along x",
+            allowed=allowed,
+            fix=f'device = "{group.kind}"',
+            problem="The domain has too few points along x for the devices.",
+        )
     wraps = setup.boundaries[1] == "periodic"
     cuts = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), before=(0, 0), overlap=True, periodic=(wraps, False))
     return SeveralDevices(group, cuts)

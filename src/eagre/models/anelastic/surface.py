@@ -50,11 +50,16 @@ class Surface:
             Without a bottom wall, for a heat flux without buoyancy, or a roughness too large for the first level.
         """
         if not walled or levels.height.size < 2:
-            raise InputError("surface without a bottom wall", allowed="walls along z and at least two levels")
+            raise InputError(
+                "surface without a bottom wall",
+                allowed="walls along z and at least two levels",
+                problem="A surface requires a bottom wall.",
+            )
         flux = Series.of(self.heat_flux, "heat_flux")
         if not stratified and flux.values.any():
             raise InputError("heat_flux in incompressible flow", allowed="equations with buoyancy",
-                             fix='equations = "boussinesq"')  # fmt: skip
+                             fix='equations = "boussinesq"',
+                             problem="Incompressible flow has no heat flux.")  # fmt: skip
         pattern = _plane("pattern", 1.0 if self.pattern is None else self.pattern, grid)
         if self.roughness is None:
             return Surface(flux, pattern)
@@ -67,7 +72,7 @@ class Surface:
             raise InputError(
                 f"roughness = {got:g} m with the first level at {first[worst]:g} m",
                 allowed=f"above 0 and below {largest:.3g} m, the height of the first level divided by e^2",
-                fix="roughness = 0.1",
+                fix="roughness = 0.1", problem="The roughness length does not fit the height of the first level.",
             )  # fmt: skip
         return Surface(flux, pattern, rough)
 
@@ -89,5 +94,9 @@ class Surface:
 def _plane(name: str, value: Any, grid: Grid) -> np.ndarray:
     array = own_array(name, value)
     if array.shape not in ((), grid.shape) or not np.isfinite(array).all():
-        raise InputError(f"{name} of shape {array.shape}", allowed=f"finite numbers, one or {grid.shape}")
+        raise InputError(
+            f"{name} of shape {array.shape}",
+            allowed=f"finite numbers, one or {grid.shape}",
+            problem=f"The shape or a value of {name} is not allowed.",
+        )
     return array + np.zeros(grid.shape)

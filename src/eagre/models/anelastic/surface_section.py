@@ -77,17 +77,22 @@ class SurfaceSection(Section):
             if isinstance(value, str) and _is_of(value, FLUXES[other]):
                 raise InputError(
                     f'{key} = "{value}"', allowed=f"a {FLUXES[key]} in {DIMENSIONS[FLUXES[key]].si}",
-                    fix=f'{other} = "{value}"',
+                    fix=f'{other} = "{value}"', problem=f"The value of {key} has the unit of {other}.",
                 )  # fmt: skip
         return data
 
     @model_validator(mode="after")
     def _one_flux(self) -> SurfaceSection:
         if self.heat_flux is not None and self.sensible_heat_flux is not None:
-            raise InputError("both heat_flux and sensible_heat_flux", allowed="one of them")
+            raise InputError(
+                "both heat_flux and sensible_heat_flux", allowed="one of them", problem="The heat flux is given twice."
+            )
         if self.pattern is not None and self.heat_flux is None and self.sensible_heat_flux is None:
             raise InputError(
-                "pattern without a heat flux", allowed="pattern with a heat flux", fix='heat_flux = "0.1 K m/s"'
+                "pattern without a heat flux",
+                allowed="pattern with a heat flux",
+                fix='heat_flux = "0.1 K m/s"',
+                problem="The key pattern requires a heat flux.",
             )
         return self
 

@@ -52,7 +52,12 @@ class Sweeps:
     def __init__(self, operator: PressureOperator, kind: str, count: int = 2) -> None:
         metric, device, precision = operator.metric, operator.device, operator.precision
         if metric.sides[0] == "periodic" and metric.shape[0] > 1:
-            raise InputError(f"preconditioner = {kind!r} where z is periodic", allowed='"fft", "none"', fix='"fft"')
+            raise InputError(
+                f"preconditioner = {kind!r} where z is periodic",
+                allowed='"fft", "none"',
+                fix='"fft"',
+                problem=f"The preconditioner {kind} requires walls along z.",
+            )
         if count != int(count) or count < 1:
             raise InputError(f"sweeps = {count!r}", allowed="1 or more", fix="sweeps=2")
         real, shape = check_precision(precision), metric.shape

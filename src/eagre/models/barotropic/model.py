@@ -69,7 +69,7 @@ class BarotropicVorticity(BaseModel):
     beta : float, 1 / (m s)
         Northward gradient of the Coriolis parameter.
     wind_forcing : float, (ny, nx) array or TimeVaryingField, 1 / s2
-        Wind forcing of vorticity, curl(tau) / (rho D). A time-varying field (`wind.moving_curl`) is interpolated
+        Wind forcing of vorticity, curl(tau) / (rho D). A time-varying field (`eagre.moving_curl`) is interpolated
         linearly between its records and evaluated at the start of each step.
     viscosity : float, m2 / s
         Lateral viscosity A of the term A Lap zeta.

@@ -20,8 +20,8 @@ ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
     Variable("relative_vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
     Variable("potential_vorticity", "s-1", "potential vorticity excluding beta y and topography"),
-    Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
+    Variable("velocity_x", "m s-1", "x-component of velocity", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "y-component of velocity", "sea_water_y_velocity"),
     Variable("speed", "m s-1", "speed", "sea_water_speed"),
 )
 LOWER = (

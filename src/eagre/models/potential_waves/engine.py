@@ -21,6 +21,7 @@ from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
 from eagre.models.potential_waves.surface_filter import SurfaceFilter
+from eagre.stepping.clock import UNCUT
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max")
 
@@ -76,6 +77,8 @@ class Engine:
     def advance(self, time: float, dt: float) -> None:
         """Advance from a time, s, by dt, s, with substeps if breaking waves require them.
 
+        A dt below the time step, which ends at an output time, does not count in the range of time steps.
+
         Raises
         ------
         ConvergenceError
@@ -90,7 +93,8 @@ class Engine:
             counts["steps"] += 1.0
             if self._filter is not None and counts["steps"] % self.setup.surface_filter == 0.0:
                 self._filter.apply()
-            counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
+            if dt >= UNCUT * self.setup.time_step:
+                counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
 
     def _parts(self, dt: float) -> int:
         """Return the number of substeps of a step of dt, s; see `Breaking.parts`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -372,6 +373,12 @@ class PotentialWaves(BaseModel):
         """
         return self._engine.laplace.convergence
 
+    @property
+    def statistics_start(self) -> float:
+        """Start of the surface statistics, s; NaN if they are not enabled."""
+        statistics = self._engine.statistics
+        return math.nan if statistics is None else statistics.since
+
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
@@ -414,14 +421,12 @@ class PotentialWaves(BaseModel):
 
     def statistics(self) -> dict[str, float]:
         """Return the numbers of steps, the range of time steps, s, and the mean iterations per Laplace solve."""
-        counts = self._engine.counts
-        shortest = min(counts["dt_min"], self.time_step) if self.steps == 0 else counts["dt_min"]
-        longest = counts["dt_max"] if self.steps else self.time_step
+        counts, first = self._engine.counts, math.nan if self.steps else self.time_step
         return {
             "steps": self.steps,
             "redone_steps": 0,
-            "dt_min": shortest,
-            "dt_max": longest,
+            "dt_min": counts["dt_min"] if counts["dt_max"] else first,
+            "dt_max": counts["dt_max"] or first,
             "iterations_a_solve": self._engine.iterations_a_solve,
         }
 

@@ -32,20 +32,21 @@ VARIABLES = (
         "surface_elevation", "m", "surface elevation above still water", "sea_surface_height_above_mean_sea_level"
     ),
     Variable("surface_potential", "m2 s-1", "velocity potential at the surface"),
-    Variable("velocity_x", "m s-1", "water velocity at the surface, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "water velocity at the surface, y-component", "sea_water_y_velocity"),
+    Variable("velocity_x", "m s-1", "x-component of water velocity at the surface", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "y-component of water velocity at the surface", "sea_water_y_velocity"),
     Variable("velocity_z", "m s-1", "upward water velocity at the surface", "upward_sea_water_velocity"),
     Variable("still_water_depth", "m", "still-water depth", "sea_floor_depth_below_mean_sea_level", static=True),
 )
 STATISTICS = (
-    Variable("max_surface_elevation", "m", "maximum surface elevation"),
-    Variable("min_surface_elevation", "m", "minimum surface elevation"),
-    Variable("mean_surface_elevation", "m", "mean surface elevation"),
+    Variable("max_surface_elevation", "m", "maximum surface elevation", cell_methods="time: maximum"),
+    Variable("min_surface_elevation", "m", "minimum surface elevation", cell_methods="time: minimum"),
+    Variable("mean_surface_elevation", "m", "mean surface elevation", cell_methods="time: mean"),
     Variable(
         "significant_height",
         "m",
         "significant wave height, 4 standard deviations of the surface elevation",
         "sea_surface_wave_significant_height",
+        cell_methods="time: mean",
     ),
 )
 BREAKING_COLUMNS = (

@@ -16,11 +16,11 @@ from eagre.models.potential_waves.setup import Setup
 
 MEASURED = (
     Variable("z", "m", "height of the probe above still-water level", "height_above_mean_sea_level"),
-    Variable("velocity_x", "m s-1", "water velocity, x-component", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "water velocity, y-component", "sea_water_y_velocity"),
+    Variable("velocity_x", "m s-1", "x-component of water velocity", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "y-component of water velocity", "sea_water_y_velocity"),
     Variable("velocity_z", "m s-1", "upward water velocity", "upward_sea_water_velocity"),
-    Variable("acceleration_x", "m s-2", "material acceleration, x-component"),
-    Variable("acceleration_y", "m s-2", "material acceleration, y-component"),
+    Variable("acceleration_x", "m s-2", "x-component of material acceleration"),
+    Variable("acceleration_y", "m s-2", "y-component of material acceleration"),
     Variable("acceleration_z", "m s-2", "upward material acceleration"),
     Variable("dynamic_pressure", "Pa", "dynamic pressure (deviation from hydrostatic)"),
     Variable("pressure", "Pa", "pressure relative to atmospheric pressure", "sea_water_pressure_due_to_sea_water"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
 
 from eagre.config.fieldvalues import ManningField
 from eagre.config.section import Section
 from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
 from eagre.config.water import WaterCase
+from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water.model import ShallowWater
@@ -70,6 +71,16 @@ class NumericsSection(Section):
         default=None, description="fixed time step; without it the step is adaptive", examples=["0.1 s"]
     )
     gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
+
+    @field_validator("time_step", mode="before")
+    @classmethod
+    def _no_control(cls, value: Any) -> Any:
+        if value in ("predicted", "exact"):
+            raise InputError(
+                f'time_step = "{value}"', allowed="a time; the control of the time step is time_step_control",
+                fix=f'time_step_control = "{value}"', problem=f'The time step "{value}" is not a time.',
+            )  # fmt: skip
+        return value
 
 
 class ShallowWaterCase(WaterCase):

@@ -426,8 +426,8 @@ class ShallowWater(BaseModel):
         return {
             "steps": int(clock[ck.STEPS]),
             "redone_steps": int(clock[ck.REDONE]),
-            "dt_min": float(clock[ck.DT_MIN]) if clock[ck.STEPS] else math.nan,
-            "dt_max": float(clock[ck.DT_MAX]) if clock[ck.STEPS] else math.nan,
+            "dt_min": float(clock[ck.DT_MIN]) if clock[ck.DT_MAX] else math.nan,
+            "dt_max": float(clock[ck.DT_MAX]) or math.nan,
             "courant_max": float(clock[ck.COURANT]),
         }
 
