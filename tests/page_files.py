@@ -18,13 +18,11 @@ BAY = (512000.0, 518000.0, 4660000.0, 4666000.0)  # west, east, south, north of 
 def write_raster(path: Path, values: np.ndarray, crs: str, extent: tuple[float, ...], nodata: float) -> None:
     """Write a GeoTIFF of `values`, (ny, nx), row 0 in the north, on `extent`: west, east, south, north."""
     import rasterio
-    from rasterio.transform import from_bounds
 
     (ny, nx), (west, east, south, north) = values.shape, extent
+    transform = rasterio.Affine((east - west) / nx, 0.0, west, 0.0, (south - north) / ny, north)
     options = {"width": nx, "height": ny, "count": 1, "dtype": values.dtype, "crs": crs, "nodata": nodata}
-    with rasterio.open(
-        path, "w", driver="GTiff", transform=from_bounds(west, south, east, north, nx, ny), **options
-    ) as file:
+    with rasterio.open(path, "w", driver="GTiff", transform=transform, **options) as file:
         file.write(values, 1)
 
 
