@@ -5,7 +5,7 @@ are written to ``output/ensemble.nc``. A larger Reynolds number narrows the west
 
 Run:       python examples/ensemble/ensemble.py [DEVICE ...]
 Plot:      examples/ensemble/output/ensemble.png
-Run time:  RUNTIME
+Run time:  20 s
 Model:     barotropic
 
 DEVICE is the device of a process, such as cuda:0 cuda:1 for two GPUs; the default is the CPU.
