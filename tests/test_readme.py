@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from page_files import make_files
+from page_files import FILES, OF_PAGE, make_files
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")]
@@ -189,6 +189,20 @@ def test_a_table_of_launch_parameters_is_accepted(monkeypatch, folder):
     (folder / "table.json").write_text(block)
     monkeypatch.setenv("EAGRE_LAYOUTS", str(folder / "table.json"))
     select("cpu")
+
+
+def test_tables_of_this_file_name_what_the_pages_have():
+    pages = {page: (ROOT / page).read_text(encoding="utf-8") for page in NAMES}
+    assert {*BASES, *BEFORE, *CHANGES, *OF_PAGE} <= set(pages)
+    assert all(any(name in text for text in pages.values()) for name in FILES)
+    lines = [
+        line
+        for page in NAMES
+        for language, block in snippets(page)
+        if language == "console"
+        for line in commands(block)
+    ]
+    assert all(any(re.match(pattern, line) for line in lines) for pattern in NEVER_RUN)
 
 
 def test_there_are_no_other_kinds_of_snippets():

@@ -63,8 +63,8 @@ def draw(psi: np.ndarray) -> None:
     figure, axes = plt.subplots(1, len(psi), figsize=(9, 3.2), layout="constrained", sharey=True)
     levels = np.linspace(-1.0, 1.0, 21)
     height = (psi.shape[1] - 1) / (psi.shape[2] - 1)
-    for ax, member_psi, reynolds in zip(axes, psi, REYNOLDS, strict=True):
-        shown = ax.contourf(member_psi / np.abs(member_psi).max(), levels, cmap="RdBu_r", extent=(0, 1, 0, height))
+    for ax, flow, reynolds in zip(axes, psi, REYNOLDS, strict=True):
+        shown = ax.contourf(flow / np.abs(flow).max(), levels, cmap="RdBu_r", extent=(0, 1, 0, height))
         ax.set_title(f"Re = {reynolds:g}", fontsize=10)
         ax.set(aspect="equal", xlabel="x")
     axes[0].set_ylabel("y")
