@@ -139,7 +139,7 @@ class Engine:
         return plan_of(self.device, grid, self.precision, courant, *is_open, light=light, **chosen)
 
     def _compile_cuda(self, **chosen: Any) -> list[Any]:
-        device, real, grid = self.device, self.real, self.setup.grid
+        device, real, setup, grid = self.device, self.real, self.setup, self.setup.grid
         self.plan = plan = self._planned(**chosen)
         self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
@@ -152,7 +152,9 @@ class Engine:
             {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "WHERE": row_and_column}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
-        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**along_x, **plan.switches_x})]
+        stored = setup.dissipation and plan.warps <= sweep_cuda_x.MOST_STORED
+        along_x |= {**plan.switches_x, "STORED": stored}
+        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, along_x)]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
         for mode in modes:
             switches = {**along_y, **plan.switches_y, "MODE": mode}

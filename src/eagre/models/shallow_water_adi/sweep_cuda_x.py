@@ -44,7 +44,9 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
+MOST_STORED = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
 OPEN = switch("OPEN", False)
+STORED = switch("STORED", False)  # keep the fluxes through corners for the next row in shared memory
 AHEAD = switch("AHEAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
 
 
@@ -134,6 +136,16 @@ def own_of(z, d, flux, qo, qn, k):
 
 
 @cell
+def prefetch_row(z, d, flux, qo, qn, k):
+    """Prefetch the values of `own_of`."""
+    prefetch_l2(z, k, 0)
+    prefetch_l2(d, k, 0)
+    prefetch_l2(flux, k, 0)
+    prefetch_l2(qo, k, 0)
+    prefetch_l2(qn, k, 0)
+
+
+@cell
 def row_with(z, d, qo, qn, k, own):
     """Return the `Row` at flat index k from the result of `own_of`."""
     a, b = with_west(qo, k, own[3]), with_west(qn, k, own[4])
@@ -142,51 +154,49 @@ def row_with(z, d, qo, qn, k, own):
 
 
 @cell
-def cells_of(z, d, row, here, north, forcing, k, j, p):
-    """Return cells k - 1 .. k + 3 of row j of the arrays as `line_cell`; here : old flux at k - 1 .. k + 4.
+def cell_of(z, d, row, here, north, forcing, k, j, n, p):
+    """Return cell k - 1 + n of row j of the arrays as `line_cell`; here : old flux at k - 1 .. k + 4.
 
-    Data to their south are omitted.
+    Data to its south are omitted.
     """
-    w0 = w1 = w2 = w3 = w4 = real(0.0)
+    wet = real(0.0)
     if TERMS:
-        w0 = water_on(row.d[0], forcing, j, (k, -1), p)
-        w1 = water_on(row.d[1], forcing, j, (k, 0), p)
-        w2 = water_on(row.d[2], forcing, j, (k, 1), p)
-        w3 = water_on(row.d[3], forcing, j, (k, 2), p)
-        w4 = water_on(row.d[4], forcing, j, (k, 3), p)
-    none = real(0.0)
-    first = last = none, none
+        wet = water_on(row.d[n], forcing, j, (k, n - 1), p)
+    before = behind = real(0.0), real(0.0)
     if DISSIPATION:
-        first = flat_load(z, k, -2), flat_load(d, k, -2)
-        last = flat_load(z, k, 4), flat_load(d, k, 4)
-    z0, z1, z2, z3, z4 = row.z
-    d0, d1, d2, d3, d4 = row.d
-    y0, y1, y2, y3, y4 = north.z
-    e0, e1, e2, e3, e4 = north.d
-    f0, f1, f2, f3, f4, f5 = here
-    s0, s1, s2, s3, s4 = (z0, d0), (z1, d1), (z2, d2), (z3, d3), (z4, d4)
-    a, b, g, h = row.low, north.low, row.new, north.new
-    c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a[0], b[0], g[0], h[0], w0, p)
-    c1 = line_cell(z1, d1, none, depth(y1, e1), s0, s2, f1, f2, a[1], b[1], g[1], h[1], w1, p)
-    c2 = line_cell(z2, d2, none, depth(y2, e2), s1, s3, f2, f3, a[2], b[2], g[2], h[2], w2, p)
-    c3 = line_cell(z3, d3, none, depth(y3, e3), s2, s4, f3, f4, a[3], b[3], g[3], h[3], w3, p)
-    c4 = line_cell(z4, d4, none, depth(y4, e4), s3, last, f4, f5, a[4], b[4], g[4], h[4], w4, p)
-    return c0, c1, c2, c3, c4
+        before = flat_load(z, k, n - 2), flat_load(d, k, n - 2)
+        behind = flat_load(z, k, n), flat_load(d, k, n)
+    return line_cell(
+        row.z[n], row.d[n], real(0.0), depth(north.z[n], north.d[n]), before, behind, here[n], here[n + 1],
+        row.low[n], north.low[n], row.new[n], north.new[n], wet, p,
+    )  # fmt: skip
 
 
 @cell
-def north_fluxes(cells, here, north, p):
-    """Return the momentum fluxes through the north corners of four faces.
+def first_flux(fluxes, z, d, row, here, north, above, forcing, k, j, me, n, p):
+    """Return the momentum flux through the north corner of face k + n of row j, the row before the first of a block.
 
-    here, north : old flux from k - 1 and from k.
+    above : old flux at the faces of the next row from k.
     """
-    c0, c1, c2, c3, c4 = cells
-    return (
-        flux_above(c0, c1, here[1], north[0], p),
-        flux_above(c1, c2, here[2], north[1], p),
-        flux_above(c2, c3, here[3], north[2], p),
-        flux_above(c3, c4, here[4], north[3], p),
-    )
+    low = cell_of(z, d, row, here, north, forcing, k, j, n, p)
+    high = cell_of(z, d, row, here, north, forcing, k, j, n + 1, p)
+    return keep_flux(fluxes, flux_above(low, high, here[n + 1], above[n], p), me, n)
+
+
+@cell
+def keep_flux(fluxes, flux, me, n):
+    """Return the flux through the north corner of face n; with STORED, also store it for the next row."""
+    if STORED:
+        fluxes[2 * n, me[0], me[1]], fluxes[2 * n + 1, me[0], me[1]] = flux
+    return flux
+
+
+@cell
+def kept_flux(fluxes, flux, me, n):
+    """Return the flux of face n of the previous row; without STORED, it is `flux`."""
+    if STORED:
+        return fluxes[2 * n, me[0], me[1]], fluxes[2 * n + 1, me[0], me[1]]
+    return flux
 
 
 @cell
@@ -227,6 +237,24 @@ def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, 
 
 
 @cell
+def face_of(
+    z, d, row, here, north, up, fluxes, below, low, forcing, friction, ends, values, at, nx, i, j, k, me, n, p
+):  # fmt: skip
+    """Return the high cell of face k + n, the momentum flux through its north corner, and its A, B, C, D.
+
+    low : its low cell; below : flux through its south corner, from `keep_flux`; up : old flux at the faces of the next
+    row from k; i, j : face and row of the domain at k; me : warp and lane.
+    """
+    y = np.uint32(j + 1)
+    high = cell_of(z, d, row, here, north, forcing, k, y, n + 1, p)
+    south = kept_flux(fluxes, below, me, n)
+    above = keep_flux(fluxes, flux_above(low, high, here[n + 1], up[n], p), me, n)
+    equation = row_at(low, high, here[n + 1], south, above, friction, forcing, k, n, y, p)
+    equation = end_at(i + n, nx, j, low, high, here[n + 1], ends, values, at, friction, k, n, equation, p)
+    return high, above, equation
+
+
+@cell
 def owned(first, lane, start, overlap, nx):
     """Return whether a lane stores its cells, and whether the even and the odd lane of its pair do."""
     is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
@@ -246,7 +274,8 @@ def sweep_x_cuda(
     run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
     """
     told = cuda.shared.array((2, WARPS, 6), real)
-    lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    fluxes = cuda.shared.array((8 if STORED else 1, WARPS, 32), real)
+    me = warp, lane = np.int32(cuda.threadIdx.y), np.int32(cuda.threadIdx.x)
     window = CELLS * 32 * WARPS
     start = np.int32(cuda.blockIdx.x * (window - 2 * overlap))
     first = start + (warp * 32 + lane) * CELLS
@@ -262,41 +291,44 @@ def sweep_x_cuda(
     forcing = (terms, TERM_FACTORS(terms, at))
     here = six(flux, k)
     north = row_of(z, d, qo, qn, np.uint32(k + pitch))
-    cells = cells_of(z, d, row_of(z, d, qo, qn, k), here, north, forcing, k, np.uint32(j), p)
-    below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
+    row, up, y = row_of(z, d, qo, qn, k), four(flux, np.uint32(k + pitch)), np.uint32(j)
+    below0 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 0, p)
+    below1 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 1, p)
+    below2 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 2, p)
+    below3 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 3, p)
     own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
         if not AHEAD:
-            ahead = np.uint32(k + pitch + pitch)
-            prefetch_l2(z, ahead, 0)
-            prefetch_l2(d, ahead, 0)
-            prefetch_l2(flux, ahead, 0)
-            prefetch_l2(qo, ahead, 0)
-            prefetch_l2(qn, ahead, 0)
+            prefetch_row(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
         # Only the sums of the row itself are kept: the whole row would need too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
         if not AHEAD:
             own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch))
         north = row_with(z, d, qo, qn, np.uint32(k + pitch), own)
-        c0, c1, c2, c3, c4 = cells_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), p)
-        above = north_fluxes((c0, c1, c2, c3, c4), here, own[2], p)
-        row0 = row_at(c0, c1, here[1], below[0], above[0], friction, forcing, k, 0, np.uint32(j + 1), p)
-        row1 = row_at(c1, c2, here[2], below[1], above[1], friction, forcing, k, 1, np.uint32(j + 1), p)
-        row2 = row_at(c2, c3, here[3], below[2], above[2], friction, forcing, k, 2, np.uint32(j + 1), p)
-        row3 = row_at(c3, c4, here[4], below[3], above[3], friction, forcing, k, 3, np.uint32(j + 1), p)
-        row0 = end_at(i, nx, j, c0, c1, here[1], ends, values, at, friction, k, 0, row0, p)
-        row1 = end_at(i + 1, nx, j, c1, c2, here[2], ends, values, at, friction, k, 1, row1, p)
-        row2 = end_at(i + 2, nx, j, c2, c3, here[3], ends, values, at, friction, k, 2, row2, p)
-        row3 = end_at(i + 3, nx, j, c3, c4, here[4], ends, values, at, friction, k, 3, row3, p)
+        up = own[2]
         low = zero if cut_low else one  # an inner end of a tile: the old flux replaces the unknown
         high = zero if cut_high else one
+        # Face by face: with all cells of a lane at once, the compiler would spill registers.
+        c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
+        c1, below0, row0 = face_of(
+            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, at, nx, i, j, k, me, 0, p
+        )  # fmt: skip
         d0 = row0[3] - (one - low) * row0[0] * here[0]
-        d3 = row3[3] - (one - high) * row3[2] * here[5]
         s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
+        c2, below1, row1 = face_of(
+            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, at, nx, i, j, k, me, 1, p
+        )  # fmt: skip
         s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
+        c3, below2, row2 = face_of(
+            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, at, nx, i, j, k, me, 2, p
+        )  # fmt: skip
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
+        c4, below3, row3 = face_of(
+            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, at, nx, i, j, k, me, 3, p
+        )  # fmt: skip
+        d3 = row3[3] - (one - high) * row3[2] * here[5]
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
         chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
         if AHEAD:
@@ -317,7 +349,6 @@ def sweep_x_cuda(
             z_out, k, lane, mine, even, odd,
             c1.r - p.w * (x1 - x0), c2.r - p.w * (x2 - x1), c3.r - p.w * (x3 - x2), c4.r - p.w * (x4 - x3),
         )  # fmt: skip
-        below = above
         j += 1
     raise_maximum(guard, to_bits(lost))
 
