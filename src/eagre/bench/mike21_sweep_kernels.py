@@ -1,9 +1,11 @@
-"""The versions of a sweep in the MIKE 21 thesis, to be timed: rows stored, folded, on the fly, reduced.
+"""Versions of a sweep of Aackermann and Dinesen Pedersen (2012): rows stored, folded, on the fly, reduced in parallel.
 
-Closed basin, all cells wet, uniform Manning friction, as there. Sizes: ``at(a, line, k, across)`` is field a at place
-k along a line (cells and low faces 0 .. n - 1, the last face n) on the line `across` lines further. `system` holds
-vectors (kind, place, worker): a worker is a line on a GPU, a share of the lines on a CPU.
+Closed basin, all cells wet, uniform Manning friction. ``of(a, line, k, across)`` is field a at place k along a line
+(cells and low faces 0 .. n - 1, the last face n) on the line `across` lines further. `system` has vectors (kind, place,
+worker); a worker is a line on a GPU, or a set of lines on a CPU.
 """
+
+from __future__ import annotations
 
 import numpy as np
 
@@ -12,18 +14,19 @@ from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi.kernels import face_row
 
 ALONG_X = switch("ALONG_X", True)
-FOLDED = switch("FOLDED", False)  # mass rows eliminated while rows are made: 5 vectors in place of 10
+FOLDED = switch("FOLDED", False)  # mass rows eliminated during the computation of the rows: 5 vectors instead of 10
+SOLVED = switch("SOLVED", True)  # if false, the rows are computed but the systems are not solved
 PADDING = 32
 TILE = 32
-TURNED = TILE * (TILE + 1)  # words of a tile on chip
-# vectors of the stored system: mass row, momentum row with the two fluxes beyond its neighbours
+PADDED_TILE = TILE * (TILE + 1)  # values of a tile in shared memory
+# vectors of the stored system: mass row, and momentum row with the two fluxes beyond its neighbours
 A_MASS, B_MASS, C_MASS, D_MASS, FAR_LOW, A, B, C, FAR_HIGH, D = range(10)
 VECTORS = 10
 
 
 @cell
-def at(field, line, k, across):
-    """A field at place k along and some lines across."""
+def of(field, line, k, across):
+    """Return a field at place k of a line, or of the line `across` lines further."""
     if ALONG_X:
         return field[line + across + 1, PADDING + k]
     return field[k + 1, PADDING + line + across]
@@ -40,40 +43,40 @@ def put(field, line, k, value):
 
 @cell
 def mean_corner_speed(z, d, qn, line, k, across):
-    """Velocity across at the corner below face k (across 0) or above it (1): new fluxes over the mean depth."""
+    """Return the velocity across at the low (`across` 0) or high (1) corner of face k: new fluxes over mean depth."""
     depths = real(0.0)
     for c in range(2):
-        low = at(z, line, k - 1 + c, across - 1) - at(d, line, k - 1 + c, across - 1)
-        depths += low + at(z, line, k - 1 + c, across) - at(d, line, k - 1 + c, across)
-    return real(2.0) * (at(qn, line, k - 1, across) + at(qn, line, k, across)) / depths
+        low = of(z, line, k - 1 + c, across - 1) - of(d, line, k - 1 + c, across - 1)
+        depths += low + of(z, line, k - 1 + c, across) - of(d, line, k - 1 + c, across)
+    return real(2.0) * (of(qn, line, k - 1, across) + of(qn, line, k, across)) / depths
 
 
 @cell
 def mass_side(z, flux, qo, qn, line, k, p):
-    """Right side of a cell's mass row (section 4.5.3, its rows times 2 dx)."""
-    across = (at(qn, line, k, 1) - at(qn, line, k, 0)) + (at(qo, line, k, 1) - at(qo, line, k, 0))
-    return at(flux, line, k, 0) - at(flux, line, k + 1, 0) - p.w_across / p.w * across + at(z, line, k, 0) / p.w
+    """Return the right-hand side of the mass row of a cell (section 4.5.3, multiplied by 2 dx)."""
+    across = (of(qn, line, k, 1) - of(qn, line, k, 0)) + (of(qo, line, k, 1) - of(qo, line, k, 0))
+    return of(flux, line, k, 0) - of(flux, line, k + 1, 0) - p.w_across / p.w * across + of(z, line, k, 0) / p.w
 
 
 @cell
 def momentum_terms(z, d, flux, qo, qn, line, k, p):
-    """FAR_LOW, A, B, C, FAR_HIGH, D of the face between cells k - 1 and k (4.5.4 with sums, times dt)."""
-    h_l, h_r = at(z, line, k - 1, 0) - at(d, line, k - 1, 0), at(z, line, k, 0) - at(d, line, k, 0)
-    here = at(flux, line, k, 0)
-    far_low = -p.w * (at(flux, line, k - 1, 0) + here) / h_l
-    far_high = p.w * (at(flux, line, k + 1, 0) + here) / h_r
+    """Return FAR_LOW, A, B, C, FAR_HIGH, D of the face between cells k - 1 and k (section 4.5.4, multiplied by dt)."""
+    h_l, h_r = of(z, line, k - 1, 0) - of(d, line, k - 1, 0), of(z, line, k, 0) - of(d, line, k, 0)
+    here = of(flux, line, k, 0)
+    far_low = -p.w * (of(flux, line, k - 1, 0) + here) / h_l
+    far_high = p.w * (of(flux, line, k + 1, 0) + here) / h_r
     q = real(0.0)
     for c in range(2):
         for side in range(2):
-            q += at(qo, line, k - 1 + c, side) + at(qn, line, k - 1 + c, side)
+            q += of(qo, line, k - 1 + c, side) + of(qn, line, k - 1 + c, side)
     q *= real(0.125)
     s = (h_l * h_l + h_r * h_r) / (real(2.0) * h_l * h_l * h_r * h_r)
     drag = s ** real(7.0 / 6.0)
     if FOLDED:
         drag = power_seven_sixths(s)
     b = real(1.0) + p.friction * (here * here + q * q) ** real(0.5) * drag + far_high + far_low
-    low = (at(flux, line, k, -1) + here) * mean_corner_speed(z, d, qn, line, k, 0)
-    high = (at(flux, line, k, 1) + here) * mean_corner_speed(z, d, qn, line, k, 1)
+    low = (of(flux, line, k, -1) + here) * mean_corner_speed(z, d, qn, line, k, 0)
+    high = (of(flux, line, k, 1) + here) * mean_corner_speed(z, d, qn, line, k, 1)
     e = here + real(2.0) * p.w_across * (low - high)
     gravity = p.push * (h_l + h_r)
     return far_low, -gravity, b, gravity, far_high, e
@@ -81,7 +84,7 @@ def momentum_terms(z, d, flux, qo, qn, line, k, p):
 
 @cell
 def build_line(z, d, flux, qo, qn, system, w, line, n, p):
-    """Rows of a line to memory."""
+    """Store the rows of a line."""
     over = real(1.0) / p.w
     for k in range(n):
         system[D_MASS, k, w] = mass_side(z, flux, qo, qn, line, k, p)
@@ -105,7 +108,7 @@ def build_line(z, d, flux, qo, qn, system, w, line, n, p):
 
 @cell
 def eliminate_line(system, w, n):
-    """The two far fluxes of each momentum row by the mass rows beside it: five diagonals become three."""
+    """Eliminate the two far fluxes of each momentum row with the adjacent mass rows: five diagonals become three."""
     for k in range(1, n):
         low, high = system[FAR_LOW, k, w], system[FAR_HIGH, k, w]
         system[A, k, w] += system[B_MASS, k - 1, w] * low
@@ -116,21 +119,21 @@ def eliminate_line(system, w, n):
 
 @cell
 def solve_line(system, z_out, flux_out, w, line, n, p):
-    """Elimination of the interleaved unknowns z_0, P_1, z_1 ..; c and d are overwritten."""
-    before, value = real(0.0), real(0.0)
+    """Solve for the interleaved unknowns z_0, P_1, z_1 ..; c and d are overwritten."""
+    upper, value = real(0.0), real(0.0)
     for k in range(n):
         if k > 0:
             a = system[A, k, w]
-            over = real(1.0) / (system[B, k, w] - a * before)
-            before, value = system[C, k, w] * over, (system[D, k, w] - a * value) * over
-            system[C, k, w] = before
+            over = real(1.0) / (system[B, k, w] - a * upper)
+            upper, value = system[C, k, w] * over, (system[D, k, w] - a * value) * over
+            system[C, k, w] = upper
             system[D, k, w] = value
         low = real(-1.0) if FOLDED else system[A_MASS, k, w]
-        middle = real(1.0) / p.w if FOLDED else system[B_MASS, k, w]
+        diagonal = real(1.0) / p.w if FOLDED else system[B_MASS, k, w]
         high = real(1.0) if FOLDED else system[C_MASS, k, w]
-        over = real(1.0) / (middle - low * before)
-        before, value = high * over, (system[D_MASS, k, w] - low * value) * over
-        system[C_MASS, k, w] = before
+        over = real(1.0) / (diagonal - low * upper)
+        upper, value = high * over, (system[D_MASS, k, w] - low * value) * over
+        system[C_MASS, k, w] = upper
         system[D_MASS, k, w] = value
     here = value
     put(z_out, line, n - 1, here)
@@ -146,73 +149,71 @@ def solve_line(system, z_out, flux_out, w, line, n, p):
 
 @cell
 def row_of(z, d, flux, qo, qn, line, k, p):
-    """A, B, C, D of face k with the mass rows eliminated, and r of its high cell: the model's own row."""
+    """Return A, B, C, D of face k with the mass rows eliminated, and r of its high cell, as in the model."""
     z8 = (
-        at(z, line, k - 1, -1), at(z, line, k, -1), at(z, line, k - 1, 0), at(z, line, k, 0),
-        at(z, line, k - 1, 1), at(z, line, k, 1), at(z, line, k - 2, 0), at(z, line, k + 1, 0),
+        of(z, line, k - 1, -1), of(z, line, k, -1), of(z, line, k - 1, 0), of(z, line, k, 0),
+        of(z, line, k - 1, 1), of(z, line, k, 1), of(z, line, k - 2, 0), of(z, line, k + 1, 0),
     )  # fmt: skip
     d8 = (
-        at(d, line, k - 1, -1), at(d, line, k, -1), at(d, line, k - 1, 0), at(d, line, k, 0),
-        at(d, line, k - 1, 1), at(d, line, k, 1), at(d, line, k - 2, 0), at(d, line, k + 1, 0),
+        of(d, line, k - 1, -1), of(d, line, k, -1), of(d, line, k - 1, 0), of(d, line, k, 0),
+        of(d, line, k - 1, 1), of(d, line, k, 1), of(d, line, k - 2, 0), of(d, line, k + 1, 0),
     )  # fmt: skip
     flux5 = (
-        at(flux, line, k - 1, 0), at(flux, line, k, 0), at(flux, line, k + 1, 0), at(flux, line, k, -1),
-        at(flux, line, k, 1),
+        of(flux, line, k - 1, 0), of(flux, line, k, 0), of(flux, line, k + 1, 0), of(flux, line, k, -1),
+        of(flux, line, k, 1),
     )  # fmt: skip
-    qo4 = (at(qo, line, k - 1, 0), at(qo, line, k, 0), at(qo, line, k - 1, 1), at(qo, line, k, 1))
-    qn4 = (at(qn, line, k - 1, 0), at(qn, line, k, 0), at(qn, line, k - 1, 1), at(qn, line, k, 1))
+    qo4 = (of(qo, line, k - 1, 0), of(qo, line, k, 0), of(qo, line, k - 1, 1), of(qo, line, k, 1))
+    qn4 = (of(qn, line, k - 1, 0), of(qn, line, k, 0), of(qn, line, k - 1, 1), of(qn, line, k, 1))
     return face_row(z8, d8, flux5, qo4, qn4, p.friction, real(0.0), real(0.0), real(0.0), p)
 
 
 @cell
-def march_line(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p):
-    """Rows made and eliminated one after the other; one vector of the system, c, and what is put out are stored."""
-    before, value = real(0.0), real(0.0)
+def solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p):
+    """Compute and eliminate row after row; one vector of the system, c, is stored."""
+    upper, value = real(0.0), real(0.0)
     for k in range(n + 1):
         a, b, c, e, r = row_of(z, d, flux, qo, qn, line, k, p)
-        over = real(1.0) / (b - a * before)
-        before, value = c * over, (e - a * value) * over
-        system[0, k, w] = before
+        over = real(1.0) / (b - a * upper)
+        upper, value = c * over, (e - a * value) * over
+        system[0, k, w] = upper
         put(flux_out, line, k, value)
         if k < n:
             put(z_out, line, k, r)
-    ahead = real(0.0)
+    x_high = real(0.0)
     for back in range(n + 1):
         k = n - back
-        here = at(flux_out, line, k, 0) - system[0, k, w] * ahead
+        here = of(flux_out, line, k, 0) - system[0, k, w] * x_high
         put(flux_out, line, k, here)
         if back > 0:
-            put(z_out, line, k, at(z_out, line, k, 0) - p.w * (ahead - here))
-        ahead = here
-
-
-# -- on a CPU: lines dealt among workers --------------------------------------------------------------
+            put(z_out, line, k, of(z_out, line, k, 0) - p.w * (x_high - here))
+        x_high = here
 
 
 @entry
 def stored_cpu(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
-    """The thesis's C program: line by line, rows stored."""
+    """Line by line with stored rows, as the C program of Aackermann and Dinesen Pedersen (2012)."""
     workers = system.shape[2]
     for w in prange(workers):
         for line in range(w, lines, workers):
             build_line(z, d, flux, qo, qn, system, w, line, n, p)
-            if not FOLDED:
-                eliminate_line(system, w, n)
-            solve_line(system, z_out, flux_out, w, line, n, p)
+            if SOLVED:
+                if not FOLDED:
+                    eliminate_line(system, w, n)
+                solve_line(system, z_out, flux_out, w, line, n, p)
 
 
 @entry
-def marched_cpu(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
-    """Line by line, rows made on the fly."""
+def on_the_fly_cpu(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+    """Line by line with rows computed on the fly."""
     workers = system.shape[2]
     for w in prange(workers):
         for line in range(w, lines, workers):
-            march_line(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p)
+            solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p)
 
 
 @entry
 def transpose_cpu(source, target, rows, columns):
-    """target[c, r] = source[r, c] of cells and faces -1 .. rows, -1 .. columns, in tiles."""
+    """Set target[c, r] = source[r, c] for cells and faces -1 .. rows, -1 .. columns, in tiles."""
     for tile in prange((rows + 2 + TILE - 1) // TILE):
         first = tile * TILE
         for c0 in range(0, columns + 2, TILE):
@@ -221,12 +222,9 @@ def transpose_cpu(source, target, rows, columns):
                     target[c, PADDING - 1 + r] = source[r, PADDING - 1 + c]
 
 
-# -- on a GPU: a thread a line, or a block a line ------------------------------------------------------
-
-
 @entry
 def build_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
-    """A thread a line: rows to memory."""
+    """Store the rows, one thread per line."""
     line = cuda.grid(1)
     if line < lines:
         build_line(z, d, flux, qo, qn, system, line, line, n, p)
@@ -234,7 +232,7 @@ def build_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
 
 @entry
 def solve_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
-    """A thread a line: the stored system solved."""
+    """Solve the stored systems, one thread per line."""
     line = cuda.grid(1)
     if line < lines:
         if not FOLDED:
@@ -243,16 +241,16 @@ def solve_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
 
 
 @entry
-def marched_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
-    """A thread a line: rows made on the fly."""
+def on_the_fly_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+    """Solve with rows computed on the fly, one thread per line."""
     line = cuda.grid(1)
     if line < lines:
-        march_line(z, d, flux, qo, qn, system, z_out, flux_out, line, line, n, p)
+        solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, line, line, n, p)
 
 
 @entry
 def reduced_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
-    """A block a line, a thread a face: parallel cyclic reduction in shared memory; at most 1024 faces."""
+    """Parallel cyclic reduction in shared memory, one block per line, one thread per face; at most 1024 faces."""
     shared = cuda.shared.array(0, word)
     k, size, line = np.int32(cuda.threadIdx.x), np.int32(cuda.blockDim.x), np.int32(cuda.blockIdx.x)
     a, b, c, e, r = real(0.0), real(1.0), real(0.0), real(0.0), real(0.0)
@@ -267,16 +265,16 @@ def reduced_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
         cuda.syncthreads()
         if k >= step:
             low = np.uint32(k - step)
-            part = a / flat_load(shared, np.uint32(low + size), 0)
-            a = -part * flat_load(shared, low, 0)
-            b -= part * flat_load(shared, np.uint32(low + 2 * size), 0)
-            e -= part * flat_load(shared, np.uint32(low + 3 * size), 0)
+            ratio = a / flat_load(shared, np.uint32(low + size), 0)
+            a = -ratio * flat_load(shared, low, 0)
+            b -= ratio * flat_load(shared, np.uint32(low + 2 * size), 0)
+            e -= ratio * flat_load(shared, np.uint32(low + 3 * size), 0)
         if k + step < size:
             high = np.uint32(k + step)
-            part = c / flat_load(shared, np.uint32(high + size), 0)
-            c = -part * flat_load(shared, np.uint32(high + 2 * size), 0)
-            b -= part * flat_load(shared, high, 0)
-            e -= part * flat_load(shared, np.uint32(high + 3 * size), 0)
+            ratio = c / flat_load(shared, np.uint32(high + size), 0)
+            c = -ratio * flat_load(shared, np.uint32(high + 2 * size), 0)
+            b -= ratio * flat_load(shared, high, 0)
+            e -= ratio * flat_load(shared, np.uint32(high + 3 * size), 0)
         cuda.syncthreads()
         step = np.int32(2 * step)
     here = e / b
@@ -290,16 +288,16 @@ def reduced_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
 
 @entry
 def transpose_cuda(source, target, rows, columns):
-    """As `transpose_cpu`: tiles turned in shared memory, one word in 33 left free; block (32, 8)."""
-    tile = cuda.shared.array(TURNED, word)
+    """Transpose through tiles in shared memory, one value in 33 is unused; block (32, 8), see `transpose_cpu`."""
+    tile = cuda.shared.array(PADDED_TILE, word)
     x, y = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     r0, c0 = np.int32(cuda.blockIdx.y * TILE), np.int32(cuda.blockIdx.x * TILE)
-    for turn in range(4):
-        r, c = r0 + y + 8 * turn, c0 + x
+    for slab in range(4):
+        r, c = r0 + y + 8 * slab, c0 + x
         if r < rows + 2 and c < columns + 2:
-            tile[(y + 8 * turn) * (TILE + 1) + x] = source[r, PADDING - 1 + c]
+            tile[(y + 8 * slab) * (TILE + 1) + x] = source[r, PADDING - 1 + c]
     cuda.syncthreads()
-    for turn in range(4):
-        c, r = c0 + y + 8 * turn, r0 + x
+    for slab in range(4):
+        c, r = c0 + y + 8 * slab, r0 + x
         if r < rows + 2 and c < columns + 2:
-            target[c, PADDING - 1 + r] = tile[x * (TILE + 1) + y + 8 * turn]
+            target[c, PADDING - 1 + r] = tile[x * (TILE + 1) + y + 8 * slab]
