@@ -114,7 +114,7 @@ def section_8_2_5(run: Run) -> Iterator[Line]:
         yield compared(number, max_side((DEVICE_WORDS, 0, 0), width), f"{DEVICE_WORDS} values in memory per cell")
 
 
-def validated_case(name: str, quantity: str = "") -> dict[str, Any]:
+def items_of_validation(name: str, quantity: str = "") -> dict[str, Any]:
     """Return `lines` and `draw` of an item that runs a validation; `quantity` is that of the number of the item."""
     kind = "shallow-water-adi"
 
@@ -200,8 +200,13 @@ ITEMS = (
     ),
     Item("figure-6.3", "Fraction of time of building the rows, MIKE 21 HD", times.figure_6_3, 10.0),
     Item("figure-6.4", "Run times of the parts of the C implementation", times.figure_6_4, 10.0),
-    Item("figure-6.5", "Order of accuracy", seconds=5.0, **validated_case("standing-wave-1d", "order of the surface")),
-    Item("figure-6.6", "Waves in a closed basin, figures 6.6 to 6.9", seconds=5.0, **validated_case("pool")),
+    Item(
+        "figure-6.5",
+        "Order of accuracy",
+        seconds=5.0,
+        **items_of_validation("standing-wave-1d", "order of the surface"),
+    ),
+    Item("figure-6.6", "Waves in a closed basin, figures 6.6 to 6.9", seconds=5.0, **items_of_validation("pool")),
     Item("table-7.2", "Rate of multiply-adds in single and double precision", gpu.table_7_2, **GPU_ITEM),
     Item("table-8.1", "Copies between host and GPU", gpu.table_8_1, **GPU_ITEM),
     Item("table-8.3", "Transpose", gpu.table_8_3),

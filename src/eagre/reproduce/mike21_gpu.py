@@ -87,7 +87,7 @@ def transpose_seconds(device: Device, side: int) -> float:
 
 
 def solvers(run: Run) -> Iterator[Line]:
-    """Compare a reduction method with LAPACK, and time it on a GPU beside the other methods."""
+    """Compare a reduction method with LAPACK, and time all methods on a GPU."""
     method, device = METHODS[run.item], select(run.device)
     flat = systems(device)
     number = Number(run.item, f"{method}, {SYSTEMS} systems of {UNKNOWNS}", "difference from LAPACK", "", "1")
@@ -115,10 +115,10 @@ def difference_from_lapack(device: Device, flat: list[Any], method: str) -> floa
 
     from eagre.solvers.tridiagonal import solve
 
-    found = device.host(solve(*flat, method=method)).ravel()
+    solution = device.host(solve(*flat, method=method)).ravel()
     a, b, c, d = (device.host(one).ravel() for one in flat)
     expected = solve_banded((1, 1), np.stack([np.roll(c, 1), b, np.roll(a, -1)]), d)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+    return float(np.abs(solution - expected).max() / np.abs(expected).max())
 
 
 def method_seconds(device: Device, flat: list[Any]) -> dict[str, float]:
@@ -143,10 +143,10 @@ def figure_9_1(run: Run) -> Iterator[Line]:
     blocks = [2**k for k in range(5, 11)]
     works = {f"{threads}": sweeps.work(GPU["S14"], TIMED_STEPS, threads=threads) for threads in blocks}
     seconds = {threads: timing.median for threads, timing in alternating(device, works).items()}
-    least = min(seconds.values())
+    minimum = min(seconds.values())
     for threads, value in seconds.items():
-        yield compared(Number(run.item, f"{threads} threads", "time over the minimum", ""), value / least)
-    yield compared(number, f"up to {max(seconds.values()) / least:.2g} times")
+        yield compared(Number(run.item, f"{threads} threads", "time over the minimum", ""), value / minimum)
+    yield compared(number, f"up to {max(seconds.values()) / minimum:.2g} times")
 
 
 def speedups(run: Run) -> Iterator[Line]:
