@@ -65,8 +65,8 @@ class Sweeps:
         workers = n + EXTRA if device.kind == "cuda" else 1
         self.system = device.zeros((sweeps.VECTORS, n + EXTRA + 1, workers), engine.real)
 
-    def launches(self, version: Version, which: int, threads: int = THREADS, solved: bool = True) -> list[Launch]:
-        """Return the launches of a sweep (0 along x, 1 along y) of a version; `solved` : False to build rows only."""
+    def launches(self, version: Version, which: int, threads: int = THREADS, **switches: Any) -> list[Launch]:
+        """Return the launches of a sweep (0 along x, 1 along y) of a version; switches as in ``SOLVED=False``."""
         lines, cells = (self.n, self.n + EXTRA) if which == 0 else (self.n + EXTRA, self.n)
         fields, out, around = self.model_launches[which].arguments[:5], self.out, ([], [])
         along_x = which == 0
@@ -78,7 +78,7 @@ class Sweeps:
                 [self._transpose(a, b, columns, rows) for a, b in back],
             )
             fields, out, along_x = self.transposed[:5], self.transposed[5:], not along_x
-        switches = {**self.engine.switches, "ALONG_X": along_x, "FOLDED": version.folded, "SOLVED": solved}
+        switches = {**self.engine.switches, "ALONG_X": along_x, "FOLDED": version.folded, **switches}
         arguments = (*fields, *out, self.system, lines, cells, self.engine.numbers[which])
         kernels = [self.device.program(kernel, self.precision, switches) for kernel in version.kernels]
         if version.kernels[0] is sweeps.reduced_cuda:

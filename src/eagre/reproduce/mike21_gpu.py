@@ -135,13 +135,13 @@ def method_seconds(device: Device, flat: list[Any]) -> dict[str, float]:
 
 
 def figure_9_1(run: Run) -> Iterator[Line]:
-    """Time the version S14 with blocks of 32 to 1024 threads."""
+    """Time the version S14 with blocks of 32 to 1024 threads, for which a thread has at most 64 registers."""
     (number,) = run.numbers()
     device = select(run.device)
     sweeps = Sweeps(device, run.precision or "double", 1024)
     sweeps.difference(GPU["S14"])
     blocks = [2**k for k in range(5, 11)]
-    works = {f"{threads}": sweeps.work(GPU["S14"], TIMED_STEPS, threads=threads) for threads in blocks}
+    works = {f"{threads}": sweeps.work(GPU["S14"], TIMED_STEPS, threads=threads, REGISTERS=64) for threads in blocks}
     seconds = {threads: timing.median for threads, timing in alternating(device, works).items()}
     minimum = min(seconds.values())
     for threads, value in seconds.items():
