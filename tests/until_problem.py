@@ -42,13 +42,13 @@ def row_norm(i, a, f, partials, over_h2, screening, control):
 class Jacobi:
     """The problem on a device; two sweeps are an iteration, which ends in the array it began with."""
 
-    def __init__(self, device, shape, screening, precision="double", look_every=20, with_start=True):
+    def __init__(self, device, shape, screening, precision="double", look_every=20, with_start=True, recorded=1):
         self.device, (ny, nx), real = device, shape, check_precision(precision)
         self.f = np.random.default_rng(0).standard_normal(shape)
         self.expected = PoissonSolver(shape, (SPACING, SPACING), screening=screening).solve(self.f)
         a, b, f = (device.zeros((ny + 2, nx + 2), real) for _ in range(3))
         device.fill(f, np.pad(self.f, 1).astype(real))
-        self.psi, self.test = a, StopTest(device, ny)
+        self.psi, self.test = a, StopTest(device, ny, recorded)
         numbers = tuple(map(real, (SPACING**-2, screening)))
         relaxation = real(-1.0 / (4.0 * SPACING**-2 + screening))
         sweep, norm = device.loop(jacobi, precision), device.loop(row_norm, precision)

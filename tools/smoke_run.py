@@ -42,6 +42,7 @@ COMMANDS = [
     "export fields.nc --variable depth",
     "animate fields.nc --variable surface_elevation --output film.mp4",
     "waves gauges.csv",
+    "reproduce madsen2010 table-5.5 --output tables",
 ]
 
 

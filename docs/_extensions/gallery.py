@@ -1,14 +1,18 @@
-"""Write the gallery: a page for each folder of examples/, from its case file or script and its stored picture.
+"""Write the gallery: a page for each example, from its case file, script or notebook and its stored pictures.
 
 The first comment of an example is its description, up to the first labelled line. The first ``Plot:`` command draws the
 picture of the gallery (``make gallery``); ``Run time: 20 s`` is the time on two CPU cores. The title is the key
 ``title`` of the case, or the first line of the docstring of the script.
+
+A notebook of examples/notebooks starts with its title and description. Its metadata ``eagre`` has the model and the run
+time. Its page contains all cells, with the stored figures below the cells that draw them.
 """
 
 from __future__ import annotations
 
 import ast
 import itertools
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -30,7 +34,7 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Example:
-    """An example: its folder, source, model, title, description, run time and the command of its picture."""
+    """An example: its name, source, model, title, description, run time and the command of its picture."""
 
     name: str
     source: Path
@@ -42,8 +46,13 @@ class Example:
 
     @property
     def image(self) -> Path:
-        """The stored picture."""
-        return PAGES / "images" / f"{self.name}.png"
+        """The stored picture; of a notebook the last figure."""
+        figures = sorted((PAGES / "images").glob(f"{self.name}-*.png")) if self.source.suffix == ".ipynb" else []
+        return figures[-1] if figures else PAGES / "images" / f"{self.name}.png"
+
+    def figure(self, number: int) -> Path:
+        """Return the stored figure of a code cell of a notebook, counted from 1."""
+        return PAGES / "images" / f"{self.name}-{number}.png"
 
 
 def _labelled(lines: list[str], label: str) -> str:
@@ -70,16 +79,49 @@ def read_example(source: Path) -> Example:
     )  # fmt: skip
 
 
+def read_cells(notebook: Path) -> list[tuple[str, str]]:
+    """Return the kind, "markdown" or "code", and the text of each cell of a notebook."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+
+
+def read_notebook(source: Path) -> Example:
+    """Read title and description of a notebook from its first cell, and its metadata."""
+    about = json.loads(source.read_text(encoding="utf-8"))["metadata"]["eagre"]
+    (_, first), *_ = read_cells(source)
+    title, _, description = first.removeprefix("# ").partition("\n")
+    return Example(source.stem, source, about["model"], title, description.strip(), about["run_time"], source.name)
+
+
 def all_examples() -> list[Example]:
     """Return the examples, sorted by model and name."""
     sources = [*EXAMPLES.glob("*/case.toml")]
     sources += [path for path in EXAMPLES.glob("*/*.py") if path.stem == path.parent.name]
     examples = [read_example(path) for path in sources]
+    examples += [read_notebook(path) for path in EXAMPLES.glob("notebooks/*.ipynb")]
     return sorted(examples, key=lambda one: (list(GROUPS).index(one.model), one.name))
+
+
+def notebook_page(example: Example) -> str:
+    """Return the page of a notebook: its cells, with links as on the site, and its figures."""
+    source = f"../../{example.source.relative_to(ROOT)}"
+    lines = [f"# {example.title}", "", example.description, "", f"Run time: {example.run_time} on two CPU cores.", ""]
+    lines += [f"{{download}}`Download {example.source.name} <{source}>` and open it with Jupyter.", ""]
+    _, *cells = read_cells(example.source)
+    count = 0
+    for kind, text in cells:
+        count += kind == "code"
+        lines += ["```python", text, "```", ""] if kind == "code" else [text, ""]
+        if kind == "code" and example.figure(count).exists():
+            lines += [f"![{example.title}](images/{example.figure(count).name})", ""]
+    page = "\n".join(lines).replace("](../../docs/", "](../")
+    return re.sub(r"\]\(\.\./(\w+)/case\.toml\)", r"](\1.md)", page)
 
 
 def page_of(example: Example) -> str:
     """Return the page of an example."""
+    if example.source.suffix == ".ipynb":
+        return notebook_page(example)
     source = f"../../{example.source.relative_to(ROOT)}"
     language = "toml" if example.source.suffix == ".toml" else "python"
     lines = [f"# {example.title}", "", example.description, ""]
@@ -97,12 +139,12 @@ def page_of(example: Example) -> str:
 
 def index_of(examples: list[Example]) -> str:
     """Return the index with a card for each example."""
-    lines = ["# Gallery", "", "Each picture is the result of one short case file or script.", ""]
+    lines = ["# Gallery", "", "Each picture is the result of one short case file, script or notebook.", ""]
     for model, heading in GROUPS.items():
         lines += [f"## {heading}", "", "::::{grid} 1 2 3 3", ":gutter: 3", ""]
         for one in (example for example in examples if example.model == model):
             lines += [f":::{{grid-item-card}} {one.title}", f":link: {one.name}", ":link-type: doc"]
-            lines += [f":img-top: images/{one.name}.png"] if one.image.exists() else []
+            lines += [f":img-top: images/{one.image.name}"] if one.image.exists() else []
             lines += ["", ":::", ""]
         lines += ["::::", ""]
     names = [f"{one.title} <{one.name}>" for one in examples]

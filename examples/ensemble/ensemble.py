@@ -1,9 +1,14 @@
-"""Run an ensemble of double gyres with several Reynolds numbers, one process per device.
+"""Ensemble of double gyres with several Reynolds numbers.
 
-Usage: ``python ensemble.py [DEVICE ...]``. ``cuda:0 cuda:1`` uses two GPUs; the default is the CPU. Each member is
-bitwise identical to a single run. The final flow is written to ``output/ensemble.nc``.
+The members run in one process per device. Each member is bitwise identical to a single run. The final streamfunctions
+are written to ``output/ensemble.nc``. A larger Reynolds number narrows the western boundary currents.
 
-Model: barotropic
+Run:       python examples/ensemble/ensemble.py [DEVICE ...]
+Plot:      examples/ensemble/output/ensemble.png
+Run time:  20 s
+Model:     barotropic
+
+DEVICE is the device of a process, such as cuda:0 cuda:1 for two GPUs; the default is the CPU.
 """
 
 from __future__ import annotations
@@ -51,14 +56,33 @@ def ensemble(devices: Sequence[str], points: int = 257, end: float = 0.02) -> li
     return streamfunctions
 
 
+def draw(psi: np.ndarray) -> None:
+    """Draw the streamfunctions, (member, y, x), divided by their maxima."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, len(psi), figsize=(9, 3.2), layout="constrained", sharey=True)
+    levels = np.linspace(-1.0, 1.0, 21)
+    height = (psi.shape[1] - 1) / (psi.shape[2] - 1)
+    for ax, flow, reynolds in zip(axes, psi, REYNOLDS, strict=True):
+        shown = ax.contourf(flow / np.abs(flow).max(), levels, cmap="RdBu_r", extent=(0, 1, 0, height))
+        ax.set_title(f"Re = {reynolds:g}", fontsize=10)
+        ax.set(aspect="equal", xlabel="x")
+    axes[0].set_ylabel("y")
+    figure.colorbar(shown, ax=axes, label="streamfunction / maximum", ticks=[-1, 0, 1])
+    figure.suptitle("Double gyres with several Reynolds numbers", x=0.02, ha="left", fontweight="bold")
+    figure.savefig(OUTPUT.with_suffix(".png"), dpi=150)
+    plt.close(figure)
+
+
 def main(devices: Sequence[str]) -> None:
-    """Run the ensemble and write the final streamfunctions to a file."""
+    """Run the ensemble, write the final streamfunctions to a file and draw them."""
     import xarray as xr
 
     psi = np.stack(ensemble(devices or ("cpu",)))
     coordinates = {"reynolds": list(REYNOLDS)}
     OUTPUT.parent.mkdir(exist_ok=True)
     xr.Dataset({"streamfunction": (("reynolds", "y", "x"), psi)}, coordinates).to_netcdf(OUTPUT, engine="h5netcdf")
+    draw(psi)
     print("wrote", OUTPUT)
 
 

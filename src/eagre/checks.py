@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,13 @@ def checked_number(name: str, value: Any, low: float, high: float) -> float:
     if not low <= number <= high:
         raise InputError(f"{name} = {value!r}", allowed=f"a number from {low:g} to {high:g}")
     return number
+
+
+def checked_count(name: str, value: Any, low: int, high: int) -> int:
+    """Return `value` if it is an integer within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
+        raise InputError(f"{name} = {value!r}", allowed=f"an integer from {low} to {high}")
+    return int(value)
 
 
 def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -> InputError:

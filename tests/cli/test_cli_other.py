@@ -12,6 +12,7 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
+from eagre.bench.transfers import TransferTime
 from eagre.cli import exits
 from eagre.cli.bench import update
 from eagre.cli.console import duration, quantity, size, whole
@@ -339,11 +340,34 @@ def test_a_size_that_is_too_small_gets_advice_for_the_command(eagre, command):
     assert "ny =" not in done.err.split("write:")[1]
 
 
+def test_a_size_that_cannot_be_coarsened_gets_the_next_one(eagre):
+    done = eagre("bench", "potential-waves", "--device", "cpu", "--precision", "single", "--size", 66)
+    assert done.code == exits.BAD_INPUT and "write:   --size 81" in done.err
+
+
+def test_a_size_below_the_suite_gets_advice(eagre):
+    """The smallest grid of the suite is a cube of 16 points."""
+    done = eagre("bench", "anelastic", "--suite", "--device", "cpu", "--size", 8)
+    assert done.code == exits.BAD_INPUT and "write:   --size 16" in done.err and "most" not in done.err
+
+
+@pytest.mark.parametrize("option", ["--kernels", "--transfers"])
 @pytest.mark.parametrize("other", [["--suite"], ["-o", "a.json"]])
-def test_kernels_alone(eagre, other):
-    done = eagre("bench", "anelastic", "--kernels", *other)
+def test_reports_alone(eagre, option, other):
+    done = eagre("bench", "anelastic", option, *other)
     assert done.code == 2
-    assert "cannot be combined" in done.err and "eagre bench MODEL --kernels" in done.err
+    assert "cannot be combined" in done.err and f"eagre bench MODEL {option}" in done.err
+
+
+def test_bench_prints_transfers(monkeypatch, eagre):
+    """Rates of what is copied, and what is hidden: 2 + 4 - 5 of 4 s."""
+    rows = [TransferTime("steps", 2.0, 0), TransferTime("copies", 4.0, 8 * 10**9), TransferTime("both", 5.0, 8 * 10**9)]
+    monkeypatch.setattr("eagre.bench.transfers.transfer_times", lambda *arguments: rows)
+    done = eagre("bench", "barotropic", "--transfers", "--device", "cpu", "--precision", "double")
+    assert done.code == 0, done.err
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["copies", "4000", "2"] in lines and ["both", "5000", "1.6"] in lines and ["steps", "2000"] in lines
+    assert "25% of the copy time is hidden" in done.out
 
 
 def test_results_of_bench_are_replaced_and_not_appended(tmp_path):

@@ -44,7 +44,7 @@ def test_as_the_cpu(shape, periodic, precision):
 @pytest.mark.parametrize(("nz", "order"), [(4, 2), (6, 4), (9, 8)])
 def test_other_orders(nz, order):
     x, y = np.meshgrid(np.arange(65) / 32.0, np.arange(33) / 32.0)
-    wave, found = np.cos(2.0 * np.pi * x) * np.cos(2.0 * np.pi * y), []
+    wave, found, norms = np.cos(2.0 * np.pi * x) * np.cos(2.0 * np.pi * y), [], []
     for device, plain in (("cuda", False), ("cpu", True)):
         problem = LaplaceProblem(
             0.25 + 0.02 * wave, (1 / 32, 1 / 32), Vertical(nz, order), (False, False), select(device), "double",
@@ -53,7 +53,9 @@ def test_other_orders(nz, order):
         problem.device.fill(problem.fields, np.stack([0.01 * wave, 0.05 * wave]))
         problem.solve(1e-12)
         found.append(problem.device.host(problem.w))
+        norms.append(problem.convergence.norms[:4])
     assert np.abs(found[0] - found[1]).max() < 1e-11
+    assert norms[0] == pytest.approx(norms[1], rel=1e-6) and norms[0].size == 4
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

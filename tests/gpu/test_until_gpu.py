@@ -31,6 +31,15 @@ def test_iterations_are_one_graph_and_stop_within_it():
     assert problem.until.run(1e-4, 1000).iterations == 0
 
 
+def test_norms_are_recorded_on_the_device():
+    """Of as many iterations as there is room for; the last one is the norm of the control data."""
+    problem = Jacobi(select("cuda"), SHAPE, SCREENING, look_every=7, with_start=False, recorded=1000)
+    result = problem.until.run(1e-4, 1000)
+    norms = problem.device.host(problem.test.norms)
+    assert norms[result.iterations - 1] == result.norm and (norms[: result.iterations - 1] > 1e-4).all()
+    assert not norms[result.iterations :].any()
+
+
 def test_too_few_iterations_are_an_error():
     problem = Jacobi(select("cuda"), SHAPE, SCREENING)
     with pytest.raises(ConvergenceError, match="after 7 iterations"):

@@ -54,7 +54,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
 
     small = {"THREADS": (8, residuals, laplace, laplace_bands), "KEPT": (1, residuals), "SLOTS": (2, residuals)}
-    small |= {"SHARES": (7, residuals), "NUMBERS": (9, residuals), "TILE": ((4, 8), plan_cuda)}
+    small |= {"SHARES": (6, residuals), "NUMBERS": (8, residuals), "TILE": ((4, 8), plan_cuda)}
     small |= {"LINE": (8, columns_cuda), "SUMMED": (8, columns_cuda)}  # simulated threads are slow
     for name, (value, *modules) in small.items():
         for module in modules:

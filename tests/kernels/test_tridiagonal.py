@@ -10,7 +10,7 @@ from scipy.linalg import solve_banded
 
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.solvers.tridiagonal import reduction_cuda, solve
+from eagre.solvers.tridiagonal import methods, reduction_cuda, solve
 from eagre.solvers.tridiagonal.choice import best_method
 from kernels.recording import RecordingDevice
 
@@ -56,12 +56,21 @@ def test_against_lapack(method, n):
         assert abs(columns.T - wanted).max() < 1e-12
 
 
+def test_methods_of_a_device():
+    """The partition method needs a GPU; every other method runs everywhere and is named in the error."""
+    assert methods("cpu") == ("auto", *METHODS)
+    assert sorted(methods(RecordingDevice())) == sorted(("auto", "partition", *METHODS))
+    with pytest.raises(InputError) as refused:
+        solve(*systems(1, 3), method="gauss")
+    assert "auto, thomas, pcr, cr, cr-pcr" in str(refused.value)
+
+
 def test_choice_is_a_method():
     for device in (select("cpu"), RecordingDevice()):
         for outer, rows, inner in ((1, 1, 1), (32, 200, 1), (4096, 4096, 1), (1, 100, 32), (1, 450, 64), (1, 10**6, 1)):
             for itemsize in (4, 8):
                 method = best_method(device, outer, rows, inner, itemsize)
-                assert method in METHODS if device.kind == "cpu" else method in (*METHODS, "partition")
+                assert method in methods(device)
                 assert method == "thomas" or device.kind == "cuda"
                 assert method in ("thomas", "partition") or reduction_cuda.fits(device, rows, itemsize)
 

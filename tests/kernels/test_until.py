@@ -7,6 +7,7 @@ import pytest
 
 from eagre.backend.cells import cell
 from eagre.backend.device import Launch, PlainDevice
+from eagre.errors import ConvergenceError
 from eagre.stepping.until import (
     ITERATING,
     ITERATIONS,
@@ -52,6 +53,20 @@ def test_what_leads_is_part_of_the_first_round(device):
     assert until.run(1.0 / 256.0, 20).iterations == 1
 
 
+@pytest.mark.nojit
+@pytest.mark.parametrize("device", [PlainDevice(), DeviceWithGraphs()])
+def test_norms_of_all_iterations_are_recorded(device):
+    """Also in a second run that continues the first one, and no more than there is room for."""
+    test, values = StopTest(device, 1, recorded=7), device.array(np.ones(1))
+    one = device.over(device.loop(halve, "double"), (1,), (values, test.partials, test.control))
+    until = Until(device, test, [one], look_every=3)
+    with pytest.raises(ConvergenceError) as caught:
+        until.run(2.0**-8, 4)
+    assert caught.value.iterations == 4 and device.host(test.norms).tolist() == [0.5, 0.25, 0.125, 0.0625, 0, 0, 0]
+    assert until.run(2.0**-8, 20, completed=4) == (8, 2.0**-8)
+    assert device.host(test.norms).tolist() == [2.0**-n for n in range(1, 8)]
+
+
 @pytest.mark.simulator
 @pytest.mark.parametrize(("count", "going"), [(3, 1.0), (THREADS, 1.0), (2 * THREADS + 5, 0.0)])
 def test_simulated_judge(count, going):
@@ -61,7 +76,9 @@ def test_simulated_judge(count, going):
     norm = np.sqrt(0.5 * count * (count + 1))
     control[[ITERATING, SMALL, MOST]] = 1.0, norm * (0.9 if going else 1.1), 100.0
     device = SimulatedDevice()
-    held = device.array(control)
-    device.run([Launch(device.program(judge_cuda, "double"), (device.array(partials), held), (1,), (THREADS,))])
+    held, norms = device.array(control), device.array(np.zeros(2))
+    arguments = device.array(partials), held, norms
+    device.run([Launch(device.program(judge_cuda, "double"), arguments, (1,), (THREADS,))])
     found = device.host(held)
+    assert device.host(norms).tolist() == [norm, 0.0]
     assert found[NORM] == norm and found[ITERATIONS] == 1.0 and found[ITERATING] == going

@@ -8,9 +8,10 @@ import pytest
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical, centred, weights
+from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 from eagre.models.potential_waves.zones import RelaxationZone
+from eagre.solvers.finite_differences import centred, weights
 from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea, StreamFunctionWave, separate_reflection
 from oracle.potential_waves import Tank
 from oracle.potential_waves import weights as known_weights
@@ -138,7 +139,9 @@ def test_a_stream_function_wave_keeps_its_shape():
     assert max(errors.values()) < 8e-4, errors
 
 
-@pytest.mark.parametrize(("given", "said"), [((7, 5), "order = 5"), ((6, 6), "vertical_points = 6"), ((3, 2), "")])
+@pytest.mark.parametrize(
+    ("given", "said"), [((7, 5), "order = 5"), ((6, 6), "madsen2010 are vertical_points = 7"), ((3, 2), "")]
+)
 def test_vertical_grids_that_are_refused(given, said):
     if not said:
         Vertical(*given)

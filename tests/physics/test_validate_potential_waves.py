@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import numpy as np
 import pytest
 
-from eagre.errors import InputError
+from eagre.cases.ow3d_reference import BAR, WHALIN, read_table
 from eagre.validation import validate
-from eagre.validation.potential_waves_beds import bar_depth, harmonics
+from eagre.validation.pictures import draw_harmonics
+from eagre.validation.potential_waves_beds import bar_checks, bar_depth, draw_bar, harmonics
 from eagre.validation.potential_waves_regular import CurvedBed
 from eagre.validation.registry import validations
 
@@ -23,12 +26,7 @@ def test_short_cases_pass(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", validations("potential-waves"))
 def test_every_case_passes(name, tmp_path, device):
-    try:
-        results = validate("potential-waves", [name], tmp_path, device)
-    except InputError as error:
-        if "ow3d_reference" not in str(error):
-            raise
-        pytest.skip("no reference runs: set EAGRE_DATA")
+    results = validate("potential-waves", [name], tmp_path, device)
     assert [r.row() for r in results if not r.passed] == []
 
 
@@ -57,9 +55,60 @@ def test_the_bar_has_its_slopes():
     assert bar_depth(np.array([0.0, 9.0, 13.0, 15.5, 20.0])) == pytest.approx([0.4, 0.25, 0.1, 0.25, 0.4])
 
 
-def test_missing_reference_runs_are_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("EAGRE_DATA", str(tmp_path))
-    monkeypatch.setattr("eagre.validation.potential_waves_beds.REFERENCE", "nowhere")
-    with pytest.raises(InputError) as refused:
-        validate("potential-waves", ["bar"], device="cpu", precision="double")
-    assert "EAGRE_DATA" in str(refused.value)
+def test_reference_tables_are_package_data():
+    """Shapes, first and last values of the files, and the positions of gauges and points."""
+    whalin, bar = read_table(WHALIN), read_table(BAR)
+    assert whalin is not None and whalin.shape == (257, 4) and bar is not None and bar.shape == (501, 10)
+    assert whalin[:, 0] == pytest.approx(np.linspace(0.0, 35.0, 257), abs=1e-5)
+    assert whalin[0].tolist() == [0.0, 7.493028e-03, 2.398656e-04, 6.964919e-06]
+    assert bar[[0, -1], 0] == pytest.approx([40.4, 50.5]) and bar[0, 1] == 9.529168e-03
+    assert read_table("nowhere") is None
+    for name in (WHALIN, BAR):
+        text = (files("eagre.cases.ow3d_reference") / f"{name}.csv").read_text()
+        assert "OceanWave3D-Fortran90" in text.splitlines()[0] and "not measurements" in text.splitlines()[0]
+
+
+def bar_series():
+    """Ten equal periods, of which the last five are those of the table."""
+    table = read_table(BAR)
+    assert table is not None
+    return np.concatenate([table[:500, 1:], table[:500, 1:]]), table
+
+
+def test_a_bar_that_differs_from_the_reference_fails():
+    series, table = bar_series()
+    checks = list(bar_checks(series, table))
+    compared = [one for one in checks if "difference" in one.quantity]
+    assert [one.value for one in compared] == pytest.approx([0.0] * 4, abs=1e-9)
+    assert [one.limit for one in compared] == pytest.approx([0.2, 0.3, 0.5, 0.9])
+    other = [one for one in bar_checks(1.1 * series, table) if "difference" in one.quantity]
+    assert other[0].value > 0.2 and other[0].value == pytest.approx(0.1 * checks[1].value, rel=0.01)
+
+
+def test_without_the_reference_the_harmonics_are_reported():
+    series, table = bar_series()
+    found = list(bar_checks(series, None))
+    assert [one.quantity for one in found] == [f"harmonic {n}, maximum, mm" for n in (1, 2, 3, 4)]
+    assert found == [one for one in bar_checks(series, table) if "difference" not in one.quantity]
+
+
+def test_the_reference_is_drawn_where_it_is_known(tmp_path):
+    series, table = bar_series()
+    late = {f"{n}": values for n, values in enumerate(series[500:].T)}
+    draw_bar(tmp_path / "bar.png", "bar", table[:500, 0], late)
+    whalin = read_table(WHALIN)
+    assert whalin is not None
+    known = whalin[:, 1:].T
+    for number, reference in enumerate((known, None)):
+        draw_harmonics(tmp_path / f"{number}.png", "axis", whalin[:, 0], known, reference, "reference")
+    assert all(path.stat().st_size > 1000 for path in tmp_path.iterdir()) and len(list(tmp_path.iterdir())) == 3
+
+
+def test_each_row_of_the_manufactured_flow_has_a_name_of_its_own(monkeypatch):
+    monkeypatch.setattr(
+        "eagre.validation.potential_waves_regular.curved_bed_errors", lambda n, *rest: (n**-8.0, n**-8.0)
+    )
+    results = validate("potential-waves", ["manufactured"], device="cpu", precision="double")
+    names = [result.quantity for result in results]
+    assert len(set(names)) == len(names) == 20
+    assert "order of w~ at order 4, bed curved along diagonal, 24 and 48 columns" in names

@@ -101,9 +101,11 @@ def test_grids_from_coarse_to_fine(n, walls):
 def test_steep_beds(bed, method, counts, plain):
     for order, most in counts.items() if not plain else [(4, counts[4])]:
         problem = over_a_bed(*bed, order, plain=plain)
-        assert problem.solve(1e-8).iterations <= most
-        assert problem.convergence.method == method
-        assert 0.0 < problem.convergence.rate < 0.6
+        iterations, norm = problem.solve(1e-8)
+        history = problem.convergence
+        assert history.method == method and 0.0 < history.rate < 0.6
+        assert iterations == history.iterations == history.norms.size <= most
+        assert history.norms[-1] == norm <= 1e-8 < history.norms[:-1].min()
 
 
 def test_rest_over_a_steep_bed():
@@ -163,9 +165,10 @@ def test_single_corrections_of_a_steep_bed():
 
 @pytest.mark.parametrize("slope", [0.3, 1.0])
 def test_too_few_iterations(slope):
-    problem = over_a_bed(*ramp(slope), 6)
-    with pytest.raises(ConvergenceError, match="after 7 iterations"):
-        problem.solve(1e-12, most=7)
+    problem = over_a_bed(*ramp(slope), 6, max_iterations=7)
+    with pytest.raises(ConvergenceError, match="after 7 iterations") as caught:
+        problem.solve(1e-12)
+    assert caught.value.wanted == 1e-12 and caught.value.norm == problem.convergence.norms[-1]
 
 
 def test_a_solution_does_not_depend_on_those_before():

@@ -12,8 +12,9 @@ from eagre.models.potential_waves.kinematics import Flow, Kinematics
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.probe_group import MEASURED, _row
 from eagre.models.potential_waves.probes import Probes
-from eagre.models.potential_waves.stencils import Vertical, all_weights, weights
+from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
+from eagre.solvers.finite_differences import all_weights, weights
 from eagre.waves import AiryWave, StreamFunctionWave, morison_force
 
 DEVICE = select("cpu")

@@ -14,10 +14,12 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.bench import bench, benchmark
+from eagre.bench.barotropic import DoubleGyre
 from eagre.bench.benchmark import KEYS, merged, subject_of
 from eagre.bench.shallow_water import WetBasin, basin, initial
 from eagre.bench.shallow_water_adi import Pool
 from eagre.bench.subject import paper_ms
+from eagre.cases.bleichrodt2011 import double_gyre
 from eagre.cases.mike21 import pool
 from eagre.errors import EagreError, InputError
 from memory import resident_words
@@ -87,9 +89,12 @@ def test_records_of_the_implicit_model():
             assert (record["model"], record["case"], record["shape"]) == ("shallow-water-adi", "pool", [16, 16])
             assert record["bytes_per_cell"] == 14 * size and record["steps"] >= 2
             assert math.isclose(record["cell_steps_per_s"] * record["ms_per_step"], 16 * 16 * 1e3)
-            counted = 160 * size * record["cell_steps_per_s"] / 1048.576e6
+            speed = record["cell_steps_per_s"]
+            counted, source = f"{160 * size * speed / 1048.576e6:.3g}", f"{422e-9 * speed:.3g}"
             assert re.fullmatch(
-                rf"volume [\d.e+-]+; {re.escape(f'{counted:.3g}')} GB/s as mike21 counts", record["error"]
+                rf"volume [\d.e+-]+; {re.escape(counted)} GB/s as mike21 counts; [\d.e+-]+ Gflop/s, "
+                rf"\d+% of the roofline; {re.escape(source)} Gflop/s as mike21 counts",
+                record["error"],
             )
 
 
@@ -108,6 +113,22 @@ def test_the_times_of_the_thesis(threads, told):
     found = Pool().against_paper(record | {"cell_steps_per_s": 256**2 / 1e-5})
     assert found == f"; 8e+03 GB/s as mike21 counts; mike21 {told}"
     assert paper_ms("a2000", {257: (1.0, 2.0)}, record) == ""
+
+
+def test_double_precision_on_a_cpu_is_compared_with_reference_kernels(monkeypatch):
+    """Rounding apart from an independent path, never equal by construction; another answer is an error."""
+    gyre, cpu = DoubleGyre(), select("cpu")
+    assert 0.0 < gyre.compared((65, 65), cpu, "double", "default") < 1e-13
+    made = []
+
+    def other(points, device, precision, variant="default", **options):
+        made.append((precision, options))
+        return double_gyre(points, device, precision, variant if options else "bleichrodt2011", **options)
+
+    monkeypatch.setattr("eagre.bench.barotropic.double_gyre", other)
+    with pytest.raises(EagreError, match="differs from its reference by"):
+        gyre.compared((65, 65), cpu, "double", "default")
+    assert made[1] == ("double", {"kernels": "reference"})
 
 
 def test_variants_beside_the_usual_ones_are_measured_where_they_are_named():

@@ -18,9 +18,11 @@ from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench import machine
+from eagre.bench.operations import rate_text
 from eagre.bench.subject import Benchmark
 from eagre.contract import Model, field_type
 from eagre.errors import EagreError, InputError, MemoryNeededError
+from eagre.tuning.bandwidth import peak_operations
 
 IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
 """Keys that identify a measurement."""
@@ -101,6 +103,7 @@ def measurements(
     origin = machine.provenance(chosen, commit)
     copies = machine.copy_speeds(chosen)
     for real in (precision,) if precision else ("single", "double"):
+        peaks = machine.each_threads(chosen, lambda real=real: peak_operations(chosen, real))
         for variant in variants or subject.variants:
             differences: dict[tuple[int, int] | None, float | None] = {None: None}
             for size in sizes or subject.sizes[chosen.kind]:
@@ -118,6 +121,7 @@ def measurements(
                         steps, per_step = _time_steps(subject, model, chosen, repeats, seconds)
                     found = _record(subject, kind, model, chosen, variant, threads, copy, per_step)
                     checked = subject.verified(model, differences[shape]) + subject.against_paper(found)
+                    checked += rate_text(found, peaks[threads])
                     found |= {"steps": steps, "error": checked} | origin
                     yield {key: found[key] for key in KEYS}
                 del model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import metadata
@@ -45,11 +45,16 @@ def threads_limited(device: Device, count: int) -> Iterator[None]:
 
 def copy_speeds(device: Device) -> dict[int, float]:
     """Return the copy bandwidth, read plus written, bytes per second, by number of threads."""
-    found = {}
+    return each_threads(device, lambda: copy_bandwidth(device))
+
+
+def each_threads(device: Device, measure: Callable[[], float]) -> dict[int, float]:
+    """Return a measurement for each of `thread_counts`."""
+    values = {}
     for count in thread_counts(device):
         with threads_limited(device, count):
-            found[count] = copy_bandwidth(device)
-    return found
+            values[count] = measure()
+    return values
 
 
 def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:

@@ -71,6 +71,10 @@ class Benchmark(ABC):
     def verified(self, model: Model, difference: float | None) -> str:
         """Return a description of the checks after the timed steps; raise `EagreError` for wrong results."""
 
+    def reference_precision(self, device: Device | Group, precision: str) -> str:
+        """Return the precision of the reference of `difference`."""
+        return "double"
+
     def against_paper(self, record: Mapping[str, Any]) -> str:
         """Return the published timing for the size of a record, on a GPU or on one core, if any."""
         return ""
@@ -78,17 +82,12 @@ class Benchmark(ABC):
     def compared(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
         """Return `difference` after a check that it is finite and due to rounding."""
         found = self.difference(shape, device, precision, variant)
-        other = reference_precision(device, precision)
+        other = self.reference_precision(device, precision)
         if not found <= max(self.largest_difference[precision], self.largest_difference[other]):
             raise EagreError(
                 f"The result of {device} differs from its reference by {found:.2g} ({shape}, {variant}, {precision})."
             )
         return found
-
-
-def reference_precision(device: Device | Group, precision: str) -> str:
-    """Return the precision of the CPU reference: single for double precision on a CPU, otherwise double."""
-    return "single" if device.kind == "cpu" and precision == "double" else "double"
 
 
 def paper_ms(paper: str, times: Mapping[int, tuple[float, float]], record: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from eagre.bench import machine
 from eagre.bench.benchmark import KEYS
 from eagre.bench.suite_parts import advection, laplacian, one_iteration, peer
 from eagre.errors import InputError
+from eagre.papers import paper
 
 Shape = tuple[int, int, int]
 GRIDS: tuple[Shape, ...] = (
@@ -33,12 +34,17 @@ CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in range(64, 577, 64))
 """Shapes of Table IX."""
 TESTS: tuple[Shape, ...] = tuple((n, n, n) for n in (64, 128, 192, 256))
 """Shapes for one iteration of GCR; the sizes of the paper are in a figure that is not available."""
-PAPER_SECONDS = {
-    (16, 16, 16): (0.044, 0.056), (16, 32, 32): (0.164, 0.059), (16, 64, 64): (0.636, 0.076),
-    (64, 64, 64): (2.62, 0.237), (64, 128, 128): (10.49, 0.567), (128, 128, 128): (20.8, 1.166),
-    (64, 256, 256): (40.4, 1.838), (128, 256, 256): (math.nan, 3.728), (256, 256, 256): (math.nan, 7.525),
-    (64, 512, 512): (math.nan, 7.027),
-}  # fmt: skip
+TABLE = paper("rojek2015")
+
+
+def _paper_seconds(shape: Shape) -> tuple[float, float]:
+    """Return the seconds of Table VII on one core (NaN if not printed) and on a Tesla K40m."""
+    row = "x".join(map(str, reversed(shape)))
+    core = TABLE.select("table-VII", row, "T1")
+    return float(core[0].value) if core else math.nan, TABLE.value("table-VII", row, "T4")
+
+
+PAPER_SECONDS = {shape: _paper_seconds(shape) for shape in GRIDS}
 """Table VII, double precision, 100 steps: s on one core, and on a Tesla K40m."""
 MOST_ON_CPU = 2**22  # maximum number of points; larger grids take minutes
 WORDS = 24  # values per point of the part with the most arrays

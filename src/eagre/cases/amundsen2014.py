@@ -44,6 +44,9 @@ SINE_STEPS = 154
 SINE_STEPS_DS2 = 163
 """Number of steps with the split scheme "ds2": one unsplit step and 81 double steps of 0.95 of the previous limit."""
 
+SINE_STEPS_OF_SCHEMES = {"rk2": SINE_STEPS, "srk2": SINE_STEPS, "ds2": SINE_STEPS_DS2}
+"""Number of steps of `sine` to t = 5 s by scheme, tables 4.2 to 4.4."""
+
 
 def circular_dam_dry(n: int = 500, end_time: float = 2.0) -> WaterCase:
     """Circular dam break onto a dry bed: 40 m square, 2.5 m deep within 2.5 m of the centre; to 1 s it is case 5.3."""

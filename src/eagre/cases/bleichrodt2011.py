@@ -17,8 +17,10 @@ SCHEME: dict[str, Any] = {"jacobian": "advective", "scheme": "ab2"}
 VARIANTS: dict[str, dict[str, Any]] = {"bleichrodt2011": SCHEME, "default": {}}
 
 
-def double_gyre(points: int, device: str | Device, precision: str, variant: str = "default") -> BarotropicVorticity:
-    """The model at rest: `points` per side, Re = 20.83, dt = 1e-7, free slip."""
+def double_gyre(
+    points: int, device: str | Device, precision: str, variant: str = "default", **options: Any
+) -> BarotropicVorticity:
+    """The model at rest: `points` per side, Re = 20.83, dt = 1e-7, free slip; options : of `BarotropicVorticity`."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
-    return BarotropicVorticity.double_gyre(points, device=device, precision=precision, **VARIANTS[variant])
+    return BarotropicVorticity.double_gyre(points, device=device, precision=precision, **VARIANTS[variant], **options)

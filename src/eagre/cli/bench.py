@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -27,10 +28,18 @@ def bench(
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Print the fraction of the step time of each kernel only.")
     ] = False,
+    transfers: Annotated[
+        bool,
+        typer.Option(
+            "--transfers", help="Print the times of copies between host and device, and of steps with copies."
+        ),
+    ] = False,
 ) -> None:
     """Verify the results, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
-    if kernels:
-        return _kernels(model, device, precision, size, {"--suite": suite, "--output": output})
+    if kernels or transfers:
+        option = "--kernels" if kernels else "--transfers"
+        _alone(option, {"--suite": suite, "--output": output, "--transfers": kernels and transfers})
+        return (_kernels if kernels else _transfers)(model, device, precision, size)
     from eagre.cli.console import console
     from eagre.cli.validate import print_device
 
@@ -82,36 +91,71 @@ def _records(
             fix="eagre bench anelastic --suite",
             problem="The option --suite supports the anelastic model only.",
         )
+    minimum = round(math.prod(parts.GRIDS[0]) ** (1.0 / 3.0))
+    if size and max(size) < minimum:
+        raise InputError(
+            f"--size {max(size)} with --suite",
+            allowed=f"{minimum} or more",
+            fix=f"--size {minimum}",
+            problem="The benchmark cannot be run at this size.",
+        )
     return parts.suite(device, precision, most=max(size) ** 3 if size else None)
 
 
-def _kernels(
-    model: str | None, device: str, precision: str | None, size: list[int] | None, others: Mapping[str, Any]
-) -> None:
-    """Print one table per model, precision and size."""
-    from eagre.bench.kernels import kernel_times
-    from eagre.cli.console import console, grid_table
-    from eagre.cli.validate import kinds_of, print_device
+def _alone(option: str, others: Mapping[str, Any]) -> None:
+    """Raise `InputError` if an option with a separate report is combined with another one."""
     from eagre.errors import InputError
 
     for flag in (name for name, given in others.items() if given):
         raise InputError(
-            f"--kernels with {flag}",
+            f"{option} with {flag}",
             allowed="one of the two",
-            fix="eagre bench MODEL --kernels",
-            problem=f"The options --kernels and {flag} cannot be combined.",
+            fix=f"eagre bench MODEL {option}",
+            problem=f"The options {option} and {flag} cannot be combined.",
         )
+
+
+def _each(
+    model: str | None, device: str, precision: str | None, size: list[int] | None
+) -> Iterator[tuple[str, str, int | None]]:
+    """Print the device, then yield each model, precision and size (None: the minimum)."""
+    from eagre.cli.console import console
+    from eagre.cli.validate import kinds_of, print_device
+
     out = console()
     print_device(device, out)
     for kind in kinds_of(model):
         for real in (precision,) if precision else ("single", "double"):
             for points in size or (None,):
-                rows = kernel_times(kind, device, real, points)
-                out.print(f"{kind}, {real}")
-                numbers = [
-                    [row.name, f"{row.calls:.3g}", f"{row.microseconds:.4g}", f"{row.share:.0%}"] for row in rows
-                ]
-                out.print(grid_table(["kernel", "calls/step", "us/step", "fraction"], numbers))
+                yield kind, real, points
+
+
+def _kernels(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
+    """Print the kernel profiles, one table per model, precision and size."""
+    from eagre.bench.kernels import kernel_times
+    from eagre.cli.console import console, grid_table
+
+    for kind, real, points in _each(model, device, precision, size):
+        rows = kernel_times(kind, device, real, points)
+        numbers = [[row.name, f"{row.calls:.3g}", f"{row.microseconds:.4g}", f"{row.share:.0%}"] for row in rows]
+        console().print(f"{kind}, {real}")
+        console().print(grid_table(["kernel", "calls/step", "us/step", "fraction"], numbers))
+
+
+def _transfers(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
+    """Print the times of copies, one table per model, precision and size."""
+    from eagre.bench.transfers import hidden_fraction, transfer_times
+    from eagre.cli.console import console, grid_table
+
+    for kind, real, points in _each(model, device, precision, size):
+        rows = transfer_times(kind, device, real, points)
+        numbers = [
+            [row.name, f"{1e3 * row.seconds:.4g}", f"{1e-9 * row.bytes / row.seconds:.3g}" if row.bytes else ""]
+            for row in rows
+        ]
+        console().print(f"{kind}, {real}")
+        console().print(grid_table(["work", "ms", "GB/s"], numbers))
+        console().print(f"{hidden_fraction(rows):.0%} of the copy time is hidden behind the steps")
 
 
 def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:

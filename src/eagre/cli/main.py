@@ -8,7 +8,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import animate, bench, check, compare, export, info, new, plot, run, tune, validate, waves
+from eagre.cli import (
+    animate,
+    bench,
+    check,
+    compare,
+    export,
+    info,
+    library,
+    new,
+    plot,
+    reproduce,
+    run,
+    tune,
+    validate,
+    waves,
+)  # fmt: skip
 from eagre.cli.console import discard
 from eagre.cli.exits import EPILOG, is_usage, report
 
@@ -80,3 +95,5 @@ app.command("waves")(waves.waves)
 app.command("bench")(bench.bench)
 app.command("tune")(tune.tune)
 app.command("validate")(validate.validate)
+app.command("library")(library.library)
+app.command("reproduce")(reproduce.reproduce)

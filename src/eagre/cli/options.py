@@ -20,8 +20,8 @@ Variable = Annotated[
     typer.Option(
         "--variable",
         "-v",
-        help="Field, stored or derived (speed, discharge, froude). Default: surface elevation and flood depth, "
-        "or the first field.",
+        help="Field, stored or derived (speed, discharge, froude, vorticity). Default: surface elevation and "
+        "flood depth, or the first field.",
     ),
 ]
 Perspective = Annotated[bool, typer.Option("--perspective", help="Shaded 3-D view of the water surface.")]

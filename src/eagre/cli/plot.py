@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ def plot(
         Path,
         typer.Argument(help="Any output file of eagre run except restart files; a spectrum; a raster (.tif, .asc)."),
     ],
+    other: Annotated[Path | None, typer.Argument(help="Second file of fields, for --contours.")] = None,
     variable: Variable = None,
     time: Annotated[
         str | None, typer.Option("--time", "-t", help='Time, e.g. "2 h", a date, first or last (default).')
@@ -33,21 +34,31 @@ def plot(
     vectors: Vectors = False,
     wet_depth: WetDepth = None,
     plane: Slice = None,
+    contours: Annotated[
+        str | None,
+        typer.Option("--contours", metavar="FIELD", help="Contour lines of a field: black, of a second file red."),
+    ] = None,
+    isosurface: Annotated[
+        str | None,
+        typer.Option("--isosurface", metavar="FIELD=LEVEL", help="Isosurface of a 3-D field, e.g. vorticity=0.5."),
+    ] = None,
 ) -> None:
     """Draw a map, section, time series, profile, spectrum or particle tracks from a result file or a raster."""
     from eagre import plots
     from eagre.cli.console import console
     from eagre.plots.rasters import SUFFIXES
 
+    maps = {"perspective": perspective or None, "vectors": vectors or None, "wet-depth": wet_depth}
+    if (contours, isosurface, other) != (None, None, None):
+        others, common = {"variable": variable, "observed": observed, **maps}, {"time": time, "dpi": dpi}
+        return _plot_levels(file, other, plane, contours, isosurface, output, others, common)
     raster = file.suffix.lower() in SUFFIXES
     if raster:
         _reject(file, "a raster", "--variable, --output and --dpi", time=time, observed=observed, slice=plane)
     results = plots.open_raster(file, variable) if raster else plots.open_results(file, plane)
     target = picture_path(file, output, (".png", ".pdf", ".svg"), observed)
     if not isinstance(results, plots.FieldFile):
-        options = {"perspective": perspective or None, "vectors": vectors or None, "wet-depth": wet_depth}
-        for name, value in options.items():
-            _reject(file, _contents(results), f"--{name} with a file of fields", **{name: value})
+        _reject(file, _contents(results), "--{} with a file of fields", **maps)
     if isinstance(results, plots.FieldFile):
         _reject(file, "fields", "--observed with a gauge file", observed=observed)
         plots.plot_map(
@@ -74,6 +85,41 @@ def plot(
     console().print(f"wrote {target}", soft_wrap=True, markup=False)
 
 
+def _plot_levels(
+    file: Path, other: Path | None, plane: str | None, contours: str | None, isosurface: str | None,
+    output: Path | None, others: dict[str, object], common: dict[str, Any],
+) -> None:  # fmt: skip
+    """Draw contour lines or an isosurface; others : options that do not apply."""
+    from eagre import plots
+    from eagre.cli.console import console
+    from eagre.errors import InputError
+    from eagre.plots.isosurface import parse_isosurface
+
+    if other is not None and contours is None:
+        raise InputError(f"two files, {file.name} and {other.name}", allowed="one file, or two with --contours",
+                         fix="--contours w", problem="Two files are drawn as contour lines only.")  # fmt: skip
+    option = "--contours" if isosurface is None else "--isosurface"
+    if isosurface is not None:
+        others = {"contours": contours, "slice": plane, **others}
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(f"--{name} with {option}", allowed="--time, --output and --dpi, with --contours --slice",
+                             problem=f"The option --{name} does not apply to {option}.")  # fmt: skip
+    fields = []
+    for path in (file, *([] if other is None else [other])):
+        results = plots.open_results(path, plane)
+        if not isinstance(results, plots.FieldFile):
+            _reject(path, _contents(results), f"{option} with a file of fields", **{option[2:]: True})
+        fields.append(results)
+    target = picture_path(file, output, (".png", ".pdf", ".svg"), other)
+    if isosurface is None:
+        plots.plot_contours(fields, target, name=str(contours), **common)
+    else:
+        name, level = parse_isosurface(isosurface)
+        plots.plot_isosurface(fields[0], target, name=name, level=level, **common)
+    console().print(f"wrote {target}", soft_wrap=True, markup=False)
+
+
 def _contents(results: Results) -> str:
     """Return the contents of a file in a few words."""
     from eagre import plots
@@ -91,7 +137,7 @@ def _reject(file: Path, contents: str, allowed: str, **options: object) -> None:
     for name, value in options.items():
         if value is not None:
             raise InputError(
-                f"--{name} for {file.name}, which holds {contents}", allowed=allowed,
+                f"--{name} for {file.name}, which holds {contents}", allowed=allowed.format(name),
                 problem=f"The option --{name} does not apply to {contents}.",
             )  # fmt: skip
 

@@ -36,7 +36,7 @@ def validate(
             for name in validations(kind):
                 out.print(f"{kind}  {name}", markup=False)
         return
-    _check_folder(output)
+    check_folder(output)
     print_device(device, out)
     failed = 0
     for kind in kinds:
@@ -46,7 +46,7 @@ def validate(
         raise typer.Exit(1)
 
 
-def _check_folder(folder: Path | None) -> None:
+def check_folder(folder: Path | None) -> None:
     """Raise `InputError` if a file has the name of the folder for the report, or of a folder above it."""
     from eagre.errors import InputError
     from eagre.io.files import first_missing

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from eagre.plots.animation import animate
+from eagre.plots.contours import plot_contours
 from eagre.plots.gauges import plot_gauges, plot_numbers
 from eagre.plots.heights import plot_profiles
+from eagre.plots.isosurface import plot_isosurface
 from eagre.plots.maps import plot_map
 from eagre.plots.rasters import open_raster
 from eagre.plots.reading import open_results
@@ -22,7 +24,9 @@ __all__ = [
     "animate",
     "open_raster",
     "open_results",
+    "plot_contours",
     "plot_gauges",
+    "plot_isosurface",
     "plot_map",
     "plot_numbers",
     "plot_profiles",

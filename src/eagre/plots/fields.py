@@ -15,6 +15,7 @@ from eagre.names import components
 from eagre.plots.derived import DERIVED, Derived, derivation
 from eagre.plots.labels import date_of, is_statistic, period_of, short_label, start_of, time_unit
 from eagre.plots.selection import known_variable, nearest_record
+from eagre.plots.volumes import Volume
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,6 +43,8 @@ class FieldFile:
         Depth above which a cell is drawn as wet.
     units : str
         Unit of the coordinates, ``"m"`` or ``"degrees"``.
+    volume : Volume, optional
+        Fields on levels of which the fields are a slice.
     """
 
     path: Path
@@ -50,6 +53,7 @@ class FieldFile:
     place: str = ""
     wet_depth: float = WET_DEPTH
     units: str = "m"
+    volume: Volume | None = None
     title: str = field(init=False)
     times: np.ndarray = field(init=False)
     x: np.ndarray = field(init=False)
@@ -80,7 +84,8 @@ class FieldFile:
     def derivable(self) -> list[str]:
         """Names of the fields that are not stored and can be computed from stored ones (`eagre.plots.derived`)."""
         stored = [*self.variables, *self.fixed]
-        return [name for name in DERIVED if name not in stored and derivation(name, stored) is not None]
+        pointwise = [name for name in DERIVED if name not in stored and derivation(name, stored) is not None]
+        return [*pointwise, *([] if self.volume is None else self.volume.derivable)]
 
     def has(self, name: str) -> bool:
         """Return whether the file stores a field over y and x."""
@@ -90,7 +95,14 @@ class FieldFile:
         """Return whether a stored or derived field changes with time."""
         if self.has(name):
             return name in self.variables
-        return any(self.changes(part) for part in self._derivation(name).components)
+        return self._in_volume(name) is not None or any(
+            self.changes(part) for part in self._derivation(name).components
+        )
+
+    def _in_volume(self, name: str) -> Volume | None:
+        """Return the volume if a field that is not stored can be computed from its fields, else None."""
+        computed = self.volume is not None and not self.has(name) and name in self.volume.derivable
+        return self.volume if computed else None
 
     def _derivation(self, name: str) -> Derived:
         """Return the formula of a derived field."""
@@ -103,6 +115,8 @@ class FieldFile:
         """Return the attributes of a stored or derived field."""
         if self.has(name):
             return self.dataset[name].attrs
+        if (volume := self._in_volume(name)) is not None:
+            return volume.attributes(name)
         one = self._derivation(name)
         return {"units": one.units, "long_name": one.long_name}
 
@@ -135,9 +149,12 @@ class FieldFile:
         one = None if self.has(name) else derivation(name, [*self.variables, *self.fixed])
         if one is not None:
             return one.formula(*(self.values(part, record) for part in one.components))
-        item = self.dataset[name]
-        item = item.isel(time=record) if "time" in item.dims else item
-        values = read_values(item, self.path, "result file").astype(np.float64)
+        if (volume := self._in_volume(name)) is not None:
+            values = volume.plane(name, record)
+        else:
+            item = self.dataset[name]
+            item = item.isel(time=record) if "time" in item.dims else item
+            values = read_values(item, self.path, "result file").astype(np.float64)
         return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
 
     def bed(self) -> np.ndarray | None:

@@ -46,8 +46,7 @@ def _open_results(path: Path, plane: str | None) -> Results:
         return read_series_csv(path)
     dataset = open_dataset(path)
     if {"time", "z", "y", "x"} <= set(dataset.dims):
-        cut, axes, place = sliced(dataset, plane, path)
-        return FieldFile(path, cut, axes, place)
+        return sliced(dataset, plane, path)
     _refuse_plane(plane, path)
     if {"time", "y", "x"} <= set(dataset.dims):
         return FieldFile(path, dataset)

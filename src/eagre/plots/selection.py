@@ -14,8 +14,10 @@ from eagre.names import did_you_mean, nearest
 from eagre.plots.labels import date_of, date_of_zero
 
 
-def known_variable(name: str, known: list[str], path: Path, derivable: Sequence[str] = ()) -> str:
-    """Return `name`, or raise `InputError` with the stored and derivable names of a file."""
+def known_variable(
+    name: str, known: list[str], path: Path, derivable: Sequence[str] = (), fix: str = "--variable {}"
+) -> str:
+    """Return `name`, or raise `InputError` with the stored and derivable names of a file; fix : option with a name."""
     possible = [*known, *derivable]
     if name not in possible:
         near = nearest(name, possible) or possible[0]
@@ -23,7 +25,7 @@ def known_variable(name: str, known: list[str], path: Path, derivable: Sequence[
         if derivable:
             allowed += f"; derived: {', '.join(derivable)}"
         raise InputError(
-            f'variable "{name}"{did_you_mean(name, possible)}', allowed=allowed, fix=f"--variable {near}",
+            f'variable "{name}"{did_you_mean(name, possible)}', allowed=allowed, fix=fix.format(near),
             problem=f'The file has no variable "{name}".',
         )  # fmt: skip
     return name

@@ -9,6 +9,8 @@ import numpy as np
 
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
+from eagre.plots.fields import FieldFile
+from eagre.plots.volumes import Volume
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 AXES = ("x", "y", "z")
 
 
-def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> tuple[xr.Dataset, tuple[str, str], str]:
-    """Return a plane of a dataset with the dimension z.
+def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> FieldFile:
+    """Return a plane of a dataset with the dimension z, with its position and the volume.
 
     Parameters
     ----------
@@ -27,16 +29,7 @@ def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> tuple[xr.Datas
         Position such as ``"z = 500 m"``, ``"y = 0"`` or ``"x = 2 km"``, whose nearest plane of points is used. Without
         it the only row or column of a two-dimensional run, or else the middle level.
     path : Path
-        Path of the file, for messages.
-
-    Returns
-    -------
-    Dataset
-        Dataset with fields over (time, y, x), where y and x are the axes of the picture.
-    pair of str
-        The axes of the picture.
-    str
-        Position of the plane.
+        Path of the file.
     """
     axis, value = _plane(dataset, where)
     if axis not in dataset.dims:
@@ -59,7 +52,8 @@ def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> tuple[xr.Datas
     plane = plane.drop_vars([name for name in plane.data_vars if not set(others) <= set(plane[name].dims)])
     if axis != "z":
         plane = plane.rename({old: new for old, new in zip(others, ("x", "y"), strict=True) if old != new})
-    return plane, (others[0], others[1]), f"{axis} = {points[nearest]:g} m"
+    position, volume = f"{axis} = {points[nearest]:g} m", Volume(path, dataset, axis, nearest)
+    return FieldFile(path, plane, (others[0], others[1]), position, volume=volume)
 
 
 def _plane(dataset: xr.Dataset, where: str | None) -> tuple[str, float | None]:

@@ -66,13 +66,22 @@ def begin_cuda(control, small, most, made):
     begin(control, small[0], most, made)
 
 
+@cell
+def record(control, norms):
+    """Store the norm of the last iteration, which has been judged, under its number."""
+    n = int(control[ITERATIONS]) - 1
+    if 0 <= n < norms.shape[0]:
+        norms[n] = control[NORM]
+
+
 @serial_entry
-def judge_cpu(partials, control):
+def judge_cpu(partials, control, norms):
     """Check convergence with the sum of all partial sums, in their order."""
     total = 0.0
     for k in range(partials.shape[0]):
         total += partials[k]
     judge(control, total)
+    record(control, norms)
 
 
 @cell
@@ -102,7 +111,7 @@ def largest_of(tree, t, threads, value):
 
 
 @entry
-def judge_cuda(partials, control):
+def judge_cuda(partials, control, norms):
     """See `judge_cpu`; one block with a tree reduction, bitwise reproducible."""
     tree = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
@@ -112,10 +121,19 @@ def judge_cuda(partials, control):
     add_up(tree, t, THREADS, total)
     if t == 0:
         judge(control, tree[0])
+        record(control, norms)
 
 
 class StopTest:
     """Convergence check of an iteration.
+
+    Parameters
+    ----------
+    device : Device
+    count : int
+        Number of partial sums.
+    recorded : int
+        Number of iterations whose norms are kept on the device, from the first one on.
 
     Attributes
     ----------
@@ -123,13 +141,16 @@ class StopTest:
         Argument of `is_iterating` in kernels.
     partials : float64 (count,), on the device
         Partial sums of squares of the norm, all written at the end of an iteration.
+    norms : float64 (recorded,), on the device
+        Norm of each iteration of the last run; entries beyond its number of iterations are undefined.
     """
 
-    def __init__(self, device: Device, count: int) -> None:
+    def __init__(self, device: Device, count: int, recorded: int = 1) -> None:
         self.control = device.zeros((SIZE,), np.float64)
         self.partials = device.zeros((count,), np.float64)
+        self.norms = device.zeros((recorded,), np.float64)
         program = device.program(judge_cuda if device.kind == "cuda" else judge_cpu, "double")
-        self.launch = Launch(program, (self.partials, self.control), (1,), (THREADS,))
+        self.launch = Launch(program, (self.partials, self.control, self.norms), (1,), (THREADS,))
 
 
 class Judge(Protocol):
@@ -221,8 +242,10 @@ class Until:
         arguments = (self._test.control, small, float(most), float(self._before))
         return [Launch(program, arguments), *self._start, *self._iteration * (iterations - self._counted)]
 
-    def run(self, small: float, most: int, lead: Lead = NOTHING) -> Iterated:
+    def run(self, small: float, most: int, lead: Lead = NOTHING, completed: int = 0) -> Iterated:
         """Iterate until the norm is at most `small`, after the prologue.
+
+        completed : iterations that were completed before, which `most` and the result include.
 
         Raises
         ------
@@ -231,7 +254,7 @@ class Until:
         """
         control = np.zeros(SIZE)
         control[[ITERATING, SMALL, MOST]] = 1.0, small, most
-        control[ITERATIONS] = self._before
+        control[ITERATIONS] = completed + self._before
         found = self._run(control, lead) if self._mail is None else self._run_graphs(self._mail, control, lead)
         made = Iterated(int(found[ITERATIONS]), float(found[NORM]))
         if not made.norm <= small:

@@ -1,21 +1,45 @@
-"""Memory bandwidth of a device: driver copy, and compiled loops that read, copy and add."""
+"""Memory bandwidth of a device (driver copy; loops that read, copy and add), and its rate of multiply-adds."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.cells import cell, real
 from eagre.backend.device import Device
 from eagre.backend.program import PRECISIONS
 from eagre.backend.timing import copied, copy_bandwidth, times_of
 
 COLUMNS = 4096
+CHAIN = 32  # length of a chain of dependent multiply-adds
 
 
 @cell
 def added(j, i, a, b, target):
     """Add one element of two arrays."""
     target[j, i] = a[j, i] + b[j, i]
+
+
+@cell
+def chained(j, i, a):
+    """Apply two chains of CHAIN multiply-adds to one element."""
+    x = a[j, i]
+    y = x + real(1.0)
+    for _ in range(CHAIN):
+        x = x * real(0.999) + real(0.001)
+        y = y * real(0.998) + real(0.001)
+    a[j, i] = x + y
+
+
+def peak_operations(device: Device, precision: str, rows: int = 0) -> float:
+    """Return the rate of multiply-adds in a compiled loop, operations per second (two each): best of several runs.
+
+    rows : of 1024 elements; by default enough for all threads, and few enough for the cache of a CPU.
+    """
+    shape = (rows or (2**14 if device.kind == "cuda" else 512), 1024)
+    array = device.array(np.ones(shape, np.dtype(PRECISIONS[precision])))
+    launch = device.over(device.loop(chained, precision), shape, (array,))
+    seconds = min(times_of(device, lambda: device.run([launch])))
+    return 4.0 * CHAIN * shape[0] * shape[1] / seconds
 
 
 def bandwidths(device: Device, precision: str = "single", megabytes: int = 0) -> dict[str, float]:

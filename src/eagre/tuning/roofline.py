@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,44 +47,85 @@ class Measured:
     fraction: float  # fraction of the roofline
 
 
-class Counted:
-    """Number that counts the operations made with it and its results; see `operations_of`."""
+class Operations(NamedTuple):
+    """Numbers of arithmetic operations; a power of a number is a root."""
 
-    def __init__(self, value: float, count: list[int]) -> None:
+    additions: float = 0.0
+    multiplications: float = 0.0
+    divisions: float = 0.0
+    roots: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Sum of all kinds."""
+        return sum(self)
+
+
+class Counted:
+    """Number that counts the operations made with it and its results, by kind; see `operations_of`."""
+
+    __array_ufunc__ = None  # NumPy scalars leave operators to this class
+
+    def __init__(self, value: float, count: Counter[str]) -> None:
         self.value, self.count = value, count
 
-    def _made(self, value: float) -> Counted:
-        self.count[0] += 1
+    def _result(self, value: float, kind: str) -> Counted:
+        self.count[kind] += 1
         return Counted(value, self.count)
 
     def __add__(self, other: object) -> Counted:
-        return self._made(self.value + _value(other))
+        return self._result(self.value + _value(other), "additions")
 
     def __sub__(self, other: object) -> Counted:
-        return self._made(self.value - _value(other))
+        return self._result(self.value - _value(other), "additions")
 
     def __rsub__(self, other: object) -> Counted:
-        return self._made(_value(other) - self.value)
+        return self._result(_value(other) - self.value, "additions")
 
     def __mul__(self, other: object) -> Counted:
-        return self._made(self.value * _value(other))
+        return self._result(self.value * _value(other), "multiplications")
 
     def __truediv__(self, other: object) -> Counted:
-        return self._made(self.value / _value(other))
+        return self._result(self.value / _value(other), "divisions")
 
     def __rtruediv__(self, other: object) -> Counted:
-        return self._made(_value(other) / self.value)
+        return self._result(_value(other) / self.value, "divisions")
+
+    def __pow__(self, other: object) -> Counted:
+        return self._result(self.value ** _value(other), "roots")
+
+    def __neg__(self) -> Counted:
+        return Counted(-self.value, self.count)
 
     def __abs__(self) -> Counted:
-        return self._made(abs(self.value))
+        return self._result(abs(self.value), "magnitudes")
+
+    def _compared(self, result: bool) -> bool:
+        self.count["comparisons"] += 1
+        return result
 
     def __lt__(self, other: object) -> bool:
-        self.count[0] += 1
-        return self.value < _value(other)
+        return self._compared(self.value < _value(other))
 
     def __gt__(self, other: object) -> bool:
-        self.count[0] += 1
-        return self.value > _value(other)
+        return self._compared(self.value > _value(other))
+
+    def __le__(self, other: object) -> bool:
+        return self._compared(self.value <= _value(other))
+
+    def __ge__(self, other: object) -> bool:
+        return self._compared(self.value >= _value(other))
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared(self.value == _value(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -93,18 +137,74 @@ def _value(number: Any) -> float:
 def operations_of(formula: Callable[..., Any], *arguments: Any) -> int:
     """Return the number of operations of a call of a formula: sums, products, quotients, |x| and comparisons.
 
-    ``min`` and ``max`` of two numbers count as one comparison. Changes of sign, conversions and functions of `math` are
-    not counted. Floats and arrays of floats are counted; integers are indices.
+    ``min`` and ``max`` of two numbers count as one comparison. Changes of sign, conversions, powers and functions of
+    `math` are not counted. Floats and arrays of floats are counted; integers are indices.
     """
-    count = [0]
+    count = count_of(formula, *arguments)
+    return sum(number for kind, number in count.items() if kind not in ("roots", "functions"))
+
+
+def count_of(formula: Callable[..., Any], *arguments: Any) -> Counter[str]:
+    """Return the operations of a call by kind: the fields of `Operations`, "magnitudes" and "comparisons".
+
+    Floats, arrays of floats and tuples of both are counted; the arrays keep their values. `math.sqrt` counts as a root.
+    """
+    count: Counter[str] = Counter()
 
     def counting(one: Any) -> Any:
         if isinstance(one, np.ndarray) and one.dtype.kind == "f":
-            return np.array([Counted(x, count) for x in one.flat], dtype=object).reshape(one.shape)
+            numbers = np.empty(one.shape, object)
+            numbers.ravel()[:] = [Counted(x, count) for x in one.flat]
+            return numbers
+        if isinstance(one, tuple):
+            items = [counting(item) for item in one]
+            return type(one)._make(items) if hasattr(one, "_make") else tuple(items)  # type: ignore[attr-defined]
         return Counted(one, count) if isinstance(one, float) else one
 
-    formula(*(counting(one) for one in arguments))
-    return count[0]
+    with _counted_functions(), _counted_constants(formula, count):
+        formula(*(counting(one) for one in arguments))
+    return count
+
+
+@contextmanager
+def _counted_constants(formula: Callable[..., Any], count: Counter[str]) -> Iterator[None]:
+    """Let ``real(x)`` of a generated program return a `Counted` number, within the context.
+
+    Otherwise a limiter that returns its constant bound would end the count.
+    """
+    scope = getattr(formula, "__globals__", {})
+    plain = scope.get("real")
+    if plain is None:
+        yield
+        return
+    scope["real"] = lambda x: x if isinstance(x, Counted) else Counted(float(x), count)
+    try:
+        yield
+    finally:
+        scope["real"] = plain
+
+
+@contextmanager
+def _counted_functions() -> Iterator[None]:
+    """Let the functions of `math` that kernels use accept `Counted` numbers, within the context."""
+    plain = {name: getattr(math, name) for name in ("sqrt", "copysign", "exp")}
+
+    def counting(name: str) -> Callable[..., Any]:
+        def call(*numbers: Any) -> Any:
+            value, first = plain[name](*map(_value, numbers)), numbers[0]
+            if not isinstance(first, Counted):
+                return value
+            return first._result(value, "roots" if name == "sqrt" else "functions")
+
+        return call
+
+    try:
+        for name in plain:
+            setattr(math, name, counting(name))
+        yield
+    finally:
+        for name, function in plain.items():
+            setattr(math, name, function)
 
 
 def report(found: Iterable[Measured]) -> str:

@@ -64,18 +64,40 @@ def draw_gauges(
     measured: Mapping[str, np.ndarray],
     reference: str = "measured",
 ) -> Path:
-    """Write one panel per gauge: measured (or another `reference`) and computed surface elevation, m, over time, s."""
+    """Write one panel per gauge: computed and, if known, measured surface elevation, m, over time, s.
+
+    reference : label of `measured`.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 2.2 * len(measured)), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(len(measured), 1, sharex=True))
-    for axes, (name, values) in zip(panels, measured.items(), strict=True):
-        axes.plot(measured_times, 100.0 * values, "k.", markersize=3.0, label=reference)
-        axes.plot(times, 100.0 * computed[name], "C0-", label="computed")
+    figure = Figure(figsize=(7.0, 2.2 * len(computed)), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(len(computed), 1, sharex=True))
+    for axes, (name, values) in zip(panels, computed.items(), strict=True):
+        if name in measured:
+            axes.plot(measured_times, 100.0 * measured[name], "k.", markersize=3.0, label=reference)
+        axes.plot(times, 100.0 * values, "C0-", label="computed")
         axes.set(ylabel="surface [cm]", title=name)
     panels[0].legend()
     panels[-1].set(xlabel="time [s]")
     figure.suptitle(title)
+    figure.savefig(path, dpi=120)
+    return path
+
+
+def draw_harmonics(
+    path: Path, title: str, position: np.ndarray, computed: np.ndarray, known: np.ndarray | None, reference: str
+) -> Path:
+    """Write amplitudes of harmonics, (count, n), m, over `position` (n,), m, and of a `reference`, if known."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for n, values in enumerate(computed):
+        axes.plot(position, 1e3 * values, f"C{n}-", label=f"harmonic {n + 1}")
+        if known is not None:
+            axes.plot(position, 1e3 * known[n], "k--", linewidth=0.8, label=None if n else reference)
+    axes.set(xlabel="x [m]", ylabel="amplitude [mm]", title=title)
+    axes.legend()
     figure.savefig(path, dpi=120)
     return path
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from eagre.cases import wave_tanks
-from eagre.errors import InputError
+from eagre.cases.ow3d_reference import BAR, CODE, WHALIN, read_table
 from eagre.grid import Grid
 from eagre.models.potential_waves.model import PotentialWaves
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.validation.gauges import surface_at
+from eagre.validation.pictures import draw_gauges, draw_harmonics
 from eagre.validation.setting import Check, Run, Validation, each, once
 from eagre.waves import StreamFunctionWave
 
-REFERENCE = "ow3d_reference"
 WHALIN_SPREAD = (0.67e-3, 0.41e-3, 0.44e-3)
 """Spread of the reference for harmonics 1 to 3, m: sum of the differences of two grids and of two time windows."""
 
@@ -31,30 +30,11 @@ def harmonics(series: np.ndarray, periods: int, count: int) -> np.ndarray:
     return np.abs(modes) * (2.0 / series.shape[0])
 
 
-def reference_table(run: Run, name: str) -> tuple[np.ndarray | None, list[Check]]:
-    """Return a table of runs of another model; if missing, a "not run" check, or an error if requested."""
-    folders = [os.environ["EAGRE_DATA"]] if "EAGRE_DATA" in os.environ else []
-    folders.append(str(Path(__file__).parents[4] / "shared" / "data"))
-    for folder in folders:
-        path = Path(folder) / REFERENCE / name
-        if path.is_file():
-            return np.loadtxt(path, delimiter=",", skiprows=1), []
-    fix = f"EAGRE_DATA=/path/to/data eagre validate potential-waves --case {run.name}"
-    if run.setting.chosen:
-        problem = "The reference data of this validation were not found."
-        raise InputError(f"no {REFERENCE}/{name}", allowed="the folder named by EAGRE_DATA", fix=fix, problem=problem)
-    return None, [Check("not run: data not found", 0.0, detail=fix)]
-
-
 # -- Whalin's shoal -------------------------------------------------------------------------------
 
 
 def whalin(run: Run) -> Iterator[Check]:
     """T 2 s: amplitudes of three harmonics along the axis against another model on the same points."""
-    table, missing = reference_table(run, "whalin_T2_axis_harmonics.csv")
-    yield from missing
-    if table is None:
-        return
     grid, steps = Grid.from_points(257, 17, 35.0, 3.048), 50
     wave = StreamFunctionWave.over_still_water(0.015, 0.4572, period=2.0, stokes_current=0.0)
     zones = [RelaxationZone("west", 5.0, 2.0, wave, ramp=5.0), RelaxationZone("east", 5.0, 2.0)]
@@ -65,11 +45,15 @@ def whalin(run: Run) -> Iterator[Check]:
     points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
     found = surface_at(model, points, 40.0 + np.arange(5 * steps) * (2.0 / steps))
     amplitudes = harmonics(np.column_stack(list(found.values())), 5, 3)
-    inside = (grid.x > 5.0) & (grid.x < 30.0)
+    inside, table = (grid.x > 5.0) & (grid.x < 30.0), read_table(WHALIN)
+    known = None if table is None else table[:, 1:].T
     for n, limit in enumerate(WHALIN_SPREAD):
-        apart = np.abs(amplitudes[n] - table[:, 1 + n])[inside].max()
-        yield Check(f"harmonic {n + 1} on the axis, maximum difference, mm", 1e3 * apart, 1e3 * limit)
-    yield Check("maximum second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
+        name, maximum = f"harmonic {n + 1} on the axis", 1e3 * float(amplitudes[n][inside].max())
+        if known is not None:
+            apart = np.abs(amplitudes[n] - known[n])[inside].max()
+            yield Check(f"{name}, maximum difference, mm", 1e3 * apart, 1e3 * limit, detail=f"from {CODE}")
+        yield Check(f"{name}, maximum, mm", maximum, detail="257 x 17 x 7 points")
+    run.picture(draw_harmonics, f"Whalin's shoal, axis, {run.precision} precision", grid.x, amplitudes, known, CODE)
 
 
 def whalin_periods(run: Run) -> Iterator[Check]:
@@ -107,10 +91,6 @@ def bar_depth(x: np.ndarray) -> np.ndarray:
 
 def bar(run: Run) -> Iterator[Check]:
     """T 2.02 s, H 0.02 m: harmonics at gauges against another model with the same start."""
-    table, missing = reference_table(run, "submerged_bar_T2.02_gauges.csv")
-    yield from missing
-    if table is None:
-        return
     period, steps = 2.02, 100
     grid = Grid.from_points(1281, 1, 40.0, 1.0, x0=-7.5)
     wave = StreamFunctionWave.over_still_water(0.02, 0.4, period=period, stokes_current=0.0)
@@ -125,15 +105,33 @@ def bar(run: Run) -> Iterator[Check]:
         **run.options,
     )
     times = 15.0 * period + np.arange(10 * steps) * (period / steps)
-    found = np.column_stack(list(surface_at(model, {f"{x:g} m": (x, 0.0) for x in GAUGES}, times).values()))
-    before, last = (harmonics(part, 5, 4) for part in np.split(found, 2))
-    known = harmonics(table[:500, 1:], 5, 4)
+    series = surface_at(model, {f"x = {x:g} m": (x, 0.0) for x in GAUGES}, times)
+    yield from bar_checks(np.column_stack(list(series.values())), read_table(BAR))
+    late = {name: values[5 * steps :] for name, values in series.items()}
+    run.picture(draw_bar, f"Submerged bar, {run.precision} precision", times[5 * steps :], late)
+
+
+def bar_checks(series: np.ndarray, table: np.ndarray | None) -> Iterator[Check]:
+    """Return the checks of elevations at the gauges over ten periods, (1000, 9), m; table : reference or None."""
+    before, last = (harmonics(part, 5, 4) for part in np.split(series, 2))
+    known = None if table is None else harmonics(table[:500, 1:], 5, 4)
     for n, spread in enumerate(BAR_SPREAD):
-        apart, own = np.abs(last[n] - known[n]), float(np.abs(last[n] - before[n]).max())
-        where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * own:.2g} mm"
-        yield Check(
-            f"harmonic {n + 1}, maximum difference, mm", 1e3 * float(apart.max()), 1e3 * (spread + own), detail=where
-        )
+        own = float(np.abs(last[n] - before[n]).max())
+        if known is not None:
+            apart = np.abs(last[n] - known[n])
+            where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * own:.2g} mm"
+            limit = 1e3 * (spread + own)
+            yield Check(f"harmonic {n + 1}, maximum difference, mm", 1e3 * float(apart.max()), limit, detail=where)
+        highest = GAUGES[int(np.argmax(last[n]))]
+        yield Check(f"harmonic {n + 1}, maximum, mm", 1e3 * float(last[n].max()), detail=f"at {highest:g} m")
+
+
+def draw_bar(path: Path, title: str, times: np.ndarray, computed: dict[str, np.ndarray]) -> Path:
+    """Draw the elevations at the gauges and the reference, if present, over `times` (n,), s."""
+    table = read_table(BAR)
+    known = np.empty((0, 1 + len(GAUGES))) if table is None else table
+    reference = dict(zip(computed, known[:, 1:].T, strict=True)) if len(known) else {}
+    return draw_gauges(path, title, times, computed, known[:, 0], reference, CODE)
 
 
 # -- Berkhoff's shoal -----------------------------------------------------------------------------

@@ -62,10 +62,37 @@ def precisions(run: Run) -> Iterator[Check]:
         yield Check(f"{case.name}: difference of steps", abs(single.model.steps - double.model.steps))
 
 
+def split_schemes(run: Run, n: int = 250) -> Iterator[Check]:
+    """Steps of the sine and differences of the schemes in the wet dam break of Amundsen (2014).
+
+    The figures 3.4 and 3.5 state that "euler" and "ds1" are close to identical, and "rk2" and "ds2" equally accurate.
+    The limits of the differences are fractions of the difference between "euler" and "rk2".
+    """
+    options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, **run.options}
+    for scheme, steps in amundsen2014.SINE_STEPS_OF_SCHEMES.items():
+        case = amundsen2014.sine(rows=16)
+        model = case.model(scheme=scheme, **options)
+        model.advance(case.end_time)
+        yield Check(f"sine, {scheme}: |steps - {steps}|", abs(model.steps - steps), 0, detail=f"{model.steps} steps")
+    dam, fine = amundsen2014.circular_dam_wet(n, 1.0), amundsen2014.circular_dam_wet(2 * n, 1.0)
+    depth = {name: run_case(dam, scheme=name, **options).water.depth for name in ("rk2", "srk2", "ds2", "euler", "ds1")}
+    known = run_case(fine, scheme="rk2", **options).water.depth.reshape(n, 2, n, 2).mean(axis=(1, 3))
+    detail, difference = f"{n}^2 cells, t = 1 s", float(np.abs(depth["rk2"] - depth["euler"]).mean())
+    yield Check("dam, L1 difference of rk2 and euler [m]", difference, detail=detail)
+    for first, second, fraction in (("srk2", "rk2", 1e-3), ("ds2", "rk2", 0.05), ("ds1", "euler", 0.5)):
+        apart = float(np.abs(depth[first] - depth[second]).mean())
+        yield Check(f"dam, L1 difference of {first} and {second} [m]", apart, fraction * difference, detail=detail)
+    error = {name: float(np.abs(h - known).mean()) for name, h in depth.items()}
+    for name, value in error.items():
+        yield Check(f"dam, L1 error of {name} [m]", value, detail=f"{detail}; from rk2 with {2 * n}^2 cells")
+    yield Check("dam, |L1 error of ds2 / L1 error of rk2 - 1|", abs(error["ds2"] / error["rk2"] - 1.0), 0.05)
+
+
 WAVES: dict[str, Validation] = {
     "travelling-wave": each(smooth_order, waves.travelling_wave),
     "travelling-vortex": each(smooth_order, waves.travelling_vortex),
     "standing-wave": once("double", standing_wave),
     "sine": each(sine_steps),
+    "split-schemes": once("single", split_schemes),
     "precision": once(BOTH, precisions),
 }

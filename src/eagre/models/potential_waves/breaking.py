@@ -32,7 +32,7 @@ from eagre.errors import InputError
 from eagre.kernels.places import place
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
-from eagre.models.potential_waves.stencils import centred
+from eagre.solvers.finite_differences import centred
 
 MAX_CREST_SPEED_RATIO = 0.855
 MAX_FRONT_SLOPE = math.tan(math.radians(30.0))

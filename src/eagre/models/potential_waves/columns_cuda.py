@@ -39,7 +39,8 @@ from eagre.backend.cells import (
 )
 from eagre.kernels.places import ends_of, folded, folded_twice
 from eagre.models.potential_waves import reference
-from eagre.models.potential_waves.stencils import Vertical, centred
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.solvers.finite_differences import centred
 from eagre.stepping.until import add_up, is_iterating
 
 ROWS = ("D", "D_X", "D_Y", "H_X", "H_Y", "LAP_D", "LAP_H", "LAP_PHI", "BOTTOM")  # of geometry and sources

@@ -6,7 +6,7 @@ import numpy as np
 
 from eagre.constants import WATER_DENSITY
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.stencils import centred
+from eagre.solvers.finite_differences import centred
 
 Array = np.ndarray
 

@@ -46,6 +46,7 @@ class Engine:
         known = (setup.depth, setup.spacing, setup.vertical, setup.periodic)
         places = setup.grid.x, setup.grid.y
         more = {"linear": setup.linear, "multigrid": setup.multigrid, "correction": setup.correction, "points": places}
+        more |= {"max_iterations": setup.max_iterations, "on_nonconvergence": setup.on_nonconvergence}
         self.laplace: Laplace = (
             LaplaceBands(*known, device, precision, **more)
             if isinstance(device, Group)
@@ -104,10 +105,11 @@ class Engine:
         return self.breaking.parts(dt)
 
     def _aim(self) -> None:
-        """Set the absolute tolerance: the relative one times the root mean square of Psi at the bottom."""
+        """Set the tolerance: the absolute one, or if larger the relative one times the RMS of Psi at the bottom."""
         if self._steps.ahead is None:
             size = self.laplace.size_at_bottom()
-            self._steps.small = self.setup.tolerance * max(size, self.setup.smallest)
+            relative = self.setup.tolerance * max(size, self.setup.smallest)
+            self._steps.small = max(self.setup.absolute_tolerance, relative)
 
     def look(self) -> bool:
         """Compute the vertical velocity at the present surface; return whether the solver converged.

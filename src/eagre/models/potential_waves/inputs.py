@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
-from eagre.checks import checked_field, checked_number, one_of
+from eagre.checks import checked_count, checked_field, checked_number, one_of
 from eagre.constants import SHORTEST
 from eagre.decomposition import check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
@@ -191,6 +191,8 @@ def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float
     return ratio, slope, strength
 
 
+ON_NONCONVERGENCE = ("error", "continue")
+MOST_ITERATIONS = 100_000  # upper limit of max_iterations
 PRECONDITIONERS = ("modes", "lines")
 MULTIGRID = ("cycle", "pre", "post", "levels", "stretched", "smoother", "weight")
 
@@ -210,6 +212,15 @@ def checked_preconditioner(name: str, device: Device | Group) -> str:
             'preconditioner = "lines" on several devices', allowed="one device", fix='preconditioner = "modes"'
         )
     return name
+
+
+def checked_iteration(absolute_tolerance: float, max_iterations: int, on_nonconvergence: str) -> dict[str, Any]:
+    """Return the options of the Laplace iteration by name."""
+    return {
+        "absolute_tolerance": checked_number("absolute_tolerance", absolute_tolerance, 0.0, 1e6),
+        "max_iterations": checked_count("max_iterations", max_iterations, 1, MOST_ITERATIONS),
+        "on_nonconvergence": one_of("on_nonconvergence", on_nonconvergence, ON_NONCONVERGENCE),
+    }
 
 
 def correction_of(correction: str, precision: str) -> str:

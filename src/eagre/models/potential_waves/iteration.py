@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.residuals import ConjugateResiduals, Problem
 from eagre.models.potential_waves.stencils import RELAXATION
@@ -27,11 +29,45 @@ FIRST, MORE = 6, 3  # iterations between checks of the rate: complete cycles of 
 
 
 class Convergence(NamedTuple):
-    """Convergence report of the last solve."""
+    """Convergence history of a Laplace solve.
 
-    method: str  # final method: "one weight", "three weights" or "conjugate residuals"
+    Attributes
+    ----------
+    method : {"one weight", "three weights", "conjugate residuals"}
+        Method of the last iterations: defect correction with one relaxation factor or with three, used cyclically, or
+        conjugate residuals.
+    iterations : int
+        Number of iterations.
+    rate : float
+        Geometric mean of the ratios of the norms of successive corrections with this method; NaN if it has no two
+        iterations or a correction is zero.
+    norms : (iterations,) array, m2/s
+        Root mean square over the unknowns of the correction of the potential in each iteration.
+    tolerance : float, m2/s
+        Tolerance of the norm.
+    """
+
+    method: str
     iterations: int
-    rate: float  # of the last corrections; NaN after fewer than FIRST + 1 iterations
+    rate: float
+    norms: np.ndarray
+    tolerance: float
+
+
+class Solve(NamedTuple):
+    """Method and length of the last solve."""
+
+    method: str = "one weight"
+    iterations: int = 0
+    before: int = 0  # iterations before this method
+    small: float = math.nan  # tolerance of the 2-norm
+
+    def convergence(self, norms: np.ndarray, scale: float) -> Convergence:
+        """Return the history; norms : 2-norms of all iterations, `scale` times the root mean square."""
+        norms, steps = norms[: self.iterations] / scale, self.iterations - self.before - 1
+        falls = steps > 0 and min(norms[self.before], norms[-1]) > 0.0
+        rate = float(norms[-1] / norms[self.before]) ** (1.0 / steps) if falls else math.nan
+        return Convergence(self.method, self.iterations, rate, norms, self.small / scale)
 
 
 class Iteration:
@@ -46,7 +82,7 @@ class Iteration:
 
     Attributes
     ----------
-    last : Convergence
+    last : Solve
     """
 
     def __init__(self, laplace: Problem, test: StopTest, steepest: float) -> None:
@@ -61,7 +97,7 @@ class Iteration:
             "three weights": Until(device, test, turns, look_every=1),
         }
         self._residuals: ConjugateResiduals | None = None
-        self.last = Convergence("one weight", 0, math.nan)
+        self.last = Solve()
 
     def run(self, small: float, most: int, lead: Lead) -> Iterated:
         """Iterate until the 2-norm of a correction of Psi is at most `small`, after the launches of `lead`.
@@ -71,29 +107,31 @@ class Iteration:
         ConvergenceError
             If `most` iterations are not sufficient, or corrections are not finite.
         """
-        method, made, norm, rate = "one weight", 0, math.nan, math.nan
-        if self._alone:
-            found = self._methods[method].run(small, most, lead)
-            return self._ended(method, found.iterations, found.norm, rate)
-        while made < most and not self._steep and not rate > FAILING:
+        method, count, norm, rate = "one weight", 0, math.nan, math.nan
+        while count < most and not self._steep and not rate > FAILING:
+            stop = most if self._alone else min(most, count + (MORE if count else FIRST))
             try:
-                found = self._methods[method].run(small, min(most - made, MORE if made else FIRST), lead)
-                return self._ended(method, made + found.iterations, found.norm, rate)
+                return self._run(self._methods[method], method, small, stop, lead, count)
             except ConvergenceError as slow:
-                rate = (slow.norm / norm) ** (1.0 / slow.iterations)
-                made, norm = made + slow.iterations, slow.norm
+                rate = (slow.norm / norm) ** (1.0 / (slow.iterations - count))
+                count, norm = slow.iterations, slow.norm
             if not math.isfinite(norm):
                 break
             method, lead = "three weights" if rate > SLOW else method, NOTHING
-        if made >= most or (made and not math.isfinite(norm)):
-            raise ConvergenceError(made, norm, small)
+        if count >= most or (count and not math.isfinite(norm)):
+            raise ConvergenceError(count, norm, small)
         self._residuals = self._residuals or ConjugateResiduals(self._laplace)
-        try:
-            found, rate = self._residuals.run(small, most - made, lead)
-        except ConvergenceError as slow:
-            raise ConvergenceError(made + slow.iterations, slow.norm, small) from None
-        return self._ended("conjugate residuals", made + found.iterations, found.norm, rate)
+        return self._run(self._residuals, "conjugate residuals", small, most, lead, count)
 
-    def _ended(self, method: str, iterations: int, norm: float, rate: float) -> Iterated:
-        self.last = Convergence(method, iterations, rate)
-        return Iterated(iterations, norm)
+    def _run(
+        self, iteration: Until | ConjugateResiduals, method: str, small: float, most: int, lead: Lead, completed: int
+    ) -> Iterated:
+        """Run a method up to a total of `most` iterations, and set `last`."""
+        before = self.last.before if completed and method == self.last.method else completed
+        try:
+            result = iteration.run(small, most, lead, completed)
+        except ConvergenceError as slow:
+            self.last = Solve(method, slow.iterations, before, small)
+            raise
+        self.last = Solve(method, result.iterations, before, small)
+        return result

@@ -10,7 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.errors import InputError
 from eagre.models.potential_waves.iteration import STEEP
-from eagre.models.potential_waves.laplace_base import Laplace
+from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import FACTORS, Vertical
 from eagre.models.potential_waves.zones import Strip
@@ -52,6 +52,8 @@ class LaplaceProblem(Laplace):
     preconditioner : {"modes", "lines"}
         "lines": preconditioner of the source, of order 2 along sigma too, with sweeps of whole columns on all grids and
         corrections that are not relaxed. Its convergence rate is 1/3 to 3/4; it is available for comparison.
+    max_iterations, on_nonconvergence
+        See `Laplace`.
 
     Raises
     ------
@@ -73,10 +75,13 @@ class LaplaceProblem(Laplace):
         correction: str | None = None,
         preconditioner: str = "modes",
         points: tuple[np.ndarray, np.ndarray] | None = None,
+        max_iterations: int = MAX_ITERATIONS,
+        on_nonconvergence: str = "error",
     ) -> None:
         self.device, self.vertical, self.shape, self.periodic = device, vertical, h.shape, periodic
         check_depth(h, vertical.order)
         self.preconditioner, lines = preconditioner, preconditioner == "lines"
+        self.max_iterations, self.on_nonconvergence = max_iterations, on_nonconvergence
         modes = vertical.line_modes() if lines else vertical.modes()
         factors = {} if lines else factors_of(h, spacing, vertical.order)
         self.multigrid = Multigrid(
@@ -88,7 +93,7 @@ class LaplaceProblem(Laplace):
         known = (spacing, vertical, modes, periodic, device, precision, linear, plain, self.multigrid)
         self.part = part = LaplacePart(h, *known, slice(0, h.shape[0]), preconditioner)
         squares, _ = part.squares_of(h.shape[0])
-        self.test = part.test = StopTest(device, int(np.prod(squares)))
+        self.test = part.test = StopTest(device, int(np.prod(squares)), max_iterations)
         part.squares = self.test.partials
         self.real, self.points = part.real, points or points_of(h, spacing)
         self.fields, self.eta, self.phi, self.w, self.psi = part.fields, part.eta, part.phi, part.w, part.psi

@@ -24,7 +24,7 @@ from eagre.models.potential_waves.laplace import (
     is_large,
     points_of,
 )
-from eagre.models.potential_waves.laplace_base import Laplace
+from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import Strip
@@ -38,9 +38,9 @@ class SharedTest:
     """Stop test of all devices: each device tests the sums of squares of all, so that all devices stop together."""
 
     def __init__(self, tests: list[StopTest]) -> None:
-        self.control, self.partials = (
+        self.control, self.partials, self.norms = (
             Banded([getattr(test, name) for test in tests], getattr(tests[0], name).shape, None)
-            for name in ("control", "partials")
+            for name in ("control", "partials", "norms")
         )
         self.launch = [[test.launch] for test in tests]
 
@@ -60,8 +60,10 @@ class LaplaceBands(Laplace):
         self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, periodic: tuple[bool, bool],
         group: Group, precision: str, linear: bool = False, plain: bool = False,
         multigrid: Mapping[str, Any] | None = None, correction: str | None = None,
-        points: tuple[np.ndarray, np.ndarray] | None = None,
+        points: tuple[np.ndarray, np.ndarray] | None = None, max_iterations: int = MAX_ITERATIONS,
+        on_nonconvergence: str = "error",
     ) -> None:  # fmt: skip
+        self.max_iterations, self.on_nonconvergence = max_iterations, on_nonconvergence
         self.vertical, self.shape, self.periodic = vertical, h.shape, periodic
         check_depth(h, vertical.order)
         factors = factors_of(h, spacing, vertical.order)
@@ -100,7 +102,7 @@ class LaplaceBands(Laplace):
         whole, axis = self.parts[0].squares_of(self.shape[0])
         whole = (sum(counts),) if axis is None else whole
         for rank, (part, count) in enumerate(zip(self.parts, counts, strict=True)):
-            part.test = StopTest(part.device, int(np.prod(whole)))
+            part.test = StopTest(part.device, int(np.prod(whole)), self.max_iterations)
             part.squares = part.device.zeros((count,), np.float64)
             shape = part.squares_of(part.shape[0])[0]
             arrays = {

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.errors import InputError
+from eagre.errors import ConvergenceError, InputError
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.stepping.until import SIZE, Iterated, Lead
 
 STEEPEST = 1.5  # maximum bed slope
+MAX_ITERATIONS = 60
+ADVICE = "a larger max_iterations or tolerance, or a shorter time step"
 
 
 class Laplace:
@@ -44,9 +46,18 @@ class Laplace:
         Weights of differences of the surface.
     multigrid : Multigrid or MultigridBands
     test : StopTest
+    max_iterations : int
+        Maximum number of iterations of a solve.
+    on_nonconvergence : {"error", "continue"}
+        Action after `max_iterations`: raise `ConvergenceError`, or return the last iterate.
+    unconverged : int
+        Number of solves that returned without reaching the tolerance.
     """
 
     preconditioner = "modes"
+    max_iterations = MAX_ITERATIONS
+    on_nonconvergence = "error"
+    unconverged = 0
     device: Device
     vertical: Vertical
     shape: tuple[int, int]
@@ -192,20 +203,23 @@ class Laplace:
 
     @property
     def convergence(self) -> Convergence:
-        """Convergence of the last solve: method, iterations, rate."""
-        return self._iteration.last
+        """Convergence history of the last solve, whose norms are copied from the device."""
+        return self._iteration.last.convergence(self.device.host(self.test.norms), self._unknowns)
+
+    @property
+    def _unknowns(self) -> float:
+        """Ratio of the 2-norm to the root mean square over all unknowns."""
+        return math.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1])
 
     # -- the solution --------------------------------------------------------------------------
 
-    def solve(self, small: float, most: int = 60, meanwhile: Callable[[], None] | None = None) -> Iterated:
+    def solve(self, small: float, meanwhile: Callable[[], None] | None = None) -> Iterated:
         """Compute `w` from `eta` and `phi`, with `psi` as initial guess.
 
         Parameters
         ----------
         small : float
             Tolerance: root mean square of the last correction of Phi over all unknowns, m2/s.
-        most : int
-            Maximum number of iterations.
         meanwhile : callable, optional
             Function that the host may run while a GPU computes.
 
@@ -217,17 +231,22 @@ class Laplace:
         Raises
         ------
         ConvergenceError
-            If `most` iterations are not sufficient.
+            If `max_iterations` are not sufficient and `on_nonconvergence` is "error", or a correction is not finite.
         """
-        made = self.iterate(small, Lead("start", self._started, meanwhile), most)
+        made = self.iterate(small, Lead("start", self._started, meanwhile))
         self._once("end", self.end)
         return made
 
-    def iterate(self, small: float, lead: Lead, most: int = 60) -> Iterated:
+    def iterate(self, small: float, lead: Lead) -> Iterated:
         """Run the iterations of `solve` without its `start` and `end`, which the caller launches itself.
 
         lead : launches before the iterations, including `start`.
         """
-        unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
-        made = self._iteration.run(small * unknowns, most, lead)
-        return Iterated(made.iterations, made.norm / unknowns)
+        try:
+            iterations, norm = self._iteration.run(small * self._unknowns, self.max_iterations, lead)
+        except ConvergenceError as error:
+            iterations, norm = error.iterations, error.norm
+            if self.on_nonconvergence == "error" or not math.isfinite(norm):
+                raise ConvergenceError(iterations, norm / self._unknowns, small, ADVICE) from None
+            self.unconverged += 1
+        return Iterated(iterations, norm / self._unknowns)

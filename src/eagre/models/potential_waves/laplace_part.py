@@ -10,7 +10,8 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.plan_cpu import CpuColumns
 from eagre.models.potential_waves.plan_cuda import CudaColumns
-from eagre.models.potential_waves.stencils import Modes, Vertical, centred
+from eagre.models.potential_waves.stencils import Modes, Vertical
+from eagre.solvers.finite_differences import centred
 from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import StopTest

@@ -28,6 +28,7 @@ from eagre.models.potential_waves.inputs import (
     check_points,
     checked_breaking,
     checked_depth,
+    checked_iteration,
     checked_multigrid,
     checked_preconditioner,
     checked_surface,
@@ -36,7 +37,9 @@ from eagre.models.potential_waves.inputs import (
     engine_of,
     smallest_psi,
 )
+from eagre.models.potential_waves.iteration import Convergence
 from eagre.models.potential_waves.kinematics import Kinematics
+from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS
 from eagre.models.potential_waves.outputs import (
     VARIABLES,
     field_of,
@@ -103,6 +106,15 @@ class PotentialWaves(BaseModel):
         Courant number of a wave 20 points long in the deepest water: the number of spacings it travels per step.
     tolerance : float
         Tolerance of the Laplace solver: root mean square of the last correction relative to that of the potential.
+    absolute_tolerance : float, m2 s-1
+        Absolute tolerance of the Laplace solver. A solve has converged when the root mean square of a correction is at
+        most max(absolute_tolerance, tolerance * scale); the scale is the root mean square of the difference of the
+        potentials at bed and surface.
+    max_iterations : int
+        Maximum number of iterations per Laplace solve.
+    on_nonconvergence : {"error", "continue"}
+        Raise `BlowUpError` if a Laplace solve does not converge, or continue with the last iterate. The run summary
+        then counts such solves. Corrections that are not finite are always an error.
     gravity : float, m s-2
         Acceleration of gravity.
     breaking : bool or dict
@@ -173,6 +185,9 @@ class PotentialWaves(BaseModel):
         time_step: float | None = None,
         courant_number: float = 0.5,
         tolerance: float = 1e-5,
+        absolute_tolerance: float = 0.0,
+        max_iterations: int = MAX_ITERATIONS,
+        on_nonconvergence: str = "error",
         gravity: float = GRAVITY,
         breaking: bool | Mapping[str, float] = False,
         surface_filter: int = 0,
@@ -189,7 +204,7 @@ class PotentialWaves(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         vertical = Vertical(vertical_points, order, bool(vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
-        asked = asked_of_waves(VARIABLES, time_statistics, statistics_from)
+        asked: dict[str, Any] = asked_of_waves(VARIABLES, time_statistics, statistics_from)
         check_memory(grid, self.device, precision, vertical_points, words_of(asked["time_statistics"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
@@ -208,6 +223,7 @@ class PotentialWaves(BaseModel):
             linear=bool(linear),
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
+            **checked_iteration(absolute_tolerance, max_iterations, on_nonconvergence),
             initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
             smallest=smallest_psi(surface, h, relaxation_zones, wavemakers, grid, g),
             gravity=g,
@@ -344,6 +360,18 @@ class PotentialWaves(BaseModel):
         """Requested averages up to now (`maps.sample()` returns their values), or None."""
         asked = self.setup.time_statistics
         return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
+
+    def convergence(self) -> Convergence:
+        """Return the convergence history of the last Laplace solve, also of a solve that failed.
+
+        A time step has four solves; fields, probes and diagnostics may need further ones.
+
+        Returns
+        -------
+        Convergence
+            method, iterations, rate, norms (m2/s, one per iteration) and tolerance (m2/s).
+        """
+        return self._engine.laplace.convergence
 
     @property
     def statistics_start(self) -> float:

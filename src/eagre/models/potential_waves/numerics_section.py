@@ -10,6 +10,8 @@ from eagre.config.section import Section
 from eagre.config.values import Acceleration, PositiveSeconds, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
+from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS
+from eagre.models.potential_waves.stencils import check_layers
 from eagre.solvers.multigrid.grids import STRETCHED
 
 
@@ -70,6 +72,24 @@ class NumericsSection(Section):
         le=0.1,
         examples=[1e-5],
     )
+    absolute_tolerance: float = Field(
+        default=0.0,
+        description="absolute tolerance of the Laplace solver, m2/s; the larger of both tolerances is used",
+        ge=0,
+        examples=[1e-7],
+    )
+    max_iterations: int = Field(
+        default=MAX_ITERATIONS,
+        description="maximum number of iterations per Laplace solve",
+        ge=1,
+        le=100000,
+        examples=[200],
+    )
+    on_nonconvergence: Annotated[str, one_of("error", "continue")] = Field(
+        default="error",
+        description="action after max_iterations: error, or continue with the last iterate",
+        examples=["continue"],
+    )
     gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
     surface_filter: int = Field(
         default=0, description="number of steps between Savitzky-Golay filterings of the surface; 0: none", ge=0,
@@ -87,9 +107,5 @@ class NumericsSection(Section):
     def _one_step(self) -> NumericsSection:
         if self.time_step is not None and "courant_number" in self.model_fields_set:
             raise InputError("both time_step and courant_number", allowed="one of the two", fix="courant_number = 0.5")
-        if self.vertical_points <= self.order:
-            allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(
-                f"vertical_points = {self.vertical_points}", allowed=allowed, fix=f"vertical_points = {self.order + 3}"
-            )
+        check_layers(self.vertical_points, self.order)
         return self

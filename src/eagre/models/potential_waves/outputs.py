@@ -95,6 +95,9 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "linear": int(setup.linear),
         "time_step": setup.time_step,
         "tolerance": setup.tolerance,
+        "absolute_tolerance": setup.absolute_tolerance,
+        "max_iterations": setup.max_iterations,
+        "on_nonconvergence": setup.on_nonconvergence,
         "preconditioner": setup.preconditioner,
         "correction_precision": setup.correction,
         "gravity": setup.gravity,
@@ -103,13 +106,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
     if setup.surface_filter:
         found["surface_filter"] = setup.surface_filter
     if setup.breaking is not None:
-        found |= dict(
-            zip(
-                ("breaking_max_crest_speed_ratio", "breaking_max_front_slope", "breaking_strength"),
-                setup.breaking,
-                strict=True,
-            )
-        )
+        names = ("breaking_max_crest_speed_ratio", "breaking_max_front_slope", "breaking_strength")
+        found |= dict(zip(names, setup.breaking, strict=True))
     if setup.statistics is not None:
         found["statistics_from"] = setup.statistics.start
     for number, zone in enumerate(setup.relaxation_zones, 1):
@@ -290,10 +288,18 @@ def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
     where = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
     return [
         ("iterations", f"{engine.iterations_a_solve:.1f} per Laplace solve, 4 solves per step"),
+        *_unconverged_rows(engine),
         ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, maximum slope {slope:.3g} at {where}"),
         *_breaking_rows(engine),
         *_statistics_rows(engine),
     ]
+
+
+def _unconverged_rows(engine: Engine) -> list[tuple[str, str]]:
+    """Return the number of Laplace solves that did not converge; no row without such solves."""
+    count = engine.laplace.unconverged
+    text = f"{count} Laplace solve{'' if count == 1 else 's'} reached max_iterations = {engine.setup.max_iterations}"
+    return [("not converged", text)] if count else []
 
 
 def breaking_row(one: Breaker) -> tuple[float, ...]:

@@ -9,7 +9,8 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.potential_waves import columns_cpu as cpu
 from eagre.models.potential_waves import surface_cpu
-from eagre.models.potential_waves.stencils import Modes, Vertical, centred
+from eagre.models.potential_waves.stencils import Modes, Vertical
+from eagre.solvers.finite_differences import centred
 
 WIDEST = {"single": 136, "double": 72}  # points of a row segment, so that all its layers fit into the cache
 SIDE = 4  # maximum number of weights on one side of a point

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.models.potential_waves.stencils import Vertical, all_weights
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.solvers.finite_differences import all_weights
 
 Array = np.ndarray
 Pick = Callable[[Array, Array], Array]

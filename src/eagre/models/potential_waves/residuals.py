@@ -14,7 +14,6 @@ stored on the device. q_i and r are in one array, (SLOTS + 1) times the layers, 
 
 from __future__ import annotations
 
-import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,15 +22,13 @@ from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
 from eagre.backend.device import Device
 from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.stepping.until import NORM, THREADS, Iterated, Lead, Until, add_up
+from eagre.stepping.until import THREADS, Iterated, Lead, Until, add_up
 
 PART = 32  # points of a row per thread in products
 KEPT = 8  # directions kept; 4 would double the iterations over a bed of slope 1.5
 SLOTS = KEPT + 1  # including the newest
 
-COUNT, SLOT, NEWEST, ALPHA, FIRST, SQUARES = range(
-    6
-)  # indices of the numbers: count of u and q, slot of the next ones, ...
+COUNT, SLOT, NEWEST, ALPHA, SQUARES = range(5)  # indices of the numbers: count of u and q, slot of the next ones, ...
 SHARES = SQUARES + SLOTS
 NUMBERS = SHARES + SLOTS
 SIDE_BY_SIDE = switch(
@@ -198,16 +195,14 @@ def forget_cuda(numbers):
 
 
 @serial_entry
-def set_shares_cpu(sums, numbers, control, layers):
-    """Set all coefficients, and store the norm of the first correction."""
-    if numbers[COUNT] == 1.0:
-        numbers[FIRST] = control[NORM]
+def set_shares_cpu(sums, numbers, layers):
+    """Set all coefficients."""
     for n in range(SLOTS):
         set_share(numbers, n, product_of(sums, n, layers, 0, 1))
 
 
 @entry
-def set_shares_cuda(sums, numbers, control, layers):
+def set_shares_cuda(sums, numbers, layers):
     """See `set_shares_cpu`; one block, with a reproducible tree reduction over its threads."""
     tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
     for n in range(SLOTS):
@@ -215,8 +210,6 @@ def set_shares_cuda(sums, numbers, control, layers):
         if t == 0:
             set_share(numbers, n, tree[0])
         cuda.syncthreads()
-    if t == 0 and numbers[COUNT] == 1.0:
-        numbers[FIRST] = control[NORM]
 
 
 @serial_entry
@@ -281,7 +274,7 @@ class ConjugateResiduals:
             *laplace.correction(1.0),
             *laplace.defect(),
             self._over("set_image", multigrid.f, self._images),
-            *self._products(SLOTS, "set_shares", laplace.test.control),
+            *self._products(SLOTS, "set_shares"),
             self._over("combine", multigrid.u, *both),
             *self._products(2, "set_step"),
             self._over("advance", multigrid.u, multigrid.f, *both),
@@ -289,7 +282,7 @@ class ConjugateResiduals:
             *laplace.correction(1.0),
         ]
 
-    def _products(self, arrays: int, then: str, *more: Any) -> list[Any]:
+    def _products(self, arrays: int, then: str) -> list[Any]:
         """Return launches for products of the newest q, with all stored ones or with itself and r, and their use."""
         device, (ny, nx), count = self._device, self._laplace.shape, arrays * self._layers
         sums, all_sums, spread = self._laplace.rows_of_all(count)
@@ -301,7 +294,7 @@ class ConjugateResiduals:
         launches = [device.over(self._loops["set_products"], (count, ny, parts), known)]
         if found is not sums:
             launches.append(device.over(device.loop(set_row_sums, "double"), (count, ny, 1), (found, sums)))
-        return [*launches, *spread, self._on_each(then, all_sums, self._numbers, *more, self._layers)]
+        return [*launches, *spread, self._on_each(then, all_sums, self._numbers, self._layers)]
 
     def _over(self, name: str, *arguments: Any) -> Any:
         """Return the launch of a kernel over the modes, by points on a GPU and by rows on a CPU."""
@@ -313,8 +306,8 @@ class ConjugateResiduals:
         program = self._device.program(self._entries[name], "double")
         return self._laplace.on_each(program, *(arguments or (self._numbers,)))
 
-    def run(self, small: float, most: int, lead: Lead) -> tuple[Iterated, float]:
-        """Iterate until the 2-norm of a correction of Psi is at most `small`; return the result and the mean rate.
+    def run(self, small: float, most: int, lead: Lead, completed: int) -> Iterated:
+        """Iterate until the 2-norm of a correction of Psi is at most `small`; see `Until.run`.
 
         Raises
         ------
@@ -322,7 +315,4 @@ class ConjugateResiduals:
             If `most` iterations are not sufficient.
         """
         launches = [*lead.launches, *self._begin]
-        found = self._until.run(small, most, Lead(("residuals", lead.name), launches, lead.meanwhile))
-        first = float(self._device.host(self._numbers)[FIRST])
-        several = found.iterations > 1 and first > 0.0
-        return found, (found.norm / first) ** (1.0 / (found.iterations - 1)) if several else math.nan
+        return self._until.run(small, most, Lead(("residuals", lead.name), launches, lead.meanwhile), completed)

@@ -28,6 +28,9 @@ class Setup:
     linear: bool
     time_step: float  # s
     tolerance: float
+    absolute_tolerance: float  # m2/s
+    max_iterations: int  # of a Laplace solve
+    on_nonconvergence: str  # "error" or "continue"
     smallest: float  # m2/s: lower bound of the Psi scale in the convergence test
     gravity: float  # m s-2
     relaxation_zones: tuple[RelaxationZone, ...]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.solvers.finite_differences import weights
 
 ORDERS = (2, 4, 6, 8)
 LARGEST = {2: 1.0, 4: 4.0 / 3.0, 6: 68.0 / 45.0, 8: 512.0 / 315.0}
@@ -22,44 +23,24 @@ RELAXATION = {2: 1.0, 4: 0.93, 6: 0.93, 8: 0.93}
 """Relaxation factors of the corrections, for these factors of differences."""
 
 
-def weights(at: float, nodes: np.ndarray, derivative: int) -> np.ndarray:
-    """Return the weights of a derivative at a point from values at n nodes, exact for polynomials of degree n - 1."""
-    return all_weights(np.asarray(at), nodes, derivative)[..., derivative]
-
-
-def all_weights(at: np.ndarray, nodes: np.ndarray, most: int) -> np.ndarray:
-    """Return weights of the derivatives 0 to `most`, (..., n, most + 1), at points, (...), from nodes, (..., n).
-
-    Source: B. Fornberg, Math. Comput. 51, 699-706 (1988), doi:10.1090/S0025-5718-1988-0935077-0.
-    """
-    n = nodes.shape[-1]
-    found = np.zeros((*nodes.shape, most + 1))
-    found[..., 0, 0] = 1.0
-    product = np.ones(nodes.shape[:-1])
-    for i in range(1, n):
-        last = product
-        product = np.prod(nodes[..., i : i + 1] - nodes[..., :i], axis=-1)
-        old = found[..., i - 1, :].copy()
-        for m in range(most, -1, -1):
-            lower = m * old[..., m - 1] if m else 0.0
-            found[..., i, m] = last / product * (lower - (nodes[..., i - 1] - at) * old[..., m])
-            for j in range(i):
-                lower = m * found[..., j, m - 1] if m else 0.0
-                found[..., j, m] = ((nodes[..., i] - at) * found[..., j, m] - lower) / (nodes[..., i] - nodes[..., j])
-    return found
-
-
-def centred(order: int, spacing: float, derivative: int) -> np.ndarray:
-    """Return the weights of a centred derivative from order + 1 points, (order + 1,)."""
-    return weights(0.0, np.arange(-(order // 2), order // 2 + 1.0), derivative) / spacing**derivative
-
-
 class Modes(NamedTuple):
     """Factorised second sigma derivative over a flat bed, -to_layers diag(decay) to_modes, of layers 1 to nz - 1."""
 
     decay: np.ndarray  # (nz - 1,), positive
     to_modes: np.ndarray  # (nz - 1, nz - 1)
     to_layers: np.ndarray
+
+
+def check_layers(nz: int, order: int) -> None:
+    """Raise `InputError` if a column of `nz` points is too short for differences of an order."""
+    if nz > order:
+        return
+    allowed = f"{order + 1} or more at order {order}"
+    if nz == order:
+        allowed += f"; the {nz} layers and one ghost layer of madsen2010 are vertical_points = {nz + 1} here"
+    raise InputError(
+        f"vertical_points = {nz}", allowed=allowed, fix=f"vertical_points = {order + 1 + 2 * (nz < order)}"
+    )
 
 
 @dataclass(frozen=True)
@@ -95,9 +76,7 @@ class Vertical:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise InputError(f"order = {self.order}", allowed="2, 4, 6, 8", fix="order = 6")
-        if self.nz <= self.order:
-            allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(f"vertical_points = {self.nz}", allowed=allowed, fix=f"vertical_points = {self.order + 3}")
+        check_layers(self.nz, self.order)
 
     @property
     def sigma(self) -> np.ndarray:

@@ -42,10 +42,8 @@ class Stepper:
             try:
                 self.engine.advance(now, until - now if lands else dt)
             except ConvergenceError as error:
-                what = (
-                    f"the Laplace solver did not converge ({error.norm:.2g} m2/s after {error.iterations} iterations)"
-                )
-                self._failure = Failure(what)
+                norm = f"{error.norm:.2g} m2/s after {error.iterations} iterations; tolerance {error.wanted:.2g} m2/s"
+                self._failure = Failure(f"the Laplace solver did not converge ({norm})")
                 return made
             self._landed, self._since = (until, 0) if lands else (self._landed, self._since + 1)
         return count

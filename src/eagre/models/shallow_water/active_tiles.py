@@ -32,6 +32,7 @@ EVERYWHERE = 31
 MADE = 2  # index, after the two counts, of the step of the present list
 MOST_WET, MOST_LISTED = 0.5, 0.75  # maximum fractions of wet cells and of active tiles for which a list is faster
 LOOKS = 32  # state checks between two decisions whether to use a list again
+DECISION_STEPS = 512  # steps between two decisions where they change the result
 PROBES = (0.37, -1.9)  # a force that is 0 for these values at depth 0 never acts on dry cells
 
 
@@ -150,6 +151,7 @@ class ActiveTiles:
             device.zeros((self.count,), np.int32), device.zeros((3,), np.int32), device.zeros(self._all.shape, np.int32)
         )
         stirred = always_live(grid, setup.terms, setup.faced)
+        self.always_live_fraction = float(stirred.mean())  # fraction of cells that are always live
         self._always = device.array(bits_of(stirred, rows, columns))
         self._report = device.pinned((3,), np.int32)
         self.report = device.transfer(self._report, self.active.work)
@@ -186,21 +188,47 @@ class Chooser:
     active_tiles : {"auto", "on", "off"}
     tiles : ActiveTiles or None
         None if no list is available.
+    mixes : bool
+        Whether steps on the list have another scheme. The decisions then depend on the state at multiples of
+        DECISION_STEPS only, not on the lengths of batches, so that a run can be repeated.
     """
 
-    def __init__(self, active_tiles: str, tiles: ActiveTiles | None) -> None:
-        self._auto, self._tiles = active_tiles == "auto", tiles
-        self.listed, self._looks = tiles is not None and active_tiles == "on", 0
+    def __init__(self, active_tiles: str, tiles: ActiveTiles | None, mixes: bool = False) -> None:
+        self._auto, self._tiles, self._mixes = active_tiles == "auto", tiles, mixes and tiles is not None
+        self.listed, self._looks, self._next = tiles is not None and active_tiles == "on", 0, 0
 
     def begin(self, step: int, wet_share: Callable[[], float]) -> None:
         """Decide for a new state before step `step`; wet_share : returns the fraction of wet cells."""
         if self._tiles is not None:
-            self.listed, self._looks = not self._auto or wet_share() < MOST_WET, 0
+            self.listed, self._looks = not self._auto or self._few(wet_share), 0
+            self._next = (step // DECISION_STEPS + 1) * DECISION_STEPS
             self._tiles.wake(step)
+
+    def _few(self, wet_fraction: Callable[[], float]) -> bool:
+        """Return whether few cells are wet, and, if the decision changes the result, few are always live."""
+        assert self._tiles is not None
+        return wet_fraction() < MOST_WET and not (self._mixes and self._tiles.always_live_fraction >= MOST_WET)
+
+    def steps_to_decision(self, step: int, steps: int) -> int:
+        """Return the maximum number of steps, up to `steps`, before the next decision that changes the result."""
+        return min(steps, self._next - step) if self._mixes else steps
+
+    def state(self) -> np.ndarray | None:
+        """Return the present decision and the step of the next one, for a restart, if they change the result."""
+        return np.array([float(self.listed), float(self._next)]) if self._mixes else None
+
+    def resume(self, state: np.ndarray | None) -> None:
+        """Restore a decision of `state`, after `begin`."""
+        if self._mixes and state is not None:
+            self.listed, self._next = bool(state[0]), int(state[1])
 
     def choose(self, step: int, wet_share: Callable[[], float]) -> None:
         """Decide before a batch of steps that starts with step `step`."""
         if self._tiles is None or not self._auto:
+            return
+        if self._mixes:
+            if step >= self._next:
+                self.begin(step, wet_share)
             return
         if self.listed:
             self.listed = self._tiles.share(step) <= MOST_LISTED or not self._tiles.knows(step)

@@ -151,7 +151,7 @@ def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
             f'active_tiles = "on" with scheme = "{scheme}"',
             allowed='active_tiles = "on" with scheme = "rk2" or "euler"',
             fix='active_tiles = "auto"',
-            problem="Dry tiles cannot be skipped: this scheme computes all cells.",
+            problem="Dry tiles cannot be skipped in every step: this scheme computes all cells.",
         )
     return asked if exact and not plain else "off"
 

@@ -25,6 +25,8 @@ from eagre.stepping.recording import Extra, Ring
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
+MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
+RK2_COURANT = 0.25  # maximum Courant number for which "rk2" keeps depths non-negative
 MOST_DISCARDED = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
@@ -61,7 +63,7 @@ class Engine(Legs):
         self.schedule = made_by(self)
         self._prepare_looks()
         self.prepare_legs()
-        self.chooser = Chooser(self.setup.active_tiles, self.schedule.active)
+        self.chooser = Chooser(self.setup.active_tiles, self.schedule.active, self.setup.scheme in MIXED)
         later = self.schedule.launches if self.schedule.first else []
         self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
 
@@ -189,14 +191,42 @@ class Engine(Legs):
 
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
-        self.chooser.choose(int(self.seen[ck.STEPS]), self.wet_share)
+        step = int(self.seen[ck.STEPS])
+        self.chooser.choose(step, self.wet_share)
+        steps = self.chooser.steps_to_decision(step, steps)
         if self.way != "first":
-            return super().leg(until, steps)
-        made = super().leg(until, 1)
+            return self._steps_of_a_kind(until, steps)
+        made = self._steps_of_a_kind(until, 1)
         goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
         if goes_on and self.recorder is not None:
             self.recorder.give()
-        return made + (super().leg(until, steps - 1) if goes_on else 0)
+        return made + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
+
+    def _steps_of_a_kind(self, until: float, steps: int) -> int:
+        """Make a batch of steps of one kind, and count the steps on the active tiles."""
+        listed = self.way == "listed"
+        if self.setup.split and self.way != "first":
+            self._prepare_for(listed)
+        count = super().leg(until, steps)
+        self.listed_steps += count if listed else 0
+        return count
+
+    def _prepare_for(self, listed: bool) -> None:
+        """Set the Courant number of the next steps of a split scheme, and the buffer of the state.
+
+        Steps on a list have the limit of "rk2"; on a CPU they use the first buffer only.
+        """
+        clock = self.seen.copy()
+        clock[[ck.CFL, ck.TOLERANCE]] = self._first_clock()[[ck.CFL, ck.TOLERANCE]]
+        if listed:
+            if not self.setup.fixed:
+                clock[ck.CFL] = min(self.setup.courant_number, RK2_COURANT)
+            clock[ck.TOLERANCE] = PREDICTED_TOLERANCE
+            if self.device.kind == "cpu" and clock[ck.PARITY] == 1.0:
+                self.device.copy(self.q[0], self.q[1])
+                clock[ck.PARITY] = 0.0
+        if not np.array_equal(clock, self.seen):
+            self.write_clock(clock)
 
     def listed_share(self) -> float:
         """Return the fraction of tiles that were active in the last step."""
@@ -300,7 +330,9 @@ class Engine(Legs):
         """Return host copies of the complete state for a bitwise-identical restart, with ghosts."""
         if isinstance(self.schedule, Tiles):
             self._fill_ghosts()
-        return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state()}
+        chosen = self.chooser.state()
+        schemes = {} if chosen is None else {"schemes": np.append(chosen, self.listed_steps)}
+        return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state(), **schemes}
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the maps of the run including the present state, for a restart; empty if none were requested."""
@@ -339,6 +371,9 @@ class Engine(Legs):
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
         self._begin_lists()
+        schemes = state.get("schemes")
+        self.chooser.resume(schemes)
+        self.listed_steps = 0 if schemes is None else int(schemes[2])
 
     # -- state checks -------------------------------------------------------------------------------
 

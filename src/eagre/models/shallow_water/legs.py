@@ -57,6 +57,7 @@ class Legs:
     recorder: Recorder | None = None  # recorder of in-run sampling
     extra = Extra()  # launches that sampling adds to a batch of steps
     way = "all"  # kind of launches in `round`
+    listed_steps = 0  # steps on the active tiles
     most_in_vain = 2  # maximum rounds without an accepted step; a rejected step is repeated with its own limit
     seen: Any  # clock as the host last read it
     balance: Any

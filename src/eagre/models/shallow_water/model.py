@@ -75,7 +75,8 @@ class ShallowWater(BaseModel):
         Wetting-and-drying scheme. "hydrostatic" preserves a lake at rest exactly for any position of the wet-dry front.
         "kurganov-petrova" is the scheme of Kurganov and Petrova (2007), with small waves at partly wet cells.
     active_tiles : {"auto", "on", "off"}
-        Skip tiles of dry cells that the next step cannot flood. The results are bitwise identical. "on": always;
+        Skip tiles of dry cells that the next step cannot flood. The results are bitwise identical, except that "srk2"
+        and "ds2" use "rk2" on the other tiles (see Notes). "on": always, not with split schemes;
         "auto": only while this is faster (see Notes); "off": compute all cells in every step. With "auto" and "on" the
         dry rows of the other tiles are skipped too. Requires ``wet_dry="hydrostatic"``.
     minmod_theta : float
@@ -135,7 +136,9 @@ class ShallowWater(BaseModel):
 
     ``active_tiles="auto"`` uses a list of active tiles if less than half of the cells are wet at the start. The model
     stops using the list when a state check finds more than three quarters of the tiles active, and decides again every
-    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list.
+    32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list. With "srk2"
+    and "ds2", steps on the list are steps of "rk2" with a Courant number of at most 0.25; the model decides every 512
+    steps by the fraction of wet cells. "ds1" uses no list.
 
     References
     ----------
@@ -397,7 +400,16 @@ class ShallowWater(BaseModel):
         asked = self._engine.balance.asked(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
         said = sides.notes(self.sample, self.setup.gravity)
-        return [*water_rows(self.diagnostics(), self.inflow, asked), *said]
+        return [*self._scheme_rows(), *water_rows(self.diagnostics(), self.inflow, asked), *said]
+
+    def _scheme_rows(self) -> list[tuple[str, str]]:
+        """Row with the number of steps of each scheme, if a scheme alternates with "rk2" on active tiles."""
+        scheme, listed = self.setup.scheme, self._engine.listed_steps
+        if scheme not in ("srk2", "ds2") or listed == 0:
+            return []
+        first = 1 if self.setup.split else 0  # the first step of a split scheme is a step of "rk2" on all tiles
+        rk2 = f"rk2 {listed + first:,} steps, {listed:,} of them on active tiles"
+        return [("schemes", f"{rk2}; {scheme} {self.steps - listed - first:,} steps")]
 
     @property
     def bytes_per_step(self) -> int:

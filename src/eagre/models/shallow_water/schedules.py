@@ -161,6 +161,8 @@ class March:
         With RK2 the second stage of every other step accumulates the old and the new state: the step is then accepted,
         and a map is read and written once for two states.
         """
+        if not self.takes_up:
+            return False
         return second and turn == 0 if self.steps_a_round == 2 and self.engine.setup.scheme == "rk2" else not second
 
     def maps(self, turn: int) -> list[Launch]:

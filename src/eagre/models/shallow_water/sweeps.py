@@ -1,6 +1,7 @@
 """Schedules of the schemes that compute x and y separately: sweeps (`step.ds1`, `step.ds2`) and "srk2".
 
-SSP-RK2 makes the first step of a run with sweeps, because the limits of the sweeps are not known yet.
+SSP-RK2 makes the first step of a run with sweeps, because the limits of the sweeps are not known yet. It also makes the
+steps of "srk2" and "ds2" on a list of active tiles, while few cells are wet.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.models.shallow_water import diagnostics, reference, sweep_cpu, sweep_cuda
+from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP
 from eagre.models.shallow_water.schedules import March, Reference, Tiles, boundary_pass
 from eagre.models.shallow_water.setup import Setup
@@ -28,7 +30,9 @@ class SweepSteps(March):
 
     def _steps(self, listed: bool) -> list[Launch]:
         """Return the launches of two rounds, from either buffer to the other."""
-        engine, self._listed = self.engine, False
+        engine, self._listed = self.engine, listed
+        if listed:
+            return self._listed_steps()
         split = engine.setup.split
         self.switches = {"SPLIT": split}
         self.steps_a_round = 2 * (2 if split == ck.DOUBLE else 1)
@@ -37,8 +41,14 @@ class SweepSteps(March):
         buffers = ((0, engine.q[0], engine.q[1]), (1, engine.q[1], engine.q[0]))
         return [one for turn, q, out in buffers for one in scheme(self, turn, q, engine.middle, engine.spare, out)]
 
-    def _active_tiles(self) -> None:
-        return None
+    def _listed_steps(self) -> list[Launch]:
+        """Return the launches of two SSP-RK2 steps on the active tiles; on a CPU both advance the first buffer."""
+        engine = self.engine
+        phases = ((ck.EITHER, 0, 0),) * 2 if engine.device.kind == "cpu" else ((0, 0, 1), (1, 1, 0))
+        return [one for phase, k, n in phases for one in rk2(self, phase, engine.q[k], engine.middle, engine.q[n])]
+
+    def _active_tiles(self) -> ActiveTiles | None:
+        return super()._active_tiles() if self.engine.setup.scheme == "ds2" else None
 
     def sweep(self, turn: int, q: Any, old: Any, out: Any) -> list[Launch]:
         """See `step.Sweeps`."""
@@ -145,11 +155,10 @@ class Parts(March):
             self._scratch = np.zeros((count, sweep_cpu.SWEEP_SCRATCH), self.engine.real)
         return count
 
-    def _active_tiles(self) -> None:
-        return None
-
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
-        """See `step.Stages`."""
+        """See `step.Stages`; a step on the active tiles is a step of "rk2"."""
+        if self._listed:
+            return super().stage(turn, q, old, out, **switches)
         engine, left = self.engine, self.engine.spare
         if engine.device.kind == "cuda":
             return [

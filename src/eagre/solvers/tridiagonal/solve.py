@@ -7,15 +7,39 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.select import device_of
+from eagre.backend.select import device_of, select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda
 from eagre.solvers.tridiagonal.choice import best_method
 from eagre.solvers.tridiagonal.launches import launches
 from eagre.solvers.tridiagonal.reduction import reduce_arrays
 
-METHODS = ("auto", "thomas", "partition", "pcr", "cr", "cr-pcr")
 REDUCTIONS = ("pcr", "cr", "cr-pcr")
+
+
+def methods(device: str | Device = "auto") -> tuple[str, ...]:
+    """Return the methods of `solve` that a device supports.
+
+    Parameters
+    ----------
+    device : str or Device
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` selects the first working GPU, otherwise the CPU.
+
+    Returns
+    -------
+    tuple of str
+        All methods on a GPU; all except ``"partition"`` on a CPU.
+
+    Raises
+    ------
+    DeviceError
+        If a requested GPU is not available.
+    """
+    return _methods_of(select(device).kind)
+
+
+def _methods_of(kind: str) -> tuple[str, ...]:
+    return ("auto", "thomas", *(["partition"] if kind == "cuda" else []), *REDUCTIONS)
 
 
 def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", check: bool = True) -> Any:
@@ -99,14 +123,14 @@ def _checked(a: Any, b: Any, c: Any, d: Any, method: str) -> tuple[Device, str]:
             fix="a, b, c, d = (x.astype(numpy.float64) for x in (a, b, c, d))",
             problem="The types of the arrays are not supported, or differ.",
         )
-    if method not in METHODS:
-        raise InputError(f"method = {method!r}", allowed=", ".join(METHODS), fix='method = "auto"')
     device = device_of(b)
     if method == "partition" and device.kind == "cpu":
         problem = "The partition method requires CuPy arrays."
         raise InputError(
             'method = "partition" for NumPy arrays', allowed="CuPy arrays", fix='method = "thomas"', problem=problem
         )
+    if method not in (allowed := _methods_of(device.kind)):
+        raise InputError(f"method = {method!r}", allowed=", ".join(allowed), fix='method = "auto"')
     return device, precisions[np.dtype(b.dtype)]
 
 

@@ -1,0 +1,126 @@
+"""Measurements that items of several papers need: alternating timings, validations and benchmarks as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, NamedTuple
+
+from eagre.backend.device import Device
+from eagre.backend.select import select
+from eagre.backend.timing import copy_bandwidth, times_of
+from eagre.papers import Number
+from eagre.reproduce.registry import Run
+from eagre.reproduce.tables import stored_lines, stored_note
+from eagre.reproduce.verdicts import Line, compared, holds, not_run
+
+DISTURBED = 0.2  # relative change of the copy bandwidth
+
+
+class Timing(NamedTuple):
+    """Duration of a function, s."""
+
+    median: float
+    minimum: float
+
+
+@dataclass
+class Bandwidth:
+    """Copy bandwidth before and after a measurement, bytes per second."""
+
+    first: float
+    last: float = 0.0
+
+    @property
+    def note(self) -> str:
+        """Note for lines whose times were disturbed by other work on the machine; empty for a steady bandwidth."""
+        if abs(self.last - self.first) <= DISTURBED * max(self.last, self.first):
+            return ""
+        return f"disturbed: copy bandwidth {self.first / 1e9:.3g} GB/s before, {self.last / 1e9:.3g} GB/s after"
+
+
+def alternating(device: Device, works: Mapping[str, Callable[[], None]], repeats: int = 5) -> dict[str, Timing]:
+    """Return the durations of functions that are called alternately, after one call of each for warm-up.
+
+    Times that are compared with each other must be measured alternately: the first function of a sequence would
+    otherwise run at another clock rate than the last.
+    """
+    for work in works.values():
+        work()
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(repeats):
+        for name, work in works.items():
+            seconds[name] += times_of(device, work, repeats=1, warm_up=0)
+    return {name: Timing(median(values), min(values)) for name, values in seconds.items()}
+
+
+@contextmanager
+def steady_bandwidth(device: Device) -> Iterator[Bandwidth]:
+    """Measure the copy bandwidth before and after a block; `Bandwidth.note` is valid after the block."""
+    bandwidth = Bandwidth(copy_bandwidth(device))
+    yield bandwidth
+    bandwidth.last = copy_bandwidth(device)
+
+
+def gpu_only(run: Run, number: Number) -> Line:
+    """Return the line of a number that needs a GPU, with the stored result if there is one."""
+    stored = [
+        stored_note(line)
+        for line in stored_lines(run.paper.name)
+        if (line.item, line.row, line.column) == (number.item, number.row, number.column)
+    ]
+    return not_run(number, "; ".join(["needs a GPU", *stored]))
+
+
+def validated(
+    run: Run, kind: str, names: Sequence[str], number_of: Callable[[Any], Number | None] = lambda result: None
+) -> Iterator[Line]:
+    """Run cases of `eagre.validation` and yield a line per value.
+
+    Parameters
+    ----------
+    run : Run
+    kind : str
+        Model.
+    names : sequence of str
+        Cases.
+    number_of : callable(result), optional
+        Number of the paper for a result (`eagre.validation.Result`); None for a result without one.
+    """
+    from eagre.validation import validate
+
+    for result in validate(kind, list(names), device=run.device, precision=run.precision):
+        number = number_of(result) or Number(run.item, f"{result.case}: {result.quantity}", result.precision, "", "")
+        note = ", ".join(filter(None, (result.limit_text, result.detail)))
+        yield holds(number, result.value, passed=result.passed, note=note)
+
+
+def benchmarked(
+    run: Run, kind: str, number_of: Callable[[Mapping[str, Any]], Number | None], scale: float = 1.0, **options: Any
+) -> Iterator[Line]:
+    """Run a benchmark of `eagre.bench`, which verifies the results first, and yield a line per record with a number.
+
+    Parameters
+    ----------
+    run : Run
+    kind : str
+        Model.
+    number_of : callable(record)
+        Number of the paper for a record with the keys `eagre.bench.benchmark.KEYS`, or None.
+    scale : float
+        Unit of the number divided by ms per step: 0.1 for seconds per 100 steps.
+    **options
+        Arguments of `eagre.bench.measurements`, such as `sizes` and `variants`.
+    """
+    from eagre.bench import measurements
+
+    device = select(run.device)
+    with steady_bandwidth(device) as bandwidth:
+        records = list(measurements(kind, device, **{"precision": run.precision, **options}))
+    for record in records:
+        if (number := number_of(record)) is not None:
+            minimum = f"minimum {scale * record['ms_best']:.4g}"
+            notes = (minimum, f"{record['threads'] or 'GPU'} threads", record["error"], bandwidth.note)
+            yield compared(number, scale * record["ms_per_step"], "; ".join(filter(None, notes)))
