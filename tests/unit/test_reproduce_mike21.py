@@ -145,12 +145,19 @@ def test_the_versions_for_gpus_run_and_agree(monkeypatch):
     assert mike21_gpu.transpose_seconds(SimulatedDevice(), 40) == 2.0
 
 
-def test_the_fraction_of_building_the_rows():
-    fraction, difference = mike21_times.building_fraction(24)
-    assert 0.0 < fraction < 1.0 and difference < 1e-13
+def test_the_fraction_of_building_the_rows(monkeypatch):
+    seconds, difference = mike21_times.sweep_times(24)
+    assert 0.0 < seconds["rows"] < seconds["stored"] and difference < 1e-13
+    times = {"x": 1.0, "y": 4.0, "rows": 2.0, "stored": 4.0}
+    monkeypatch.setattr(mike21_times, "sweep_times", lambda: (times, 1e-10))
+    lines = {(one.row, one.column): one for one in mike21_times.figure_6_4(run_of("figure-6.4"))}
+    assert lines["building of the rows", "fraction"].computed == 50.0
+    assert (lines["all", "time"].computed, lines["x sweep with children", "fraction"].computed) == (5000.0, 20.0)
+    failed = {line.row for line in lines.values() if line.failed}
+    assert failed == {"algorithm of the paper", "x sweep with children", "y sweep with children"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("item", [item.name for item in items_of("mike21").values() if item.lines and item.seconds > 5])
 def test_longer_items_agree(item):
-    assert not any(line.failed for line in reproduce("mike21", [item], device="cpu"))
+    assert [line for line in reproduce("mike21", [item], device="cpu") if line.failed] == []

@@ -22,6 +22,8 @@ from eagre.reproduce.verdicts import Line, compared, exact, explained, holds, mi
 OPERATIONS = SOURCE_OPERATIONS["shallow-water-adi"][1]  # per cell and step, as the paper counts
 STEPS = 100  # of the durations in the paper
 CELL_STEPS = 2**21  # per timing on one core
+SWEEP_SIZE, SWEEP_STEPS = 512, 1000  # cells per side and steps of figure 6.4
+SWEEPS_PER_TIMING = 4
 TIMED_STEPS = 10  # per timing of the versions on a GPU
 INTERMEDIATE = "intermediate version; Eagre contains S1N, S1N2, S14 and S24 only"
 TRUNCATED = "the printed duration is truncated, not rounded"
@@ -31,7 +33,7 @@ BUILDING = (25.0, 75.0)  # % of the time
 BALANCE = "the fraction depends on the speed of powers, divisions and memory relative to each other"
 
 
-def step_times(device: Device, cases: Sequence[tuple[str, int]], repeats: int = 5) -> dict[tuple[str, int], Timing]:
+def step_times(device: Device, cases: Sequence[tuple[str, int]], repeats: int = 7) -> dict[tuple[str, int], Timing]:
     """Return the durations of a step, s, by precision and cells per side; on a CPU with one thread.
 
     The models are timed alternately. Their volumes are verified, and a GPU is compared with the CPU in a short run.
@@ -114,45 +116,46 @@ def draw_times(path: Path, run: Run, lines: Sequence[Line]) -> None:
 def figure_6_3(run: Run) -> Iterator[Line]:
     """Compare the fraction of time of building the rows with that of the algorithm of the paper on one core."""
     (number,) = run.numbers()
-    fraction_of_rows, _ = building_fraction()
+    seconds, _ = sweep_times()
     note = f"MIKE 21 HD is not available: algorithm of the C implementation; {BALANCE}"
-    yield explained(number, 100.0 * fraction_of_rows, *BUILDING, note=note)
+    yield explained(number, 100.0 * seconds["rows"] / seconds["stored"], *BUILDING, note=note)
 
 
 def figure_6_4(run: Run) -> Iterator[Line]:
     """Compare the parts of a step on one core: the sweeps of Eagre, and the algorithm of the paper."""
-    from eagre.bench.kernels import kernel_times
-
     printed = {number.row: float(number.value) for number in run.numbers()}
-    total, size, steps = printed["all"], 512, 1000
-    fraction_of_rows, difference = building_fraction(size)
-    built = sum(seconds for row, seconds in printed.items() if row.startswith("Set"))
+    total = printed["all"]
+    seconds, difference = sweep_times()
+    built = sum(value for row, value in printed.items() if row.startswith("Set"))
     number = run.derived("building of the rows", "fraction", f"{100.0 * built / total:.0f}", "%")
     note = f"algorithm of the paper: {BALANCE}; Eagre stores no rows, so that building has no separate time"
-    yield explained(number, 100.0 * fraction_of_rows, *BUILDING, note=note)
+    yield explained(number, 100.0 * seconds["rows"] / seconds["stored"], *BUILDING, note=note)
     number = Number(run.item, "algorithm of the paper", "difference from Eagre", "", "1")
     yield holds(number, difference, maximum=1e-11, note="relative to the maximum, double precision")
-    with machine.threads_limited(select("cpu"), 1):
-        kernels = {one.name: one for one in kernel_times("shallow-water-adi", "cpu", "double", size, "mike21", 10)}
-    seconds = {along: 1e-6 * steps * kernels[f"sweep_{along}_cpu"].microseconds for along in "xy"}
-    whole = sum(seconds.values())
+    whole = seconds["x"] + seconds["y"]
     for along in "xy":
         row = f"{along} sweep with children"
         fraction = run.derived(row, "fraction", f"{100.0 * printed[row] / total:.0f}", "%")
         yield holds(fraction, 100.0 * seconds[along] / whole, 30.0, 70.0, note="the sweeps take similar times")
-        yield compared(run.number(row, "time"), seconds[along], f"{size} x {size} cells, {steps} steps")
-    yield compared(run.number("all", "time"), whole, "sum of both sweeps")
+        yield compared(run.number(row, "time"), SWEEP_STEPS * seconds[along], f"{SWEEP_STEPS} steps")
+    yield compared(run.number("all", "time"), SWEEP_STEPS * whole, "sum of both sweeps")
 
 
-def building_fraction(size: int = 512) -> tuple[float, float]:
-    """Return the fraction of time of building the rows, and the difference of the sweep with stored rows from Eagre."""
+def sweep_times(size: int = SWEEP_SIZE) -> tuple[dict[str, float], float]:
+    """Return minimum durations on one core, s, and the difference of the sweeps with stored rows from Eagre.
+
+    ``x`` and ``y`` are the sweeps of Eagre, ``stored`` both sweeps with stored rows, ``rows`` the building of the rows.
+    """
     device, version = select("cpu"), CPU["rows stored"]
     with machine.threads_limited(device, 1):
         sweeps = Sweeps(device, "double", size)
         difference = sweeps.difference(version)
-        works = {"rows": sweeps.work(version, SOLVED=False), "all": sweeps.work(version)}
-        times = alternating(device, works)
-    return times["rows"].minimum / times["all"].minimum, difference
+        pairs = zip("xy", sweeps.model_launches, strict=True)
+        works = {name: device.repeated([one], SWEEPS_PER_TIMING) for name, one in pairs}
+        works["rows"] = sweeps.work(version, SWEEPS_PER_TIMING, SOLVED=False)
+        works["stored"] = sweeps.work(version, SWEEPS_PER_TIMING)
+        times = alternating(device, works, repeats=10)
+    return {name: timing.minimum / SWEEPS_PER_TIMING for name, timing in times.items()}, difference
 
 
 def versions(run: Run, side: int, reference: str) -> Iterator[Line]:
