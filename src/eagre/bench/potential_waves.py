@@ -85,7 +85,7 @@ class Tanks(Benchmark):
         high = model.diagnostics()["max_surface_elevation"]
         if not high < MAX_CREST:
             raise EagreError(
-                f"The crest height is {high:.3g} m after the timed steps on {model.device}, more than {MAX_CREST:.3g} m."
+                f"The crest after the timed steps on {model.device} is {high:.3g} m high, more than {MAX_CREST:.3g} m."
             )
         iterations = f"{model.statistics()['iterations_a_solve']:.1f} iterations"
         return iterations if difference is None else f"{difference:.1e} from double precision, {iterations}"
