@@ -1,0 +1,295 @@
+"""Items of Amundsen (2014) that search launch parameters, and the large dry dam break with early exit.
+
+The searches are those of `eagre tune` on its benchmark. Their results are not stored and do not change later runs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.timing import times_of
+from eagre.reproduce.registry import Item, Run, without_lines
+from eagre.reproduce.verdicts import Line, compared, explained, holds, not_run
+
+KIND = "shallow-water"
+SIZES = {"cuda": 512, "cpu": 256}  # cells per side of a search
+SCHEMES = ("rk2", "srk2", "ds2")
+NOTHING_TO_SEARCH = "needs a GPU: the kernels of this scheme have no launch parameters on a CPU"
+LARGE = 300.0  # s: items run at a larger size
+INTERVAL = 0.1  # s of simulated time between two looks at the water
+
+
+class Search(NamedTuple):
+    """Result of a search (`eagre.bench.tuner.Found`) and its duration, s."""
+
+    found: Any
+    seconds: float
+
+    @property
+    def note(self) -> str:
+        """Number of trials and the spread of their times."""
+        from eagre.tuning.statistics import relative
+
+        trials = [one for one in self.found.outcome.trials if not one.failed]
+        parts = [relative(one.seconds, one.beside, "cuda") for one in trials]
+        size = " x ".join(map(str, self.found.shape))
+        return f"{len(trials)} choices, {size} cells; slowest {max(parts) / min(parts):.2f} times the fastest"
+
+
+@cache
+def search_of(scheme: str, device: Any, precision: str) -> Search | None:
+    """Search the launch parameters of a scheme without storing the result; None if it has none on the device."""
+    from eagre.backend.origin import origin_of
+    from eagre.backend.select import select
+    from eagre.bench.compilers import Compilers
+    from eagre.bench.tuner import Found
+    from eagre.bench.tuner_targets import target_at
+    from eagre.bench.workload import StepsOfBenchmark
+    from eagre.tuning.journal import Journal
+    from eagre.tuning.session import tune
+    from eagre.tuning.spaces import spaces_of
+
+    chosen = select(device)
+    size = SIZES[chosen.kind]
+    target = target_at(KIND, chosen, precision, size)
+    spaces = spaces_of(KIND, chosen.kind, target.use.size)
+    space = next((one for one in spaces if one.variant == scheme), None)
+    if space is None:
+        return None
+    start, use = time.perf_counter(), target.use_of(space)
+    journal = Journal(None, space.name, use, origin_of(chosen, KIND), target.shape)
+    with Compilers(chosen) as compilers:
+        outcome = tune(space, StepsOfBenchmark(space, chosen, precision, size, compilers), journal)
+    return Search(Found(outcome, use, target.shape), time.perf_counter() - start)
+
+
+def searches_of(run: Run) -> dict[str, Search]:
+    """Return the searches of all schemes that have one on the device, for the lines and the picture."""
+    all_ = {scheme: search_of(scheme, run.device, run.precision or "single") for scheme in SCHEMES}
+    run.data["searches"] = found = {scheme: one for scheme, one in all_.items() if one is not None}
+    return found
+
+
+def draw_searches(path: Path, run: Run, lines: Sequence[Line]) -> None:
+    """Draw the times of all choices."""
+    from eagre.bench.tuner import dump
+    from eagre.plots.landscape import draw_landscape
+
+    draw_landscape(dump([one.found for one in run.data["searches"].values()]), path)
+
+
+def block_sizes(scheme: str) -> Callable[[Run], Iterator[Line]]:
+    """Return the lines of the best launch parameters of a scheme."""
+
+    def lines(run: Run) -> Iterator[Line]:
+        from eagre.tuning.space import words
+
+        search = search_of(scheme, run.device, run.precision or "single")
+        assert search is not None
+        run.data["searches"] = {scheme: search}
+        for number in run.numbers():
+            best = words(search.found.outcome.best) if search.found.outcome.best else "as shipped"
+            yield compared(number, best, f"{scheme}: {search.note}")
+
+    return lines
+
+
+def gains(run: Run) -> Iterator[Line]:
+    """Compare the gain of a search over the launch parameters that Eagre ships."""
+    searches = searches_of(run)
+    shown = {scheme: 100.0 * search.found.outcome.gain for scheme, search in searches.items()}
+    for number in run.numbers(column="gain of tuning"):
+        text = ", ".join(f"{scheme} {gain:.1f}" for scheme, gain in shown.items())
+        yield compared(number, text, "; ".join(f"{scheme}: {search.note}" for scheme, search in searches.items()))
+
+
+def table_4_1(run: Run) -> Iterator[Line]:
+    """Compare the gains of the table; the block sizes belong to kernels that Eagre does not have."""
+    blocks = run.derived("block sizes", "14 kernels, 3 GPUs", "", "width x height")
+    yield not_run(
+        blocks, "block sizes of kernels that Eagre does not have: its kernels have rows, registers and strips"
+    )
+    searches = searches_of(run)
+    for number in run.numbers():
+        if number.row not in SCHEMES:
+            continue
+        if number.row in searches:
+            search = searches[number.row]
+            yield compared(number, 100.0 * search.found.outcome.gain, search.note)
+        else:
+            yield not_run(number, NOTHING_TO_SEARCH)
+
+
+def chapter_5(run: Run) -> Iterator[Line]:
+    """Compare the duration of the searches."""
+    searches = searches_of(run)
+    (number,) = run.numbers()
+    tried = sum(len(search.found.outcome.trials) for search in searches.values())
+    seconds = sum(search.seconds for search in searches.values())
+    yield compared(number, seconds / 60.0, f"{', '.join(searches)}: {tried} choices, {run.precision or 'single'}")
+
+
+class Flood(NamedTuple):
+    """Large dry dam break with and without early exit.
+
+    Attributes
+    ----------
+    n : int
+        Cells per side.
+    wet_time : float, s
+        First time, in steps of `INTERVAL`, at which all cells are wet; infinite if there is none.
+    same_bits : bool
+        Whether the water is bitwise identical at all times.
+    seconds : dict of str to list of float
+        Duration of each interval, ``"off"`` and ``"on"``, measured alternately.
+    """
+
+    n: int
+    wet_time: float
+    same_bits: bool
+    seconds: dict[str, list[float]]
+
+
+@cache
+def flood_of(n: int, device: Any, precision: str) -> Flood:
+    """Run the dry dam break with and without early exit."""
+    from eagre.backend.select import select
+    from eagre.cases.amundsen2014 import circular_dam_big
+
+    case, chosen = circular_dam_big(n), select(device)
+    models = {name: case.model(device=device, precision=precision, active_tiles=name) for name in ("off", "on")}
+    starts = {name: model.state() for name, model in models.items()}
+    for name, model in models.items():  # compile
+        model.advance(INTERVAL)
+        model.restore(starts[name])
+    seconds: dict[str, list[float]] = {name: [] for name in models}
+    wet_time, same_bits = math.inf, True
+    for k in range(1, round(case.end_time / INTERVAL) + 1):
+        for name, model in models.items():
+            seconds[name] += times_of(chosen, lambda m=model, k=k: m.advance(k * INTERVAL), repeats=1, warm_up=0)
+        off, on = (model.field("depth") for model in models.values())
+        same_bits &= models["off"].steps == models["on"].steps and np.array_equal(off, on)
+        if off.min() > 0.0:
+            wet_time = min(wet_time, k * INTERVAL)
+    return Flood(n, wet_time, same_bits, seconds)
+
+
+def flood(run: Run) -> Flood:
+    """Return the dam break, for the lines and the picture."""
+    n = 1000 if run.on_gpu or run.max_seconds >= LARGE else 250
+    run.data["flood"] = found = flood_of(n, run.device, run.precision or "single")
+    return found
+
+
+def early_exit(run: Run) -> Iterator[Line]:
+    """Compare the dry dam break with and without early exit."""
+    found = flood(run)
+    note = f"rk2, {found.n}^2 cells"
+    same = run.derived("early exit on and off", "depth and steps", "equal")
+    yield holds(same, "equal" if found.same_bits else "different", passed=found.same_bits, note=note)
+    quotients = np.divide(found.seconds["off"], found.seconds["on"])
+    speed = run.derived("early exit", "speed relative to no early exit", "")
+    yield holds(speed, median(quotients), 0.7, note=f"{note}, median of intervals of {INTERVAL} s; not slower")
+    total = run.derived("early exit", "speed of the whole run relative to no early exit", "")
+    yield compared(total, sum(found.seconds["off"]) / sum(found.seconds["on"]), note)
+    search = search_of("rk2", run.device, run.precision or "single")
+    for number in run.numbers():
+        assert search is not None
+        yield compared(number, 100.0 * search.found.outcome.gain, f"steps of a wet basin; {search.note}")
+
+
+def wet_bed(run: Run) -> Iterator[Line]:
+    """Compare the time at which the bed is wet."""
+    found = flood(run)
+    (number,) = run.numbers()
+    yield explained(number, found.wet_time, *WET_LIMITS, note=f"{found.n}^2 cells; {_fastest_front()}")
+
+
+def _fastest_front() -> str:
+    """Return the reason why the bed cannot be wet at the printed time."""
+    from eagre.constants import GRAVITY
+
+    depth, radius, side = 10.0, 6.5, 100.0
+    speed, distance = 2.0 * math.sqrt(GRAVITY * depth), side / math.sqrt(2.0) - radius
+    return f"a front moves at most at 2 sqrt(g h) = {speed:.1f} m/s and needs {distance / speed:.1f} s to the corners"
+
+
+WET_LIMITS = (3.6, 4.0)  # s
+
+
+def draw_flood(path: Path, run: Run, lines: Sequence[Line]) -> None:
+    """Draw the duration of equal intervals over the simulated time."""
+    from eagre.plots.style import new_figure
+
+    found = run.data["flood"]
+    figure = new_figure(6.0, 4.0)
+    axes = figure.subplots()
+    for name, seconds in found.seconds.items():
+        axes.plot(INTERVAL * np.arange(1, len(seconds) + 1), seconds, "-", label=f"early exit {name}")
+    label = f"duration of {INTERVAL} s of flow [s]"
+    axes.set(xlabel="simulated time [s]", ylabel=label, title=f"Dry circular dam, {found.n} x {found.n} cells", ylim=0)
+    axes.legend()
+    figure.savefig(path, dpi=120)
+
+
+def _searched(scheme: str, titles: dict[str, str]) -> tuple[Item, ...]:
+    lines = block_sizes(scheme)
+    return tuple(
+        Item(name, title, lines, 60.0, 60.0, needs=("gpu",), draw=draw_searches) for name, title in titles.items()
+    )
+
+
+BLOCKS = (
+    *_searched("rk2", {"figure-4.1": "Block sizes of FGH, Q1800M", "figure-4.2": "Block sizes of FGH, GTX480"}),
+    *_searched(
+        "srk2",
+        {
+            "figure-4.3": "Block lengths of the line kernels, Q1800M",
+            "figure-4.5": "Block sizes of the Y block, Q1800M",
+            "figure-4.6": "Block sizes of the Y block, GTX480",
+        },
+    ),
+    *without_lines(
+        "Eagre updates the water in the kernel of the fluxes and has no separate Runge-Kutta kernel",
+        {
+            "figure-4.7": "Block sizes of RK, Q1800M",
+            "figure-4.8": "Block sizes of RK with the wet map, Q1800M",
+            "figure-4.9": "Block sizes of RK, GTX480",
+        },
+    ),
+    *without_lines(
+        "Eagre computes sweeps along y without transposing arrays",
+        {
+            "figure-4.11": "Block sizes of the transposes, Q1800M",
+            "figure-4.12": "Block sizes of the transposes, GTX480",
+        },
+    ),
+)
+"""Block sizes of the kernels."""
+
+GAINS = (
+    *(
+        Item(f"figure-4.{number}", f"Gain of tuning, {card}", gains, 50.0, 60.0, draw=draw_searches)
+        for number, card in ((14, "Q1800M"), (15, "GTX480"), (16, "GTX435M"))
+    ),
+    Item("table-4.1", "Tuned block sizes", table_4_1, 50.0, 60.0, draw=draw_searches),
+)
+"""Gains of tuning."""
+
+FLOODS = (
+    *(
+        Item(f"figure-4.{number}", f"Dry dam, gain of tuning, {card}", early_exit, 55.0, 60.0, draw=draw_flood)
+        for number, card in ((18, "Q1800M"), (19, "GTX480"), (20, "GTX435M"))
+    ),
+    Item("section-4.4.2", "Time at which the bed is wet", wet_bed, 15.0, 5.0, draw=draw_flood),
+    Item("chapter-5", "Duration of the tuning", chapter_5, 50.0, 60.0, draw=draw_searches),
+)
+"""Dry dam break, and the duration of the searches."""
