@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,6 +121,7 @@ def test_flood(monkeypatch, run):
         {"off": [1.0, 2.0, 2.0], "on": [0.5, 1.9, 2.0], "off, best": [0.8, 1.6, 1.0], "on, best": [0.5, 1.9, 1.0]},
     )
     wrong = Flood(250, 3.2, False, {"off": [1.0, 1.0, 1.0], "on": [2.0, 2.0, 1.0]})
+    monkeypatch.setattr(amundsen2014_tuning, "search_of", lambda *given: searched())
     monkeypatch.setattr(amundsen2014_tuning, "flood_of", lambda *given: good)
     lines = lines_of(run)
     assert not [line for line in lines if line.failed]
@@ -129,7 +133,7 @@ def test_flood(monkeypatch, run):
                       ["depth and steps", "speed relative to no early exit"])  # fmt: skip
 
 
-def found():
+def searched():
     space = spaces_of("shallow-water", "cpu", "small")[0]
     trials = [
         Trial({}, {}, [1.0, 1.0]),
@@ -146,7 +150,9 @@ def found():
 def test_searches(monkeypatch, run, tmp_path):
     """The slowest choice takes twice the time of the fastest; a search takes 1.5 minutes."""
     monkeypatch.setattr(amundsen2014_tuning, "peak_gain", lambda scheme, *given: {"rk2": 25.0}[scheme])
-    monkeypatch.setattr(amundsen2014_tuning, "search_of", lambda scheme, *given: found() if scheme == "rk2" else None)
+    monkeypatch.setattr(
+        amundsen2014_tuning, "search_of", lambda scheme, *given: searched() if scheme == "rk2" else None
+    )
     lines = lines_of(run)
     compared = [line for line in lines if line.outcome == "compared"]
     expected = {"figure-4.1": "rows 64", "figure-4.14": "rk2 25.0", "table-4.1": 25.0, "chapter-5": 1.5}
@@ -161,13 +167,48 @@ def test_searches(monkeypatch, run, tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 
+def test_a_search_is_not_stored(monkeypatch):
+    """The search of the CPU kernels of rk2; the other schemes have none on a CPU."""
+    searches = []
+
+    outcome = Outcome(
+        spaces_of("shallow-water", "cpu", "small")[0], {}, {"cpu.shallow-water.rows": 16}, True, 1.0, 0.8, [], 0
+    )
+    monkeypatch.setattr("eagre.tuning.session.tune", lambda *given: searches.append(given) or outcome)
+    monkeypatch.setattr(amundsen2014_tuning, "steady_bandwidth", lambda device: nullcontext(NOTE))
+    device = PlainDevice()
+    search = amundsen2014_tuning.search_of("rk2", device, "single")
+    assert amundsen2014_tuning.search_of("srk2", device, "single") is None
+    ((space, workload, journal),) = searches
+    assert (space.variant, workload.device.kind, journal.path) == ("rk2", "cpu", None)
+    assert search.device.table.values["cpu.shallow-water.rows"] == 16 != device.table.values["cpu.shallow-water.rows"]
+    assert search.result.shape == (256, 256) and search.remark == "disturbed"
+
+
+def test_gain_in_a_run(monkeypatch):
+    """The real model on a tiny grid; every duration with the best values is half of the other."""
+    from eagre.cases import amundsen2014 as cases
+
+    values = {"cpu.shallow-water.rows": 16}
+    outcome = replace(searched().result.outcome, values=values)
+    search = searched()._replace(result=Found(outcome, searched().result.use, (8, 8)))
+    clock = itertools.cycle([2.0, 1.0])
+    monkeypatch.setattr(amundsen2014_tuning, "search_of", lambda *given: search)
+    monkeypatch.setattr(amundsen2014_tuning, "times_of", lambda device, work, **options: [work() or next(clock)])
+    monkeypatch.setattr(cases, "gaussian_peak", lambda peak=cases.gaussian_peak: peak(4, 0.5))
+    assert amundsen2014_tuning.peak_gain("rk2", PlainDevice(), "single") == pytest.approx(100.0)
+    search = search._replace(result=Found(replace(outcome, values={}), search.result.use, (8, 8)))
+    assert amundsen2014_tuning.peak_gain("rk2", PlainDevice(), "single") == 0.0
+
+
 def test_tiny_runs_without_a_compiler(monkeypatch, tmp_path):
     """The real models, on grids too small for the limits of figures 3.4 and 3.5."""
     monkeypatch.setattr(amundsen2014, "CELLS", 7)
     monkeypatch.setattr(amundsen2014_tuning, "CELLS", 7)
+    monkeypatch.setattr(amundsen2014_tuning, "INTERVAL", 1.0)
     monkeypatch.setattr(amundsen2014, "FRACTIONS", (0.8,))
     monkeypatch.setattr(amundsen2014, "CELL_STEPS", {"cpu": 1})
-    monkeypatch.setattr(amundsen2014, "steady_bandwidth", lambda device: __import__("contextlib").nullcontext(NOTE))
+    monkeypatch.setattr(amundsen2014, "steady_bandwidth", lambda device: nullcontext(NOTE))
     names = ["figure-3.2", "figure-3.4", "figure-3.5", "section-4.4.2"]
     lines = reproduce(NAME, names, tmp_path, device=PlainDevice())
     assert {line.item for line in lines} == set(names)

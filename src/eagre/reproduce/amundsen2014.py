@@ -251,7 +251,7 @@ PAIRS = {
 
 def _sines() -> tuple[Item, ...]:
     seconds = {"table-4.4": 20.0}
-    return tuple(Item(name, title, sine_table, seconds.get(name, 5.0), 2.0) for name, title in SINES.items())
+    return tuple(Item(name, title, sine_table, seconds.get(name, 6.0), 2.0) for name, title in SINES.items())
 
 
 def _dams() -> tuple[Item, ...]:

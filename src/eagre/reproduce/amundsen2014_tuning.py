@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.timing import times_of
+from eagre.reproduce.measure import steady_bandwidth
 from eagre.reproduce.registry import Item, Run, without_lines
 from eagre.reproduce.verdicts import Line, compared, explained, holds, not_run
 
@@ -30,21 +31,30 @@ INTERVAL = 0.1  # s of simulated time between two looks at the water
 
 
 class Search(NamedTuple):
-    """Result of a search (`eagre.bench.tuner.Found`), its duration, s, and a device with the best values."""
+    """Result of a search (`eagre.bench.tuner.Found`), its duration, s, a device with the best values, and a remark."""
 
-    found: Any
+    result: Any
     seconds: float
     device: Any
+    remark: str = ""
+
+    @property
+    def best(self) -> str:
+        """Best launch parameters, or a statement that the shipped ones are the best."""
+        from eagre.tuning.space import words
+
+        return words(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 
     @property
     def note(self) -> str:
-        """Number of trials and the spread of their times."""
+        """Best launch parameters, number of trials, spread of their times, and remark."""
         from eagre.tuning.statistics import relative
 
-        trials = [one for one in self.found.outcome.trials if not one.failed]
-        parts = [relative(one.seconds, one.beside, "cuda") for one in trials]
-        size = " x ".join(map(str, self.found.shape))
-        return f"{len(trials)} choices, {size} cells; slowest {max(parts) / min(parts):.2f} times the fastest"
+        trials = [one for one in self.result.outcome.trials if not one.failed]
+        times = [relative(one.seconds, one.beside, "cuda") for one in trials]
+        size = " x ".join(map(str, self.result.shape))
+        spread = f"slowest {max(times) / min(times):.2f} times the fastest"
+        return "; ".join(filter(None, (self.best, f"{len(trials)} choices, {size} cells", spread, self.remark)))
 
 
 @cache
@@ -69,17 +79,17 @@ def search_of(scheme: str, device: Any, precision: str) -> Search | None:
         return None
     start, use = time.perf_counter(), target.use_of(space)
     journal = Journal(None, space.name, use, origin_of(chosen, KIND), target.shape)
-    with Compilers(chosen) as compilers:
+    with steady_bandwidth(chosen) as bandwidth, Compilers(chosen) as compilers:
         outcome = tune(space, StepsOfBenchmark(space, chosen, precision, size, compilers), journal)
     best = chosen.with_layouts({**base_of(space, chosen, precision, size), **outcome.values}, "search")
-    return Search(Found(outcome, use, target.shape), time.perf_counter() - start, best)
+    return Search(Found(outcome, use, target.shape), time.perf_counter() - start, best, bandwidth.note)
 
 
 def searches_of(run: Run) -> dict[str, Search]:
     """Return the searches of all schemes that have one on the device, for the lines and the picture."""
-    all_ = {scheme: search_of(scheme, run.device, run.precision or "single") for scheme in SCHEMES}
-    run.data["searches"] = found = {scheme: one for scheme, one in all_.items() if one is not None}
-    return found
+    results = {scheme: search_of(scheme, run.device, run.precision or "single") for scheme in SCHEMES}
+    run.data["searches"] = searches = {scheme: one for scheme, one in results.items() if one is not None}
+    return searches
 
 
 def draw_searches(path: Path, run: Run, lines: Sequence[Line]) -> None:
@@ -87,21 +97,18 @@ def draw_searches(path: Path, run: Run, lines: Sequence[Line]) -> None:
     from eagre.bench.tuner import dump
     from eagre.plots.landscape import draw_landscape
 
-    draw_landscape(dump([one.found for one in run.data["searches"].values()]), path)
+    draw_landscape(dump([one.result for one in run.data["searches"].values()]), path)
 
 
 def block_sizes(scheme: str) -> Callable[[Run], Iterator[Line]]:
     """Return the lines of the best launch parameters of a scheme."""
 
     def lines(run: Run) -> Iterator[Line]:
-        from eagre.tuning.space import words
-
         search = search_of(scheme, run.device, run.precision or "single")
         assert search is not None
         run.data["searches"] = {scheme: search}
         for number in run.numbers():
-            best = words(search.found.outcome.best) if search.found.outcome.best else "as shipped"
-            yield compared(number, best, f"{scheme}: {search.note}")
+            yield compared(number, search.best, f"{scheme}: {search.note}")
 
     return lines
 
@@ -149,7 +156,7 @@ def peak_gain(scheme: str, device: Any, precision: str) -> float:
 
     search = search_of(scheme, device, precision)
     assert search is not None
-    if not (values := search.found.outcome.values):
+    if not (values := search.result.outcome.values):
         return 0.0
     case, options = gaussian_peak(), {"scheme": scheme, "precision": precision, "active_tiles": "off"}
     shipped, best = (case.model(device=one, **options) for one in (select(device), search.device))
@@ -185,7 +192,7 @@ def chapter_5(run: Run) -> Iterator[Line]:
     """Compare the duration of the searches."""
     searches = searches_of(run)
     (number,) = run.numbers()
-    tried = sum(len(search.found.outcome.trials) for search in searches.values())
+    tried = sum(len(search.result.outcome.trials) for search in searches.values())
     seconds = sum(search.seconds for search in searches.values())
     yield compared(number, seconds / 60.0, f"{', '.join(searches)}: {tried} choices, {run.precision or 'single'}")
 
@@ -224,8 +231,8 @@ def flood_of(n: int, device: Any, precision: str, searched: bool) -> Flood:
 
     case, search = circular_dam_big(n), search_of("rk2", device, precision) if searched else None
     ways: list[tuple[str, Any, Mapping[str, Any]]] = [("", select(device), {})]
-    if search is not None and search.found.outcome.values:
-        ways.append((", best", search.device, search.found.outcome.values))
+    if search is not None and search.result.outcome.values:
+        ways.append((", best", search.device, search.result.outcome.values))
     runs = {
         f"{name}{suffix}": (case.model(device=where, precision=precision, active_tiles=name), values)
         for suffix, where, values in ways
@@ -240,38 +247,40 @@ def flood_of(n: int, device: Any, precision: str, searched: bool) -> Flood:
         if depth.min() > 0.0:
             wet_times.append(end)
 
-    seconds = in_turns(runs, INTERVAL * np.arange(1, round(case.end_time / INTERVAL) + 1), look)
+    seconds = in_turns(runs, np.linspace(0.0, case.end_time, round(case.end_time / INTERVAL) + 1)[1:], look)
     return Flood(n, float(min(wet_times)), all(same_bits), seconds)
 
 
 def flood(run: Run, searched: bool) -> Flood:
     """Return the dam break, for the lines and the picture."""
     n = MANY_CELLS if run.on_gpu or run.max_seconds >= LARGE else CELLS
-    run.data["flood"] = found = flood_of(n, run.device, run.precision or "single", searched)
-    return found
+    run.data["flood"] = result = flood_of(n, run.device, run.precision or "single", searched)
+    return result
 
 
 def early_exit(run: Run) -> Iterator[Line]:
     """Compare the dry dam break with and without early exit, and the gain of a search in both."""
-    found = flood(run, searched=True)
-    note = f"rk2, {found.n}^2 cells"
+    result = flood(run, searched=True)
+    note = f"rk2, {result.n}^2 cells"
     same = run.derived("early exit on and off", "depth and steps", "equal")
-    yield holds(same, "equal" if found.same_bits else "different", passed=found.same_bits, note=note)
-    off, on = found.seconds["off"], found.seconds["on"]
+    yield holds(same, "equal" if result.same_bits else "different", passed=result.same_bits, note=note)
+    off, on = result.seconds["off"], result.seconds["on"]
     speed = run.derived("early exit", "speed relative to no early exit", "")
     yield holds(speed, median(np.divide(off, on)), 0.7, note=f"{note}, median of intervals of {INTERVAL} s")
     total = run.derived("early exit", "speed of the whole run relative to no early exit", "")
     yield compared(total, sum(off) / sum(on), note)
+    search = search_of("rk2", run.device, run.precision or "single")
+    searched = "" if search is None else search.note
     for number in run.numbers():
-        gain = found.gain("off" if "without" in number.column else "on")
-        yield compared(number, gain, f"{note}, best launch parameters of Eagre relative to the shipped ones")
+        gain = result.gain("off" if "without" in number.column else "on")
+        yield compared(number, gain, f"{note}; search with a wet basin: {searched}")
 
 
 def wet_bed(run: Run) -> Iterator[Line]:
     """Compare the time at which the bed is wet."""
-    found = flood(run, searched=False)
+    result = flood(run, searched=False)
     (number,) = run.numbers()
-    yield explained(number, found.wet_time, *WET_LIMITS, note=f"{found.n}^2 cells; {_fastest_front()}")
+    yield explained(number, result.wet_time, *WET_LIMITS, note=f"{result.n}^2 cells; {_fastest_front()}")
 
 
 def _fastest_front() -> str:
@@ -290,13 +299,15 @@ def draw_flood(path: Path, run: Run, lines: Sequence[Line]) -> None:
     """Draw the duration of equal intervals over the simulated time."""
     from eagre.plots.style import new_figure
 
-    found = run.data["flood"]
+    result = run.data["flood"]
     figure = new_figure(6.0, 4.0)
     axes = figure.subplots()
-    for name, seconds in found.seconds.items():
+    for name, seconds in result.seconds.items():
         axes.plot(INTERVAL * np.arange(1, len(seconds) + 1), seconds, "-", label=f"early exit {name}")
     label = f"duration of {INTERVAL} s of flow [s]"
-    axes.set(xlabel="simulated time [s]", ylabel=label, title=f"Dry circular dam, {found.n} x {found.n} cells", ylim=0)
+    axes.set(
+        xlabel="simulated time [s]", ylabel=label, title=f"Dry circular dam, {result.n} x {result.n} cells", ylim=0
+    )
     axes.legend()
     figure.savefig(path, dpi=120)
 
@@ -338,8 +349,8 @@ BLOCKS = (
 
 GAINS = (
     *(
-        Item(f"figure-4.{number}", f"Gain of tuning, {card}", gains, 50.0, 60.0, draw=draw_searches)
-        for number, card in ((14, "Q1800M"), (15, "GTX480"), (16, "GTX435M"))
+        Item(f"figure-4.{number}", f"Gain of tuning, {gpu}", gains, 50.0, 60.0, draw=draw_searches)
+        for number, gpu in ((14, "Q1800M"), (15, "GTX480"), (16, "GTX435M"))
     ),
     Item("table-4.1", "Tuned block sizes", table_4_1, 50.0, 60.0, draw=draw_searches),
 )
@@ -347,8 +358,8 @@ GAINS = (
 
 FLOODS = (
     *(
-        Item(f"figure-4.{number}", f"Dry dam, gain of tuning, {card}", early_exit, 55.0, 60.0, draw=draw_flood)
-        for number, card in ((18, "Q1800M"), (19, "GTX480"), (20, "GTX435M"))
+        Item(f"figure-4.{number}", f"Dry dam, gain of tuning, {gpu}", early_exit, 55.0, 60.0, draw=draw_flood)
+        for number, gpu in ((18, "Q1800M"), (19, "GTX480"), (20, "GTX435M"))
     ),
     Item("section-4.4.2", "Time at which the bed is wet", wet_bed, 15.0, 5.0, draw=draw_flood),
     Item("chapter-5", "Duration of the tuning", chapter_5, 50.0, 60.0, draw=draw_searches),
