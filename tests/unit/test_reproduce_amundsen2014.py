@@ -182,7 +182,7 @@ def test_a_search_is_not_stored(monkeypatch):
     ((space, workload, journal),) = searches
     assert (space.variant, workload.device.kind, journal.path) == ("rk2", "cpu", None)
     assert search.device.table.values["cpu.shallow-water.rows"] == 16 != device.table.values["cpu.shallow-water.rows"]
-    assert search.result.shape == (256, 256) and search.remark == "disturbed"
+    assert search.result.shape == (256, 256) and search.warning == "disturbed"
 
 
 def test_gain_in_a_run(monkeypatch):

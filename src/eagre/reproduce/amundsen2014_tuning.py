@@ -27,16 +27,16 @@ OTHER_KERNELS = "block sizes of kernels that Eagre does not have: its kernels ha
 NOTHING_TO_SEARCH = "needs a GPU: the kernels of this scheme have no launch parameters on a CPU"
 LARGE = 300.0  # s: items run at a larger size
 CELLS, MANY_CELLS = 250, 1000  # per side of the dry dam break
-INTERVAL = 0.1  # s of simulated time between two looks at the water
+INTERVAL = 0.1  # s of simulated time between comparisons of the water
 
 
 class Search(NamedTuple):
-    """Result of a search (`eagre.bench.tuner.Found`), its duration, s, a device with the best values, and a remark."""
+    """Result of a search (`eagre.bench.tuner.Found`), its duration, s, a device with the best values, and a warning."""
 
     result: Any
     seconds: float
     device: Any
-    remark: str = ""
+    warning: str = ""
 
     @property
     def best(self) -> str:
@@ -47,14 +47,14 @@ class Search(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Best launch parameters, number of trials, spread of their times, and remark."""
+        """Best launch parameters, number of trials, spread of their times, and warning."""
         from eagre.tuning.statistics import relative
 
         trials = [one for one in self.result.outcome.trials if not one.failed]
         times = [relative(one.seconds, one.beside, "cuda") for one in trials]
         size = " x ".join(map(str, self.result.shape))
         spread = f"slowest {max(times) / min(times):.2f} times the fastest"
-        return "; ".join(filter(None, (self.best, f"{len(trials)} choices, {size} cells", spread, self.remark)))
+        return "; ".join(filter(None, (self.best, f"{len(trials)} choices, {size} cells", spread, self.warning)))
 
 
 @cache
@@ -113,8 +113,8 @@ def block_sizes(scheme: str) -> Callable[[Run], Iterator[Line]]:
     return lines
 
 
-def in_turns(
-    runs: Mapping[str, tuple[Any, Mapping[str, Any]]], times: Iterable[float], look: Callable[[float], None]
+def advance_alternately(
+    runs: Mapping[str, tuple[Any, Mapping[str, Any]]], times: Iterable[float], on_interval: Callable[[float], None]
 ) -> dict[str, list[float]]:
     """Advance models alternately and return the duration of each interval, s.
 
@@ -124,7 +124,7 @@ def in_turns(
         The number of CPU threads is taken from the launch parameters.
     times : iterable of float, s
         Ends of the intervals.
-    look : callable(time)
+    on_interval : callable(time)
         Called after each interval.
     """
     from eagre.bench.workload import threads_of
@@ -139,13 +139,13 @@ def in_turns(
         for name, (model, values) in runs.items():
             with threads_of(model.device, values):
                 seconds[name] += times_of(model.device, partial(model.advance, end), repeats=1, warm_up=0)
-        look(end)
+        on_interval(end)
     return seconds
 
 
-def gain_of(before: Sequence[float], after: Sequence[float]) -> float:
+def gain_of(reference: Sequence[float], tuned: Sequence[float]) -> float:
     """Return the gain of speed in %, the median of all intervals."""
-    return 100.0 * (median(np.divide(before, after)) - 1.0)
+    return 100.0 * (median(np.divide(reference, tuned)) - 1.0)
 
 
 @cache
@@ -161,7 +161,7 @@ def peak_gain(scheme: str, device: Any, precision: str) -> float:
     case, options = gaussian_peak(), {"scheme": scheme, "precision": precision, "active_tiles": "off"}
     shipped, best = (case.model(device=one, **options) for one in (select(device), search.device))
     runs = {"shipped": (shipped, {}), "best": (best, values)}
-    seconds = in_turns(runs, np.linspace(0.0, case.end_time, 21)[1:], lambda time: None)
+    seconds = advance_alternately(runs, np.linspace(0.0, case.end_time, 21)[1:], lambda time: None)
     return gain_of(seconds["shipped"], seconds["best"])
 
 
@@ -205,7 +205,7 @@ class Flood(NamedTuple):
     n : int
         Cells per side.
     wet_time : float, s
-        First time, in steps of `INTERVAL`, at which all cells are wet; infinite if there is none.
+        First time, in steps of `INTERVAL`, at which all cells are wet; infinite if some cells remain dry.
     same_bits : bool
         Whether the water is bitwise identical at all times.
     seconds : dict of str to list of float
@@ -241,13 +241,15 @@ def flood_of(n: int, device: Any, precision: str, searched: bool) -> Flood:
     wet_times, same_bits = [math.inf], []
     (off, _), (on, _) = runs["off"], runs["on"]
 
-    def look(end: float) -> None:
+    def on_interval(end: float) -> None:
         depth = off.field("depth")
         same_bits.append(off.steps == on.steps and np.array_equal(depth, on.field("depth")))
         if depth.min() > 0.0:
             wet_times.append(end)
 
-    seconds = in_turns(runs, np.linspace(0.0, case.end_time, round(case.end_time / INTERVAL) + 1)[1:], look)
+    seconds = advance_alternately(
+        runs, np.linspace(0.0, case.end_time, round(case.end_time / INTERVAL) + 1)[1:], on_interval
+    )
     return Flood(n, float(min(wet_times)), all(same_bits), seconds)
 
 
