@@ -118,7 +118,7 @@ def test_flood(monkeypatch, run):
         250,
         3.9,
         True,
-        {"off": [1.0, 2.0, 2.0], "on": [0.5, 1.9, 2.0], "off, best": [0.8, 1.6, 1.0], "on, best": [0.5, 1.9, 1.0]},
+        {"off": [1.0, 2.0, 2.0], "on": [0.5, 1.9, 2.0], "off, tuned": [0.8, 1.6, 1.0], "on, tuned": [0.5, 1.9, 1.0]},
     )
     wrong = Flood(250, 3.2, False, {"off": [1.0, 1.0, 1.0], "on": [2.0, 2.0, 1.0]})
     monkeypatch.setattr(amundsen2014_tuning, "search_of", lambda *given: searched())
@@ -131,6 +131,46 @@ def test_flood(monkeypatch, run):
     failed = [line.column for line in lines_of(run) if line.failed]
     assert failed == (["time"] if run.item == "section-4.4.2" else
                       ["depth and steps", "speed relative to no early exit"])  # fmt: skip
+
+
+class Tank:
+    """Model whose bed is wet from 0.7 s on; `other` water from 0.5 s on."""
+
+    device, time = PlainDevice(), 0.0
+
+    def __init__(self, other):
+        self.other = other
+
+    @property
+    def steps(self):
+        return round(100 * self.time)
+
+    def state(self):
+        return self.time
+
+    def restore(self, state):
+        self.time = state
+
+    def advance(self, until):
+        self.time = until
+
+    def field(self, name):
+        return np.array([0.0 if self.time < 0.65 else 1e-3, 1.0 + (1e-7 if self.other and self.time > 0.45 else 0.0)])
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_flood_finds_the_wet_bed_and_other_bits(monkeypatch, other):
+    def case(n):
+        def model(active_tiles, **options):
+            return Tank(other and active_tiles == "on")
+
+        return type("Case", (), {"end_time": 1.0, "model": staticmethod(model)})
+
+    monkeypatch.setattr("eagre.cases.amundsen2014.circular_dam_big", case)
+    flood = amundsen2014_tuning.flood_of(9, PlainDevice(), "single", False)
+    assert (flood.n, flood.wet_time, flood.same_bits) == (9, pytest.approx(0.7), not other)
+    assert [len(seconds) for seconds in flood.seconds.values()] == [10, 10]
+    assert flood.gain("off") == 0.0
 
 
 def searched():

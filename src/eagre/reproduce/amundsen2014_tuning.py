@@ -210,7 +210,7 @@ class Flood(NamedTuple):
         Whether the water is bitwise identical at all times.
     seconds : dict of str to list of float
         Duration of each interval, ``"off"`` and ``"on"``, measured alternately; with the best launch parameters
-        of a search also ``"off, best"`` and ``"on, best"``, if they differ from the shipped ones.
+        of a search also ``"off, tuned"`` and ``"on, tuned"``, if they differ from the shipped ones.
     """
 
     n: int
@@ -220,7 +220,7 @@ class Flood(NamedTuple):
 
     def gain(self, name: str) -> float:
         """Return the gain of the best launch parameters, %."""
-        return gain_of(self.seconds[name], self.seconds.get(f"{name}, best", self.seconds[name]))
+        return gain_of(self.seconds[name], self.seconds.get(f"{name}, tuned", self.seconds[name]))
 
 
 @cache
@@ -232,7 +232,7 @@ def flood_of(n: int, device: Any, precision: str, searched: bool) -> Flood:
     case, search = circular_dam_big(n), search_of("rk2", device, precision) if searched else None
     ways: list[tuple[str, Any, Mapping[str, Any]]] = [("", select(device), {})]
     if search is not None and search.result.outcome.values:
-        ways.append((", best", search.device, search.result.outcome.values))
+        ways.append((", tuned", search.device, search.result.outcome.values))
     runs = {
         f"{name}{suffix}": (case.model(device=where, precision=precision, active_tiles=name), values)
         for suffix, where, values in ways
