@@ -397,7 +397,7 @@ def figure_6_11(run: Run) -> Iterator[Line]:
         yield holds(number, MEMORY / column * LAYERS, 0.98 * printed, 1.03 * printed, note=note)
         each = times.bytes_per_unknown(precision, LAYERS)
         ours = run.derived(number.row, "Eagre", number.text, "unknowns")
-        note = f"{each:.1f} bytes per unknown on a CPU, 129 x 129 x {LAYERS} points"
+        note = f"{each:.1f} bytes per unknown on a CPU, single corrections, 129 x 129 x {LAYERS} points"
         yield holds(ours, MEMORY / each, 0.95 * printed, note=note)
 
 
