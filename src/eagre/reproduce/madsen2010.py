@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
@@ -22,9 +21,6 @@ GHOSTS = (6, 6, 1)  # ghost points along x and y, and ghost layers
 MISPRINTED = "3073x257x17"
 CUBE = (1.0, 1.0, 1.0)
 CENTRAL = {4: 0.392, 6: 0.428, 8: 0.453}  # best factors of damped Jacobi with central differences, by order
-GAUSS_SEIDEL = "Gauss-Seidel, words a column"
-LAYERS = 17  # with which the printed largest systems fill the memory
-MEMORY = 4 * 2**30  # bytes
 RESOLUTIONS = (24, 96, 384, 1536)  # points per wave
 FINEST = RESOLUTIONS[-1]
 SWEEPS = (1, 2, 5)
@@ -40,7 +36,7 @@ def chapter_2(run: Run) -> Iterator[Line]:
 
     line, jacobi = Smoother("jacobi", CUBE, line=2), Smoother("jacobi").best_weight()
     cube = Smoother("jacobi", CUBE).best_weight()
-    found = {
+    results = {
         "1-D damped Jacobi, best factor": jacobi[1],
         "1-D damped Jacobi, best lambda": jacobi[0],
         "3-D damped Jacobi, best factor, eps 1": cube[1],
@@ -49,14 +45,14 @@ def chapter_2(run: Run) -> Iterator[Line]:
         "sigma-line Jacobi, sup over sigma, eps 1": float(line.directional_gain(2, np.array([0.5 * math.pi]))[0]),
     }
     for number in run.numbers():
-        yield exact(number, found[number.row])
+        yield exact(number, results[number.row])
     for order, factor in CENTRAL.items():
         centre = run.derived(f"1-D damped Jacobi, order {order}", "central, best factor", "below 1")
         best = Smoother("jacobi", order=order).best_weight()[1]
         yield holds(centre, best, factor - 1e-3, factor + 1e-3)
-        beside = run.derived(f"1-D damped Jacobi, order {order}", "off centre", "above 1" if order > 4 else "below 1")
+        shifted = run.derived(f"1-D damped Jacobi, order {order}", "off centre", "above 1" if order > 4 else "below 1")
         off = Smoother("jacobi", order=order, points_before=1, weight=2.0 / 3.0).smoothing_factor().factor
-        yield holds(beside, off, passed=(off > 1.0) == (order > 4), note="one point before the centre, weight 2/3")
+        yield holds(shifted, off, passed=(off > 1.0) == (order > 4), note="one point before the centre, weight 2/3")
     mode, points = (3, 5, 2), 16
     for name in ("jacobi", "gauss-seidel", "red-black"):
         smoother = Smoother(name, CUBE)
@@ -71,7 +67,8 @@ def draw_gains(path: Path, run: Run, lines: Sequence[Line]) -> None:
     from eagre.solvers.multigrid.analysis import Smoother
 
     theta = np.linspace(0.0, math.pi, 65)
-    left, right = (axes := new_figure(9.0, 4.0).subplots(1, 2))
+    figure = new_figure(9.0, 4.0)
+    left, right = axes = figure.subplots(1, 2)
     for order in (2, *CENTRAL):
         weight = Smoother("jacobi", order=order).best_weight()[0]
         left.plot(theta, Smoother("jacobi", order=order, weight=weight).gain(theta[:, None]), label=f"order {order}")
@@ -87,7 +84,7 @@ def draw_gains(path: Path, run: Run, lines: Sequence[Line]) -> None:
     for one in axes:
         one.set(xlabel="phase difference between points [rad]", ylabel="gain per sweep", ylim=(0.0, 1.05))
         one.legend()
-    left.figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120)
 
 
 def table_5_5(run: Run) -> Iterator[Line]:
@@ -112,13 +109,13 @@ def figure_5_1(run: Run) -> Iterator[Line]:
     model = whalin(
         257, rows=21, tolerance=1e-4, time_step=0.04, preconditioner="lines", device=run.device, precision=precision
     )
-    made, totals = [], []
+    completed, totals = [], []
     for count in (200, steps):
         model.advance(times.END, max_steps=count)
-        made.append(model.steps)
+        completed.append(model.steps)
         totals.append(4 * model.steps * model.statistics()["iterations_a_solve"])
     residuals, start = round(totals[1] - totals[0]), model.time - 0.04 * steps
-    yield exact(run.number("steps", "count"), made[1] - made[0])
+    yield exact(run.number("steps", "count"), completed[1] - completed[0])
     note = f"from {start:.3g} s on, relative tolerance 1e-4; 100 to 110 when the waves have passed the shoal"
     yield holds(run.number("high-order residual calls", "count"), residuals, 70, 115, note=note)
     reason = "V(1,1) cycles: Eagre has one launch per cycle on a CPU, the paper one per sweep, colour and grid"
@@ -153,8 +150,8 @@ def figure_6_1(run: Run) -> Iterator[Line]:
     worst = max(missing.values(), key=abs)
     yield explained(number, worst, -0.25, 0.25, note="Eagre has the intended order: 48 and 96 points per wave")
     for order, one in errors.items():
-        orders = run.derived(f"order {order}", "observed order", "", note="48 and 96 points per wave")
-        yield holds(orders, order - missing[order], order - 0.25, order + 0.25, note=orders.note)
+        observed = run.derived(f"order {order}", "observed order", "", note="48 and 96 points per wave")
+        yield holds(observed, order - missing[order], order - 0.25, order + 0.25, note=observed.note)
         growth = run.derived(f"order {order}", "error at 1536 / error at 48 points", "above 1")
         note = "no divergence beyond 160 points per wave: the error of the vertical differences remains"
         yield explained(growth, one[-1] / one[coarse], 0.0, 0.1, note=note)
@@ -168,17 +165,18 @@ def draw_orders(path: Path, run: Run, lines: Sequence[Line]) -> None:
     if "errors" not in run.data:
         return
     sizes, errors = run.data["errors"]
-    axes = new_figure(6.0, 4.5).subplots()
+    figure = new_figure(6.0, 4.5)
+    axes = figure.subplots()
     for order, values in errors.items():
         axes.loglog(LENGTH / np.array(sizes), values, "o-", label=f"order {order}")
     axes.axvline(LENGTH / 160.0, color="0.6", linestyle="--", label="no convergence below, paper")
     axes.set(xlabel="spacing [m]", ylabel="relative error of the vertical velocity")
     axes.legend()
-    axes.figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120)
 
 
 def figure_6_2(run: Run) -> Iterator[Line]:
-    """Compare the set-up, and the harmonics over Whalin's shoal with those of another model."""
+    """Compare the set-up, and harmonics over Whalin's shoal with a reference model."""
     from eagre.cases.wave_tanks import WHALIN_DEPTH, WHALIN_HEIGHT, WHALIN_PERIOD, WHALIN_SHOAL
 
     depths = {"depth": WHALIN_DEPTH, "depth on the shoal": WHALIN_SHOAL}
@@ -251,31 +249,32 @@ def draw_curves(path: Path, run: Run, lines: Sequence[Line]) -> None:
     panels: Mapping[str, Mapping[str, np.ndarray]] = run.data.get("curves", {})
     if not panels:
         return
-    axes = new_figure(4.0 * len(panels) + 1.0, 4.0).subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    figure = new_figure(4.0 * len(panels) + 1.0, 4.0)
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for one, (title, curves) in zip(axes, panels.items(), strict=True):
         for label, norms in curves.items():
             one.semilogy(np.arange(1, len(norms) + 1), norms, ".-", label=label)
         one.set(title=title, xlabel="iteration")
         one.legend()
     axes[0].set_ylabel("norm of the correction [m2/s]")
-    axes[0].figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120)
 
 
 def figure_6_4(run: Run) -> Iterator[Line]:
     """Measure the convergence by order, V(5,5), 26 points per wave."""
-    highest = {2: 5.0, 4: 7.0, 6: 8.0, 8: 9.5}
+    limits = {2: 5.0, 4: 7.0, 6: 8.0, 8: 9.5}
     (number,) = run.numbers()
-    for order, most in highest.items():
-        found = solved(run, "V(5,5)", f"order {order}", 26, order=order, vertical_points=max(7, order + 1),
+    for order, maximum in limits.items():
+        results = solved(run, "V(5,5)", f"order {order}", 26, order=order, vertical_points=max(7, order + 1),
                        **cycle("V", 5))  # fmt: skip
         if order == 2:
             note = "better; the cause of the difference is not known"
-            yield explained(number, found.decades, 1.0, 4.0, note=note)
+            yield explained(number, results.decades, 1.0, 4.0, note=note)
         else:
             same = run.derived(f"order {order}", number.column, number.text, note="as order 2")
-            yield holds(same, found.decades, 0.5, 2.0, note="printed: the rate of order 2 for all orders")
+            yield holds(same, results.decades, 0.5, 2.0, note="printed: the rate of order 2 for all orders")
         mean = run.derived(f"order {order}", "mean iterations per solve", "")
-        yield holds(mean, found.mean, 1.0, most, note=f"{found.iterations} from zero")
+        yield holds(mean, results.mean, 1.0, maximum, note=f"{results.iterations} from zero")
 
 
 def resolutions(run: Run, kind: str, sweeps: Sequence[int]) -> dict[tuple[int, int], Solved]:
@@ -287,73 +286,73 @@ def resolutions(run: Run, kind: str, sweeps: Sequence[int]) -> dict[tuple[int, i
     }
 
 
-def mean_lines(run: Run, kind: str, found: Mapping[tuple[int, int], Solved]) -> Iterator[Line]:
+def mean_lines(run: Run, kind: str, results: Mapping[tuple[int, int], Solved]) -> Iterator[Line]:
     """Yield the mean iterations per solve; they do not grow with the number of points."""
-    for (sweeps, n), one in found.items():
+    for (sweeps, n), one in results.items():
         number = run.derived(f"{kind}({sweeps},{sweeps}), {n} points", "mean iterations per solve", "")
-        most = 14.0 if n == RESOLUTIONS[0] else 10.0
-        yield holds(number, one.mean, 1.0, most, note=f"{one.iterations} from zero")
+        maximum = 14.0 if n == RESOLUTIONS[0] else 10.0
+        yield holds(number, one.mean, 1.0, maximum, note=f"{one.iterations} from zero")
 
 
-def smallest_spacing(run: Run, number: Number, found: Mapping[tuple[int, int], Solved]) -> Line:
+def min_spacing(run: Run, number: Number, results: Mapping[tuple[int, int], Solved]) -> Line:
     """Return the comparison of the smallest spacing at which V(1,1) or F(1,1) cycles converge."""
     from eagre.cases.madsen2010 import LENGTH
 
-    spacings = [LENGTH / n for (sweeps, n), one in found.items() if sweeps == 1 and one.converged]
+    spacings = [LENGTH / n for (sweeps, n), one in results.items() if sweeps == 1 and one.converged]
     note = f"the finest grid of the paper: {UNKNOWN}"
     return explained(number, min(spacings, default=math.inf), 0.0, LENGTH / FINEST + 1e-9, note=note)
 
 
 def figure_6_5(run: Run) -> Iterator[Line]:
     """Measure the convergence of V cycles by the number of points."""
-    found = resolutions(run, "V", SWEEPS)
+    results = resolutions(run, "V", SWEEPS)
     for number in run.numbers():
         if number.column == "dx":
-            yield smallest_spacing(run, number, found)
+            yield min_spacing(run, number, results)
         else:
-            one = found[5 if number.row.startswith("V(5,5)") else 1, 384]
+            one = results[5 if number.row.startswith("V(5,5)") else 1, 384]
             note = f"correction below 1e-7 of the potential from a zero guess; {one.mean:g} per solve in a step"
             note += "" if one.iterations >= 0.5 * float(number.value) else f"; {UNKNOWN}"
             yield explained(number, one.iterations, 5, 20, note=note)
-    yield from mean_lines(run, "V", found)
+    yield from mean_lines(run, "V", results)
 
 
 def figure_6_6(run: Run) -> Iterator[Line]:
     """Measure the convergence of F cycles by the number of points."""
-    found = resolutions(run, "F", (1,))
+    results = resolutions(run, "F", (1,))
     (number,) = run.numbers()
-    yield smallest_spacing(run, number, found)
-    yield from mean_lines(run, "F", found)
+    yield min_spacing(run, number, results)
+    yield from mean_lines(run, "F", results)
 
 
 def figure_6_7(run: Run) -> Iterator[Line]:
     """Measure the convergence of W cycles by the number of points."""
-    found = resolutions(run, "W", (1,))
+    results = resolutions(run, "W", (1,))
     (number,) = run.numbers()
-    everywhere = all(one.converged for one in found.values())
+    everywhere = all(one.converged for one in results.values())
     yield holds(number, "always" if everywhere else "not always", passed=everywhere)
-    yield from mean_lines(run, "W", found)
+    yield from mean_lines(run, "W", results)
 
 
 def figure_6_8(run: Run) -> Iterator[Line]:
     """Measure the convergence by the number of grids, 1536 points per wave."""
     grids = (1, 2, 3, 4, 5, 9)
-    found = {
+    results = {
         (sweeps, count): solved(run, f"V({sweeps},{sweeps})", f"grids: {count}", FINEST,
                                 **cycle("V", sweeps, levels=count))
         for sweeps in SWEEPS
         for count in grids
     }  # fmt: skip
     for number, sweeps in zip(run.numbers(), SWEEPS, strict=True):
-        slow = [count for count in grids if not found[sweeps, count].rate < 0.45]
+        slow = [count for count in grids if not results[sweeps, count].rate < 0.45]
         text = f"slow with {', '.join(map(str, slow))} grids, converges with more"
-        as_expected = slow == [1, 2, 3] and all(found[sweeps, count].converged for count in grids[2:])
+        as_expected = slow == [1, 2, 3] and all(results[sweeps, count].converged for count in grids[2:])
         if sweeps == 5:
-            five, nine = (found[5, count].iterations for count in (5, 9))
+            five, nine = (results[5, count].iterations for count in (5, 9))
             yield holds(number, f"{five} iterations with 5 grids, {nine} with 9", passed=abs(five - nine) <= 1)
         else:
             yield explained(number, text, passed=as_expected, note=UNKNOWN)
-    for (sweeps, count), one in found.items():
+    for (sweeps, count), one in results.items():
         number = run.derived(
             f"V({sweeps},{sweeps}), {count} {'grid' if count == 1 else 'grids'}", "mean iterations per solve", ""
         )
@@ -364,9 +363,9 @@ def figure_6_8(run: Run) -> Iterator[Line]:
 
 def figure_6_10(run: Run) -> Iterator[Line]:
     """Measure the convergence in longer flumes with the same waves of 26 points."""
-    found = {waves: solved(run, "V(1,1)", f"{waves} waves", 26, waves, **cycle("V", 1)) for waves in (2, 4, 8, 16)}
-    first = found[2]
-    for waves, one in found.items():
+    results = {waves: solved(run, "V(1,1)", f"{waves} waves", 26, waves, **cycle("V", 1)) for waves in (2, 4, 8, 16)}
+    first = results[2]
+    for waves, one in results.items():
         number = run.derived(f"{waves} waves", "iterations from zero", str(first.iterations), note="as 2 waves")
         limits = first.iterations - 1, first.iterations + 1
         yield holds(number, one.iterations, *limits, note=f"{one.mean:g} per solve in a step")
@@ -378,27 +377,6 @@ def table_6_3(run: Run) -> Iterator[Line]:
         n = int(number.row.split(" ")[1])
         values = {"low from": Fraction(0), "low to": Fraction(1, 2**n), "high to": Fraction(1, 2 ** (n - 1))}
         yield exact(number, str(values.get(number.column, values["low to"])))
-
-
-# -- chapter 6: memory ---------------------------------------------------------------------------------------------
-
-
-def figure_6_11(run: Run) -> Iterator[Line]:
-    """Compare the largest systems in 4 GiB with the formula of the paper and with the arrays of a run."""
-    words, constant = map(int, re.findall(r"\d+", str(run.number(GAUSS_SEIDEL, "value").value)))
-    for number in run.numbers():
-        if number.unit != "unknowns":
-            yield not_run(number, "a formula; that of Gauss-Seidel is evaluated for the largest systems")
-            continue
-        precision = next(name for name in ("double", "single") if name in number.row)
-        column = (words * LAYERS + constant) * np.dtype(precision).itemsize
-        printed = float(number.value)
-        note = f"formula (6.9) with {LAYERS} layers: approximate"
-        yield holds(number, MEMORY / column * LAYERS, 0.98 * printed, 1.03 * printed, note=note)
-        each = times.bytes_per_unknown(precision, LAYERS)
-        ours = run.derived(number.row, "Eagre", number.text, "unknowns")
-        note = f"{each:.1f} bytes per unknown on a CPU, single corrections, 129 x 129 x {LAYERS} points"
-        yield holds(ours, MEMORY / each, 0.95 * printed, note=note)
 
 
 ITEMS = (
@@ -416,7 +394,6 @@ ITEMS = (
     Item("figure-6.8", "Convergence by number of grids", figure_6_8, seconds=3.0, draw=draw_curves),
     Item("figure-6.10", "Convergence by the length of the flume", figure_6_10, seconds=2.0, draw=draw_curves),
     Item("table-6.3", "Frequencies of the grids", table_6_3),
-    Item("figure-6.11", "Memory", figure_6_11, seconds=30.0),
     *times.ITEMS_OF_CHAPTER_6,
     *without_lines("compares two generations of GPUs on one machine", {"figure-6.15": "Speedup of Fermi over Tesla"}),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,7 +26,10 @@ SPACING, DEPTH, ORDER = 1.0 / 32.0, 0.25, 6  # m
 ROUNDING = {"single": 1e-3, "double": 1e-8}
 SCREENING = 1e4  # m^-2; two sweeps then solve the equation on one grid
 OTHERS = "variants of kernels that Eagre does not have"
-SMALL, LARGE = 257, 2049  # points along x of the benchmark
+COARSE, FINE = 257, 2049  # points along x of the benchmark
+GAUSS_SEIDEL = "Gauss-Seidel, words a column"
+LAYERS = 17  # with which the printed largest systems fill the memory
+MEMORY = 4 * 2**30  # bytes
 END = 1e9  # s, not reached
 
 
@@ -55,10 +59,28 @@ def bytes_per_unknown(precision: str, layers: int) -> float:
         tracemalloc.stop()
 
 
+def memory(run: Run) -> Iterator[Line]:
+    """Compare the largest systems in 4 GiB with the formula of the paper and with the arrays of a run."""
+    factor, constant = map(int, re.findall(r"\d+", str(run.number(GAUSS_SEIDEL, "value").value)))
+    for number in run.numbers():
+        if number.unit != "unknowns":
+            yield not_run(number, "a formula; that of Gauss-Seidel is evaluated for the largest systems")
+            continue
+        precision = next(name for name in ("double", "single") if name in number.row)
+        column = (factor * LAYERS + constant) * np.dtype(precision).itemsize
+        printed = float(number.value)
+        note = f"formula (6.9) with {LAYERS} layers: approximate"
+        yield holds(number, MEMORY / column * LAYERS, 0.98 * printed, 1.03 * printed, note=note)
+        each = bytes_per_unknown(precision, LAYERS)
+        computed = run.derived(number.row, "Eagre", number.text, "unknowns")
+        note = f"{each:.1f} bytes per unknown on a CPU, single corrections, 129 x 129 x {LAYERS} points"
+        yield holds(computed, MEMORY / each, 0.95 * printed, note=note)
+
+
 # -- kernels -------------------------------------------------------------------------------------------------------
 
 
-def laplace_work(part: str, device: Device, grid: str, precision: str, *, plain: bool) -> Work:
+def laplace_work(stage: str, device: Device, grid: str, precision: str, *, plain: bool) -> Work:
     """Return the residual of high order ("defect") or an iteration ("iteration") below crossing waves."""
     from eagre.models.potential_waves.laplace import LaplaceProblem
     from eagre.models.potential_waves.stencils import Vertical
@@ -72,7 +94,7 @@ def laplace_work(part: str, device: Device, grid: str, precision: str, *, plain:
     device.fill(problem.fields, np.stack([0.01 * x + 0.0 * y[:, None], 0.05 * x * y[:, None]]))
     problem.solve(1e-5 * 0.05)
     problem.go_on()
-    launches = problem.defect() if part == "defect" else problem.iteration(1.0)
+    launches = problem.defect() if stage == "defect" else problem.iteration(1.0)
     return Work(device.repeated(launches, 1), lambda: device.host(problem.w))
 
 
@@ -90,21 +112,21 @@ def sweep_work(device: Device, grid: str, precision: str, *, plain: bool) -> Wor
 
 
 def timed_pair(device: Device, precision: str, make: Callable[..., Work]) -> dict[str, Timing]:
-    """Return the durations of plain cells and of the kernels, s, after a comparison of their results."""
+    """Return the durations of plain kernels and of the kernels, s, after a comparison of their results."""
     works = {name: make(plain=name == "plain") for name in ("plain", "kernel")}
     for work in works.values():
         work.call()
     plain, kernel = (work.result() for work in works.values())
     difference = float(np.abs(kernel - plain).max() / np.abs(plain).max())
     if not difference <= ROUNDING[precision]:
-        raise EagreError(f"The results of the kernels and of the plain cells differ by {difference:.2g}.")
-    found = alternating(device, {name: work.call for name, work in works.items()})
+        raise EagreError(f"The results of the kernels and of the plain kernels differ by {difference:.2g}.")
+    results = alternating(device, {name: work.call for name, work in works.items()})
     counts = {name: work.count for name, work in works.items()}
-    return {name: Timing(*(value / counts[name] for value in timing)) for name, timing in found.items()}
+    return {name: Timing(*(value / counts[name] for value in timing)) for name, timing in results.items()}
 
 
 def kernel_table(run: Run, precision: str, make: Callable[..., Work]) -> Iterator[Line]:
-    """Compare the times of the naive and of the first optimised kernel with plain cells and kernels of Eagre."""
+    """Compare the times of the naive and of the first optimised kernel with plain kernels and kernels of Eagre."""
     from eagre.backend.select import select
 
     device = select(run.device)
@@ -115,11 +137,11 @@ def kernel_table(run: Run, precision: str, make: Callable[..., Work]) -> Iterato
             yield from (not_run(number, f"takes minutes on a CPU: {write}") for number in pair.values())
             continue
         with steady_bandwidth(device) as bandwidth:
-            found = timed_pair(device, precision, partial(make, device, grid, precision))
-        gain = found["plain"].median / found["kernel"].median
+            results = timed_pair(device, precision, partial(make, device, grid, precision))
+        gain = results["plain"].median / results["kernel"].median
         for name, number in pair.items():
-            notes = f"plain cells / kernel {gain:.3g}", bandwidth.note
-            yield compared(number, 1e3 * found[name].median / MS[number.unit], "; ".join(filter(None, notes)))
+            notes = f"plain kernels / fast kernels {gain:.3g}", bandwidth.note
+            yield compared(number, 1e3 * results[name].median / MS[number.unit], "; ".join(filter(None, notes)))
     yield from sums_of_passes(run)
     others = [one for one in run.numbers() if one.row not in ("naive", "A", "B total") and one.unit in MS]
     yield not_run(run.derived(", ".join(dict.fromkeys(one.row for one in others)), "time", "", "ms"), OTHERS)
@@ -144,9 +166,9 @@ def kernels_gain(run: Run) -> Iterator[Line]:
     for number in run.numbers():
         precision = number.row.split(" ")[-1]
         grid = next(iter(GRIDS))
-        found = timed_pair(device, precision, partial(laplace_work, "iteration", device, grid, precision))
-        note = f"iteration on {grid}: plain cells {1e3 * found['plain'].median:.3g} ms"
-        yield compared(number, found["plain"].median / found["kernel"].median, note)
+        results = timed_pair(device, precision, partial(laplace_work, "iteration", device, grid, precision))
+        note = f"iteration on {grid}: plain kernels {1e3 * results['plain'].median:.3g} ms"
+        yield compared(number, results["plain"].median / results["kernel"].median, note)
 
 
 # -- steps and block sizes -----------------------------------------------------------------------------------------
@@ -161,20 +183,20 @@ def core_times(run: Run) -> Iterator[Line]:
     options: dict[str, Any] = {"precision": precision, "variants": ["whalin"]}
     core = {
         record["shape"][-1]: record
-        for record in measurements("potential-waves", "cpu", sizes=[SMALL, *([LARGE] if run.on_gpu else [])], **options)
+        for record in measurements("potential-waves", "cpu", sizes=[COARSE, *([FINE] if run.on_gpu else [])], **options)
         if record["threads"] == 1
     }
     other = Number(run.item, "OceanWave3D-Fortran90, one core", "257x17x7", f"{OTHER_MS['whalin'][1]:g}", "ms per step")
-    yield compared(other, core[SMALL]["ms_per_step"], core[SMALL]["error"])
+    yield compared(other, core[COARSE]["ms_per_step"], core[COARSE]["error"])
     if not run.on_gpu:
         yield from (gpu_only(run, number) for number in run.numbers())
         return
     gpu = {
         record["shape"][-1]: record["ms_per_step"]
-        for record in measurements("potential-waves", run.device, sizes=[SMALL, LARGE], **options)
+        for record in measurements("potential-waves", run.device, sizes=[COARSE, FINE], **options)
     }
     for number in run.numbers():
-        size = SMALL if "small" in number.row else LARGE
+        size = COARSE if "small" in number.row else FINE
         yield compared(number, core[size]["ms_per_step"] / gpu[size], f"{size} points along x, whole steps")
 
 
@@ -185,11 +207,11 @@ def block_sizes(run: Run, space: str, precision: str) -> Iterator[Line]:
 
     device = select(run.device)
     for grid, (_, nx, _) in GRIDS.items():
-        for found in tune_benchmark("potential-waves", device, precision, [nx], only=[space]):
-            seconds = sorted(median(trial.seconds) for trial in found.outcome.trials if trial.seconds)
+        for results in tune_benchmark("potential-waves", device, precision, [nx], only=[space]):
+            seconds = sorted(median(trial.seconds) for trial in results.outcome.trials if trial.seconds)
             spread = 100.0 * (seconds[-1] / seconds[0] - 1.0) if seconds else None
             number = run.number("slowest 1", f"{grid} more than the fastest")
-            yield compared(number, spread, f"steps with {len(seconds)} choices of {space}; best {found.outcome.best}")
+            yield compared(number, spread, f"steps with {len(seconds)} choices of {space}; best {results.outcome.best}")
 
 
 COLUMNS, MARCH = "potential-waves.columns", "solver:multigrid.march"
@@ -231,6 +253,7 @@ ITEMS_OF_CHAPTER_5 = (
     ),
 )  # fmt: skip
 ITEMS_OF_CHAPTER_6 = (
+    Item("figure-6.11", "Memory", memory, seconds=30.0),
     Item("figure-6.12", "Speedup of the optimised kernels", kernels_gain, seconds=20.0),
     Item("figure-6.16", "Speedup over one core", core_times, seconds=30.0, gpu_seconds=60.0),
 )
