@@ -105,7 +105,7 @@ def validated(
     if pictures and find_spec("matplotlib") is not None:
         run.data["pictures"] = TemporaryDirectory()
     folder = run.data["pictures"].name if "pictures" in run.data else None
-    for result in validate(kind, list(names), folder, device=run.device, precision=run.precision):
+    for result in validate(kind, list(names), output_dir=folder, device=run.device, precision=run.precision):
         number = number_of(result) or Number(run.item, f"{result.case}: {result.quantity}", result.precision, "", "")
         note = ", ".join(filter(None, (result.limit_text, result.detail)))
         yield holds(number, result.value, passed=result.passed, note=note)
@@ -153,9 +153,10 @@ def draw_curves(
     """Draw curves by name, each a sequence of points (x, y), on logarithmic axes."""
     from eagre.plots.style import new_figure
 
-    axes = new_figure(7.0, 5.0).subplots()
+    figure = new_figure(7.0, 5.0)
+    axes = figure.subplots()
     for name, points in curves.items():
         axes.loglog(*zip(*sorted(points), strict=True), "o-", mfc="none" if "paper" in name else None, label=name)
     axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
     axes.legend()
-    axes.figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120)
