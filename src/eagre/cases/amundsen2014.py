@@ -38,6 +38,9 @@ WET_CIRCULAR_DAM = (
 )
 """Depth of the cell north-east of the centre and maximum depth, m, at `time`, s."""
 
+OPTIONS = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}
+"""Arguments of `eagre.ShallowWater` for the wet-dry treatment of the source."""
+
 SINE_STEPS = 154
 """Number of steps of `sine` to t = 5 s, for any number of cells of 1 m along x with the same slope."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from eagre.validation.setting import BOTH, PRECISIONS, Check, Run, Validation, e
 CELLS = (32, 64, 128)
 SECOND_ORDER = 1.8
 FIRST_ORDER = 0.9
+FINE = "rk2, fine grid"
 
 
 def smooth_order(run: Run, make: Callable[[int], WaterCase]) -> Iterator[Check]:
@@ -44,12 +46,18 @@ def standing_wave(run: Run) -> Iterator[Check]:
     yield Check("mean |error| / amplitude", errors[-1], 0.01, detail=f"n = {CELLS[-1]}")
 
 
+def sine_steps_of(**options: Any) -> int:
+    """Return the number of steps of the sine case of Amundsen (2014) with model options."""
+    case = amundsen2014.sine(rows=16)
+    model = case.model(**options)
+    model.advance(case.end_time)
+    return model.steps
+
+
 def sine_steps(run: Run) -> Iterator[Check]:
     """The exact step count of the sine case of Amundsen (2014)."""
-    case = amundsen2014.sine(rows=16)
-    model = case.model(time_step_control="exact", **run.options)
-    model.advance(case.end_time)
-    yield Check("steps - 154", abs(model.steps - amundsen2014.SINE_STEPS), 0, detail=f"{model.steps} steps")
+    steps = sine_steps_of(time_step_control="exact", **run.options)
+    yield Check("steps - 154", abs(steps - amundsen2014.SINE_STEPS), 0, detail=f"{steps} steps")
 
 
 def precisions(run: Run) -> Iterator[Check]:
@@ -63,20 +71,31 @@ def precisions(run: Run) -> Iterator[Check]:
 
 
 def split_schemes(run: Run, n: int = 250) -> Iterator[Check]:
-    """Steps of the sine and differences of the schemes in the wet dam break of Amundsen (2014).
+    """Steps of the sine and differences of the schemes in the wet dam break of Amundsen (2014)."""
+    options = {**amundsen2014.OPTIONS, **run.options}
+    for scheme, expected in amundsen2014.SINE_STEPS_OF_SCHEMES.items():
+        steps = sine_steps_of(scheme=scheme, **options)
+        yield Check(f"sine, {scheme}: |steps - {expected}|", abs(steps - expected), 0, detail=f"{steps} steps")
+    yield from dam_checks(dam_depths(n, **options))
+
+
+def dam_depths(n: int, **options: Any) -> dict[str, np.ndarray]:
+    """Return the depth of the wet dam break at 1 s by scheme, (n, n), m; `FINE` is "rk2" with 2 n cells per side."""
+    dam, fine = amundsen2014.circular_dam_wet(n, 1.0), amundsen2014.circular_dam_wet(2 * n, 1.0)
+    depth = {name: run_case(dam, scheme=name, **options).water.depth for name in ("rk2", "srk2", "ds2", "euler", "ds1")}
+    depth[FINE] = run_case(fine, scheme="rk2", **options).water.depth.reshape(n, 2, n, 2).mean(axis=(1, 3))
+    return depth
+
+
+def dam_checks(depths: Mapping[str, np.ndarray]) -> Iterator[Check]:
+    """Yield differences of the schemes and their errors for the depths of `dam_depths`.
 
     The figures 3.4 and 3.5 state that "euler" and "ds1" are close to identical, and "rk2" and "ds2" equally accurate.
     The limits of the differences are fractions of the difference between "euler" and "rk2".
     """
-    options = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, **run.options}
-    for scheme, steps in amundsen2014.SINE_STEPS_OF_SCHEMES.items():
-        case = amundsen2014.sine(rows=16)
-        model = case.model(scheme=scheme, **options)
-        model.advance(case.end_time)
-        yield Check(f"sine, {scheme}: |steps - {steps}|", abs(model.steps - steps), 0, detail=f"{model.steps} steps")
-    dam, fine = amundsen2014.circular_dam_wet(n, 1.0), amundsen2014.circular_dam_wet(2 * n, 1.0)
-    depth = {name: run_case(dam, scheme=name, **options).water.depth for name in ("rk2", "srk2", "ds2", "euler", "ds1")}
-    known = run_case(fine, scheme="rk2", **options).water.depth.reshape(n, 2, n, 2).mean(axis=(1, 3))
+    depth = dict(depths)
+    known = depth.pop(FINE)
+    n = known.shape[0]
     detail, difference = f"{n}^2 cells, t = 1 s", float(np.abs(depth["rk2"] - depth["euler"]).mean())
     yield Check("dam, L1 difference of rk2 and euler [m]", difference, detail=detail)
     for first, second, fraction in (("srk2", "rk2", 1e-3), ("ds2", "rk2", 0.05), ("ds1", "euler", 0.5)):
