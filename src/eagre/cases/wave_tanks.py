@@ -12,7 +12,8 @@ from eagre.models.potential_waves.model import PotentialWaves
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import StreamFunctionWave
 
-WHALIN_DEPTH, WHALIN_WIDTH = 0.4572, 3.048  # m: depth before the shoal; half of the tank width
+WHALIN_DEPTH, WHALIN_SHOAL, WHALIN_WIDTH = 0.4572, 0.1524, 3.048  # m: depths before and behind the slope; half width
+WHALIN_PERIOD, WHALIN_HEIGHT = 2.0, 0.015  # s, m
 BERKHOFF_DEPTH = 0.45
 BERKHOFF_ANGLE = math.radians(20.0)
 SHALLOWEST = 0.07  # minimum depth of Berkhoff's slope, m
@@ -28,11 +29,15 @@ def standing_wave(points: int, **options: Any) -> PotentialWaves:
 def whalin_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the depth, m, of Whalin's (1971) tank; axis at y = 3.048 m, x from the wavemaker 5 m before 0."""
     bow = np.sqrt(np.maximum(y * (2.0 * WHALIN_WIDTH - y), 0.0))
-    return np.clip(WHALIN_DEPTH - (x - 10.67 + bow) / 25.0, 0.1524, WHALIN_DEPTH)
+    return np.clip(WHALIN_DEPTH - (x - 10.67 + bow) / 25.0, WHALIN_SHOAL, WHALIN_DEPTH)
 
 
 def whalin(
-    points: int, period: float = 2.0, height: float = 0.015, rows: int | None = None, **options: Any
+    points: int,
+    period: float = WHALIN_PERIOD,
+    height: float = WHALIN_HEIGHT,
+    rows: int | None = None,
+    **options: Any,
 ) -> PotentialWaves:
     """Half of Whalin's tank, 35 m x 3.048 m: waves are generated over the first 5 m and absorbed over the last 5 m.
 

@@ -36,14 +36,15 @@ def harmonics(series: np.ndarray, periods: int, count: int) -> np.ndarray:
 def whalin(run: Run) -> Iterator[Check]:
     """T 2 s: amplitudes of three harmonics along the axis against another model on the same points."""
     grid, steps = Grid.from_points(257, 17, 35.0, 3.048), 50
-    wave = StreamFunctionWave.over_still_water(0.015, 0.4572, period=2.0, stokes_current=0.0)
-    zones = [RelaxationZone("west", 5.0, 2.0, wave, ramp=5.0), RelaxationZone("east", 5.0, 2.0)]
+    period, depth = wave_tanks.WHALIN_PERIOD, wave_tanks.WHALIN_DEPTH
+    wave = StreamFunctionWave.over_still_water(wave_tanks.WHALIN_HEIGHT, depth, period=period, stokes_current=0.0)
+    zones = [RelaxationZone("west", 5.0, period, wave, ramp=5.0), RelaxationZone("east", 5.0, period)]
     model = PotentialWaves(
-        grid, wave_tanks.whalin_depth(*grid.mesh()), relaxation_zones=zones, vertical_points=7, time_step=2.0 / steps,
-        tolerance=1e-4, **run.options,
+        grid, wave_tanks.whalin_depth(*grid.mesh()), relaxation_zones=zones, vertical_points=7,
+        time_step=period / steps, tolerance=1e-4, **run.options,
     )  # fmt: skip
     points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
-    found = surface_at(model, points, 40.0 + np.arange(5 * steps) * (2.0 / steps))
+    found = surface_at(model, points, 40.0 + np.arange(5 * steps) * (period / steps))
     amplitudes = harmonics(np.column_stack(list(found.values())), 5, 3)
     inside, table = (grid.x > 5.0) & (grid.x < 30.0), read_table(WHALIN)
     known = None if table is None else table[:, 1:].T
