@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import copyfile
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from eagre.backend.device import Device
@@ -75,7 +79,12 @@ def gpu_only(run: Run, number: Number) -> Line:
 
 
 def validated(
-    run: Run, kind: str, names: Sequence[str], number_of: Callable[[Any], Number | None] = lambda result: None
+    run: Run,
+    kind: str,
+    names: Sequence[str],
+    number_of: Callable[[Any], Number | None] = lambda result: None,
+    *,
+    pictures: bool = False,
 ) -> Iterator[Line]:
     """Run cases of `eagre.validation` and yield a line per value.
 
@@ -88,10 +97,15 @@ def validated(
         Cases.
     number_of : callable(result), optional
         Number of the paper for a result (`eagre.validation.Result`); None for a result without one.
+    pictures : bool
+        Whether to keep the pictures of the validation for `draw_validation`.
     """
     from eagre.validation import validate
 
-    for result in validate(kind, list(names), device=run.device, precision=run.precision):
+    if pictures and find_spec("matplotlib") is not None:
+        run.data["pictures"] = TemporaryDirectory()
+    folder = run.data["pictures"].name if "pictures" in run.data else None
+    for result in validate(kind, list(names), folder, device=run.device, precision=run.precision):
         number = number_of(result) or Number(run.item, f"{result.case}: {result.quantity}", result.precision, "", "")
         note = ", ".join(filter(None, (result.limit_text, result.detail)))
         yield holds(number, result.value, passed=result.passed, note=note)
@@ -124,3 +138,24 @@ def benchmarked(
             minimum = f"minimum {scale * record['ms_best']:.4g}"
             notes = (minimum, f"{record['threads'] or 'GPU'} threads", record["error"], bandwidth.note)
             yield compared(number, scale * record["ms_per_step"], "; ".join(filter(None, notes)))
+
+
+def draw_validation(path: Path, run: Run, lines: Sequence[Line]) -> None:
+    """Write the first picture of the validations that ran with ``validated(..., pictures=True)``."""
+    picture = min(Path(run.data["pictures"].name).glob("*.png"), default=None)
+    if picture is not None:
+        copyfile(picture, path)
+
+
+def draw_curves(
+    path: Path, title: str, curves: Mapping[str, Sequence[tuple[float, float]]], xlabel: str, ylabel: str
+) -> None:
+    """Draw curves by name, each a sequence of points (x, y), on logarithmic axes."""
+    from eagre.plots.style import new_figure
+
+    axes = new_figure(7.0, 5.0).subplots()
+    for name, points in curves.items():
+        axes.loglog(*zip(*sorted(points), strict=True), "o-", mfc="none" if "paper" in name else None, label=name)
+    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    axes.legend()
+    axes.figure.savefig(path, dpi=120)
