@@ -102,7 +102,7 @@ def table_ii(run: Run) -> Iterator[Line]:
         note = "quotient of the printed times"
         incoming = number.row == "host to device"
         yield misprint(number, ratio, "0.009", note) if incoming else exact(number, ratio, note)
-    points, steps = (128, 100) if run.on_gpu else (64, 10)
+    points, steps = (128, 100) if run.on_gpu else (64, 5)
     times = transfer_times("anelastic", run.device, "double", points, steps=steps)
     seconds = [POINTS * 100 / (points**3 * steps) * one.seconds for one in times[-3:]]
     note = f"{points}^3 points and {steps} steps of the whole model, scaled to the grid and the steps of the paper"
@@ -112,15 +112,16 @@ def table_ii(run: Run) -> Iterator[Line]:
     yield not_run(incoming, "the time of one copy of the initial state, which is no part of a step")
     printed = sum(run.paper.value(run.item, row, "time") for row in ("device to host", "computation"))
     number = run.derived("all over the sum", "time", f"{run.paper.value(run.item, 'all', 'time') / printed:.2f}")
-    limit = 1.0 if run.on_gpu else 1.5
-    note = f"{hidden_fraction(times):.0%} of the copies hidden; a CPU computes and copies with the same cores"
-    yield holds(number, seconds[2] / (seconds[0] + seconds[1]), maximum=limit, note=note)
+    ratio, hidden = seconds[2] / (seconds[0] + seconds[1]), f"{hidden_fraction(times):.0%} of the copies hidden"
+    if run.on_gpu:
+        yield holds(number, ratio, maximum=1.0, note=hidden)
+    else:
+        yield compared(number, ratio, f"{hidden}; a CPU computes and copies with the same cores")
 
 
 def table_vi(run: Run) -> Iterator[Line]:
     """Compare separate stages of MPDATA with the fused kernel, and the printed rates with their quotients."""
-    from eagre.advection import Mpdata
-    from eagre.bench.suite_parts import winds
+    from eagre.bench.suite_parts import advection
 
     for number in run.numbers(column="Gflop/s"):
         rate = run.paper.value(run.item, number.row, "Mflop") / run.paper.value(run.item, number.row, "time")
@@ -129,13 +130,11 @@ def table_vi(run: Run) -> Iterator[Line]:
     note = f"{operations:g} operations per point for the three pseudo velocities of figure 3, without halos of tiles"
     yield compared(run.number("BC", "Mflop"), POINTS * operations / 1e6, note)
     device, shape = select(run.device), (64, *PLANE[::-1]) if run.on_gpu else STAGED
-    x, h = np.random.default_rng(5).random(shape), np.ones(shape)
-    faces = [device.array(one) for one in winds(shape, np.float64)[::-1]]
-    x, h, out = device.array(x), device.array(h), device.zeros(shape, np.float64)
     works = {}
     for kernels in ("reference", "fast"):
-        advection = Mpdata(shape, kernels=kernels, solenoidal=True)
-        works[kernels] = lambda advection=advection: advection.step(x, faces, h, out=out)
+        works[kernels], _, verified = advection(device, "double", shape, kernels)
+        works[kernels]()
+        verified()
     times = alternating(device, works)
     ratio = times["reference"].minimum / times["fast"].minimum
     note = f"all stages in one kernel against one kernel per stage, {'x'.join(map(str, shape))} points"
