@@ -24,6 +24,12 @@ ROUNDED = Number("section-3.1", "1450.563 + 3.141593", "single precision", "1453
 BANDWIDTH = Number("chapter-1", "Tesla M1060", "theoretical bandwidth", "102.4", "GB/s", "equation 1.1")
 TIME_STEP = 1e-7  # of the double gyre on the finest grids
 CLOCK, BUS = 800e6, 512  # Hz, bits of a Tesla M1060
+PATTERNS = {
+    "copy, offset 0, stride 1": "copy, offset 0, stride 32",
+    "transpose, padded tile": "transpose, 32 words of a column in one bank",
+    "sum, contiguous threads": "sum, scattered threads",
+}
+"""Fast memory accesses, and the slower kind."""
 VARIANT = "bleichrodt2011"
 LARGE, LARGE_SECONDS = 1025, 120.0
 """Grids of more points per side run on one core only if the item may take this long, s."""
@@ -34,8 +40,18 @@ COARSE = 33
 
 
 def chapter_1(run: Run) -> Iterator[Line]:
-    """Compare the theoretical bandwidth of double data rate memory."""
+    """Compare the theoretical bandwidth of double data rate memory, and the order of access patterns on a GPU."""
     yield exact(BANDWIDTH, 2.0 * CLOCK * BUS / 8 / 1e9)
+    if not run.on_gpu:
+        yield from (gpu_only(run, Number(run.item, slow, f"over {fast}", "", "")) for fast, slow in PATTERNS.items())
+        return
+    from eagre.bench.memory_access import access_bandwidths
+
+    speeds = access_bandwidths(select(run.device))
+    for fast, slow in PATTERNS.items():
+        ratio = speeds[slow] / speeds[fast]
+        note = f"effective bandwidths {speeds[slow] / 1e9:.4g} and {speeds[fast] / 1e9:.4g} GB/s"
+        yield holds(Number(run.item, slow, f"over {fast}", "", ""), ratio, maximum=1.0, note=note)
 
 
 def table_b1(run: Run) -> Iterator[Line]:
@@ -124,11 +140,11 @@ def figure_3_3(run: Run) -> Iterator[Line]:
     yield holds(run.number("time of the run on the GPU", "value"), steps * gpu / 60e3, 39.0, 41.0, note=note)
     day = Number(run.item, "time of the run on one core", "value", "24", "h", "a day")
     yield holds(day, steps * core / 3600e3, 24.0, 27.0, note=note)
-    largest = run.number("largest psi", "value")
+    printed = run.number("largest psi", "value")
     for line in validated(run, "barotropic", ["figure-3.3"], pictures=True):
         if line.row == "figure-3.3: psi_max":
             smaller = "" if run.on_gpu else "; Re = 10 / 64, which has as many points per boundary layer"
-            yield holds(largest, line.computed, 3.8, 4.1, note=line.note + smaller)
+            yield holds(printed, line.computed, 3.8, 4.1, note=line.note + smaller)
         else:
             yield line
 
@@ -154,11 +170,11 @@ def update_fraction(run: Run) -> float:
     from eagre.bench.kernels import kernel_times
 
     profiles = [kernel_times("barotropic", run.device, "double", LARGE, VARIANT) for _ in range(4)]
-    least = {
+    minimum = {
         name: min(one.microseconds for rows in profiles for one in rows if one.name == name)
         for name in {one.name for one in profiles[0]}
     }
-    return sum(time for name, time in least.items() if "update" in name) / sum(least.values())
+    return sum(time for name, time in minimum.items() if "update" in name) / sum(minimum.values())
 
 
 def resolution(run: Run) -> Iterator[Line]:
@@ -175,19 +191,19 @@ def resolution(run: Run) -> Iterator[Line]:
         model = BarotropicVorticity.double_gyre(
             COARSE, reynolds=1.0 / viscosity, time_step=time_step, device=run.device, precision="double", **SCHEME
         )
-        largest = []
+        psi_max = []
         for time in (0.5 * end, end):
             model.advance(time)
-            largest.append(model.diagnostics()["max_streamfunction"])
-        growth, width = largest[1] / largest[0], (viscosity / beta) ** (1.0 / 3.0)
+            psi_max.append(model.diagnostics()["max_streamfunction"])
+        growth, width = psi_max[1] / psi_max[0], (viscosity / beta) ** (1.0 / 3.0)
         number = replace(rule, row=f"growth of psi, rule {name}", column="second half of the run", text="", unit="")
         limits = (1.2, math.inf) if name == "violated" else (0.999, 1.001)
-        note = f"{COARSE} points, 5 h is {5.0 * spacing / width:.3g} boundary layers, psi {largest[1]:.3g}"
+        note = f"{COARSE} points, 5 h is {5.0 * spacing / width:.3g} boundary layers, psi {psi_max[1]:.3g}"
         yield holds(number, growth, *limits, note=f"{note}; {rule.column} {rule.text}")
 
 
 ITEMS = (
-    Item("chapter-1", "Theoretical bandwidth", chapter_1),
+    Item("chapter-1", "Theoretical bandwidth and memory accesses", chapter_1),
     Item("table-B.1", "Time per step", table_b1, seconds=30.0, draw=draw_times),
     Item("table-B.2", "Speedup", table_b2),
     Item("table-3.1", "Properties of single precision", table_3_1),

@@ -153,9 +153,10 @@ def draw_curves(
     """Draw curves by name, each a sequence of points (x, y), on logarithmic axes."""
     from eagre.plots.style import new_figure
 
-    axes = new_figure(7.0, 5.0).subplots()
+    figure = new_figure(7.0, 5.0)
+    axes = figure.subplots()
     for name, points in curves.items():
         axes.loglog(*zip(*sorted(points), strict=True), "o-", mfc="none" if "paper" in name else None, label=name)
     axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
     axes.legend()
-    axes.figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120)
