@@ -72,7 +72,7 @@ def test_memory_accesses_compile_for_the_gpu():
 
     line = types.float32[::1]
     for entry, signature, switches in (
-        (module.gathered, (line, line, types.int64, types.int64), {}),
+        (module.strided_copy, (line, line, types.int64, types.int64), {}),
         (module.summed, (line, line), {"DIVERGENT": False}),
         (module.summed, (line, line), {"DIVERGENT": True}),
     ):

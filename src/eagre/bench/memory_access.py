@@ -24,7 +24,7 @@ DIVERGENT = switch("DIVERGENT", False)
 
 
 @entry
-def gathered(source, target, offset, stride):
+def strided_copy(source, target, offset, stride):
     """Set target[k] = source[stride k + offset]."""
     k = np.uint64(cuda.blockIdx.x) * np.uint64(THREADS) + np.uint64(cuda.threadIdx.x)
     if k < np.uint64(target.shape[0]):
@@ -34,23 +34,23 @@ def gathered(source, target, offset, stride):
 @entry
 def summed(source, sums):
     """Add THREADS elements per block; DIVERGENT: the active threads are scattered over all warps."""
-    part = cuda.shared.array(THREADS, word)
+    partial_sums = cuda.shared.array(THREADS, word)
     t = cuda.threadIdx.x
-    part[t] = source[np.uint64(cuda.blockIdx.x) * np.uint64(THREADS) + np.uint64(t)]
+    partial_sums[t] = source[np.uint64(cuda.blockIdx.x) * np.uint64(THREADS) + np.uint64(t)]
     cuda.syncthreads()
     distance = 1 if DIVERGENT else THREADS // 2
     while (distance < THREADS) if DIVERGENT else (distance > 0):
         if DIVERGENT:
             if t % (2 * distance) == 0:
-                part[t] += part[t + distance]
+                partial_sums[t] += partial_sums[t + distance]
             distance *= 2
         else:
             if t < distance:
-                part[t] += part[t + distance]
+                partial_sums[t] += partial_sums[t + distance]
             distance //= 2
         cuda.syncthreads()
     if t == 0:
-        sums[cuda.blockIdx.x] = part[0]
+        sums[cuda.blockIdx.x] = partial_sums[0]
 
 
 class Access(NamedTuple):
@@ -65,7 +65,7 @@ class Access(NamedTuple):
 def coalescing(device: Device, count: int) -> Iterator[Access]:
     """Yield copies whose source starts at an offset, or is read with a stride."""
     source = device.array((np.arange(count + 64) % 1000).astype(np.float32))  # integers: exact
-    program = device.program(gathered, "single")
+    program = device.program(strided_copy, "single")
     for offset, stride in ((0, 1), (1, 1), (17, 1), (0, 2), (0, 8), (0, 32)):
         size = count // stride
         target = device.zeros((size,), np.float32)

@@ -111,11 +111,11 @@ def suite(
         raise InputError(f"most = {most}", allowed=f"{math.prod(GRIDS[0])} points, the smallest grid, or more")
     limit = most or (MOST_ON_CPU if chosen.kind == "cpu" else 2**62)
     origin, copies = machine.provenance(chosen, commit), machine.copy_speeds(chosen)
-    parts = [part for part in PARTS if cases is None or part.case in cases]
+    selected = [one for one in PARTS if cases is None or one.case in cases]
     peers = [Part("pympdata", "gauge, limiter", GRIDS, peer, 6)] if _times_peer(chosen, cases) else []
     for real in (precision,) if precision else ("single", "double"):
         width = check_precision(real)(0).itemsize
-        for part in (*parts, *peers):
+        for part in (*selected, *peers):
             for shape in part.shapes:
                 if math.prod(shape) > limit or 1.2 * WORDS * width * math.prod(shape) > chosen.free_memory():
                     continue

@@ -69,7 +69,7 @@ def steady_bandwidth(device: Device) -> Iterator[Bandwidth]:
 
 
 def gpu_only(run: Run, number: Number) -> Line:
-    """Return the line of a number that needs a GPU, with the stored result if there is one."""
+    """Return the line of a number that needs a GPU, with the stored result if available."""
     stored = [
         stored_note(line)
         for line in stored_lines(run.paper.name)
@@ -105,7 +105,7 @@ def validated(
     if pictures and find_spec("matplotlib") is not None:
         run.data["pictures"] = TemporaryDirectory()
     folder = run.data["pictures"].name if "pictures" in run.data else None
-    for result in validate(kind, list(names), folder, device=run.device, precision=run.precision):
+    for result in validate(kind, list(names), output_dir=folder, device=run.device, precision=run.precision):
         number = number_of(result) or Number(run.item, f"{result.case}: {result.quantity}", result.precision, "", "")
         note = ", ".join(filter(None, (result.limit_text, result.detail)))
         yield holds(number, result.value, passed=result.passed, note=note)
