@@ -63,7 +63,8 @@ def checked_number(name: str, value: Any, low: float, high: float) -> float:
 
 def checked_count(name: str, value: Any, low: int, high: int) -> int:
     """Return `value` if it is an integer within [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not low <= int(value) <= high:
         raise InputError(f"{name} = {value!r}", allowed=f"an integer from {low} to {high}")
     return int(value)
 

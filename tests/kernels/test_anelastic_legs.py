@@ -49,7 +49,7 @@ def model(**options):
 
 
 def one_by_one(monkeypatch):
-    monkeypatch.setattr(Engine, "advance_many", lambda *_: None)
+    monkeypatch.setattr(Engine, "advance_many", lambda *_, **_options: None)
 
 
 def by_courant():

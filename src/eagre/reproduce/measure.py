@@ -69,7 +69,7 @@ def steady_bandwidth(device: Device) -> Iterator[Bandwidth]:
 
 
 def gpu_only(run: Run, number: Number) -> Line:
-    """Return the line of a number that needs a GPU, with the stored result if available."""
+    """Return the line of a number that needs a GPU, with the stored result of a GPU."""
     stored = [
         stored_note(line)
         for line in stored_lines(run.paper.name)

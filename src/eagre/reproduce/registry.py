@@ -78,7 +78,7 @@ class Run:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether the models run on a GPU."""
+        """True if the models run on a GPU."""
         from eagre.backend.select import select
 
         return select(self.device).kind == "cuda"

@@ -83,10 +83,10 @@ class Engine:
 
     # -- steps --------------------------------------------------------------------------------------
 
-    def advance(self, dt: float, time: float = 0.0, most: float = math.inf, *, cut: bool = False) -> float:
+    def advance(self, dt: float, time: float = 0.0, most: float = math.inf, *, clipped: bool = False) -> float:
         """Advance one step of dt, s, from a model time, s; a shorter step if the Courant number would exceed `most`.
 
-        With `cut`, dt is adjusted to an output time, and does not count in the range of time steps.
+        With `clipped`, dt is adjusted to an output time, and does not count in the range of time steps.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class Engine:
         counts["steps"] += 1.0
         counts["iterations"] += made.iterations
         counts["divergence"] = made.divergence
-        if dt < requested or not cut:
+        if dt < requested or not clipped:
             self._count_step(dt)
         counts["courant"], self.worst = self.steps.courant()
         self.mixes, self.bears = False, LIMIT
@@ -153,12 +153,14 @@ class Engine:
         """True if `advance_many` is available: on a GPU."""
         return self._legs is not None
 
-    def advance_many(self, dt: float, times: Sequence[float], least: float, most: float, *, cut: bool = False) -> bool:
+    def advance_many(
+        self, dt: float, times: Sequence[float], least: float, most: float, *, clipped: bool = False
+    ) -> bool:
         """Advance steps of dt, s, that start at model times, s, with one host synchronisation at the end.
 
         Return False if no step was completed and the steps must be taken one by one: the pressure did not converge, a
         Courant number is outside `least` to `most`, or the diffusion number can exceed its limit. See `advance` for
-        `cut`.
+        `clipped`.
         """
         assert self._legs is not None
         most, self.bears = min(most, LIMIT if self.setup.closure is None else EITHER), LIMIT
@@ -173,7 +175,7 @@ class Engine:
         counts["iterations"] += made.made
         counts["courant"], counts["divergence"] = made.courant, made.left * dt
         self.fastest = max(self.fastest, made.worst)
-        if not cut:
+        if not clipped:
             self._count_step(dt)
         return True
 

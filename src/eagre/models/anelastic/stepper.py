@@ -89,7 +89,7 @@ class Stepper:
     def _alone(self, dt: float) -> float | None:
         """Advance one step of dt, s, or a shorter one, and return its length; None without convergence."""
         try:
-            return self.engine.advance(dt, self.time, self._most, cut=dt != self.time_step)
+            return self.engine.advance(dt, self.time, self._most, clipped=dt != self.time_step)
         except ConvergenceError as error:
             what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
             self._failure = Failure(f"the pressure solver did not converge ({what})")
@@ -118,7 +118,7 @@ class Stepper:
         least = 0.0
         if self.courant is not None and len(ahead) > 1 and self.setup.time_step > SLOW * dt:
             least = ROOM * self.courant / SLOW
-        return self.engine.advance_many(dt, times, least, self._most, cut=dt != self.time_step)
+        return self.engine.advance_many(dt, times, least, self._most, clipped=dt != self.time_step)
 
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
         """Register completed steps, with `_since` after each, and adapt the time step."""

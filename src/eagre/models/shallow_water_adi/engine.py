@@ -152,7 +152,7 @@ class Engine:
             {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "WHERE": row_and_column}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
-        stored = setup.dissipation and plan.warps <= sweep_cuda_x.MOST_STORED
+        stored = setup.dissipation and plan.warps <= sweep_cuda_x.MAX_STORED_WARPS
         along_x |= {**plan.switches_x, "STORED": stored}
         programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, along_x)]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)

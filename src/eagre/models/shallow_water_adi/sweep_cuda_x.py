@@ -44,7 +44,7 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
-MOST_STORED = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
+MAX_STORED_WARPS = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
 OPEN = switch("OPEN", False)
 STORED = switch("STORED", False)  # keep the fluxes through corners for the next row in shared memory
 AHEAD = switch("AHEAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
@@ -162,13 +162,13 @@ def cell_of(z, d, row, here, north, forcing, k, j, n, p):
     wet = real(0.0)
     if TERMS:
         wet = water_on(row.d[n], forcing, j, (k, n - 1), p)
-    before = behind = real(0.0), real(0.0)
+    low_neighbour = high_neighbour = real(0.0), real(0.0)
     if DISSIPATION:
-        before = flat_load(z, k, n - 2), flat_load(d, k, n - 2)
-        behind = flat_load(z, k, n), flat_load(d, k, n)
+        low_neighbour = flat_load(z, k, n - 2), flat_load(d, k, n - 2)
+        high_neighbour = flat_load(z, k, n), flat_load(d, k, n)
     return line_cell(
-        row.z[n], row.d[n], real(0.0), depth(north.z[n], north.d[n]), before, behind, here[n], here[n + 1],
-        row.low[n], north.low[n], row.new[n], north.new[n], wet, p,
+        row.z[n], row.d[n], real(0.0), depth(north.z[n], north.d[n]), low_neighbour, high_neighbour,
+        here[n], here[n + 1], row.low[n], north.low[n], row.new[n], north.new[n], wet, p,
     )  # fmt: skip
 
 
@@ -180,11 +180,11 @@ def first_flux(fluxes, z, d, row, here, north, above, forcing, k, j, me, n, p):
     """
     low = cell_of(z, d, row, here, north, forcing, k, j, n, p)
     high = cell_of(z, d, row, here, north, forcing, k, j, n + 1, p)
-    return keep_flux(fluxes, flux_above(low, high, here[n + 1], above[n], p), me, n)
+    return store_flux(fluxes, flux_above(low, high, here[n + 1], above[n], p), me, n)
 
 
 @cell
-def keep_flux(fluxes, flux, me, n):
+def store_flux(fluxes, flux, me, n):
     """Return the flux through the north corner of face n; with STORED, also store it for the next row."""
     if STORED:
         fluxes[2 * n, me[0], me[1]], fluxes[2 * n + 1, me[0], me[1]] = flux
@@ -192,7 +192,7 @@ def keep_flux(fluxes, flux, me, n):
 
 
 @cell
-def kept_flux(fluxes, flux, me, n):
+def stored_flux(fluxes, flux, me, n):
     """Return the flux of face n of the previous row; without STORED, it is `flux`."""
     if STORED:
         return fluxes[2 * n, me[0], me[1]], fluxes[2 * n + 1, me[0], me[1]]
@@ -242,13 +242,13 @@ def face_of(
 ):  # fmt: skip
     """Return the high cell of face k + n, the momentum flux through its north corner, and its A, B, C, D.
 
-    low : its low cell; below : flux through its south corner, from `keep_flux`; up : old flux at the faces of the next
+    low : its low cell; below : flux through its south corner, from `store_flux`; up : old flux at the faces of the next
     row from k; i, j : face and row of the domain at k; me : warp and lane.
     """
     y = np.uint32(j + 1)
     high = cell_of(z, d, row, here, north, forcing, k, y, n + 1, p)
-    south = kept_flux(fluxes, below, me, n)
-    above = keep_flux(fluxes, flux_above(low, high, here[n + 1], up[n], p), me, n)
+    south = stored_flux(fluxes, below, me, n)
+    above = store_flux(fluxes, flux_above(low, high, here[n + 1], up[n], p), me, n)
     equation = row_at(low, high, here[n + 1], south, above, friction, forcing, k, n, y, p)
     equation = end_at(i + n, nx, j, low, high, here[n + 1], ends, values, at, friction, k, n, equation, p)
     return high, above, equation
@@ -273,7 +273,7 @@ def sweep_x_cuda(
 
     run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
     """
-    told = cuda.shared.array((2, WARPS, 6), real)
+    warp_ends = cuda.shared.array((2, WARPS, 6), real)
     fluxes = cuda.shared.array((8 if STORED else 1, WARPS, 32), real)
     me = warp, lane = np.int32(cuda.threadIdx.y), np.int32(cuda.threadIdx.x)
     window = CELLS * 32 * WARPS
@@ -283,8 +283,8 @@ def sweep_x_cuda(
     j = np.int32(cuda.blockIdx.y * run)
     end = min(j + run, ny)
     mine, even, odd = owned(first, lane, start, overlap, nx)
-    cut_low = cuda.blockIdx.x > 0 and first == start
-    cut_high = cuda.blockIdx.x < cuda.gridDim.x - 1 and first == start + window - CELLS
+    inner_low = cuda.blockIdx.x > 0 and first == start
+    inner_high = cuda.blockIdx.x < cuda.gridDim.x - 1 and first == start + window - CELLS
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
@@ -308,8 +308,8 @@ def sweep_x_cuda(
             own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch))
         north = row_with(z, d, qo, qn, np.uint32(k + pitch), own)
         up = own[2]
-        low = zero if cut_low else one  # an inner end of a tile: the old flux replaces the unknown
-        high = zero if cut_high else one
+        low = zero if inner_low else one  # an inner end of a tile: the old flux replaces the unknown
+        high = zero if inner_high else one
         # Face by face: with all cells of a lane at once, the compiler would spill registers.
         c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
         c1, below0, row0 = face_of(
@@ -334,7 +334,7 @@ def sweep_x_cuda(
         if AHEAD:
             own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
         a, c, x = lanes_joined(chunk, lane)
-        before, behind = warps_joined(told, j & 1, chunk, a, c, x, lane, warp)
+        before, behind = warps_joined(warp_ends, j & 1, chunk, a, c, x, lane, warp)
         lost = max(lost, lost_coupling(chunk, a, c, lane, warp))
         x3 = x - a * before - c * behind
         lower = from_lane(x3, max(lane - 1, 0))
