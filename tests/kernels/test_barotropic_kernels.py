@@ -46,35 +46,33 @@ def test_simulated_transpose():
     assert np.array_equal(target, source.T)
 
 
-@pytest.fixture
-def teaching(script):
-    """The script of the four lessons as a module."""
-    return script("benchmarks/studies/teaching.py")
-
-
 @pytest.mark.simulator
-def test_simulated_lessons(teaching):
+def test_simulated_memory_accesses():
     from eagre.backend.simulated import SimulatedDevice
+    from eagre.bench import memory_access
+    from eagre.reproduce.bleichrodt2011 import PATTERNS
 
     device = SimulatedDevice()
-    lessons = list(teaching.lessons(device, count=1024, side=40))
-    assert len(lessons) == 10
-    for lesson in lessons:
-        assert not lesson.right(), lesson.name
-        device.run([lesson.launch])
-        assert lesson.right(), lesson.name
+    accesses = list(memory_access.accesses(device, count=1024, side=40))
+    assert len(accesses) == 10
+    for access in accesses:
+        assert not access.correct(), access.name
+        device.run([access.launch])
+        assert access.correct(), access.name
+    assert {access.name for access in accesses} >= {*PATTERNS, *PATTERNS.values()}
 
 
-def test_lessons_compile_for_the_gpu(teaching):
+def test_memory_accesses_compile_for_the_gpu():
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     from numba import types
 
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load, source_of
+    from eagre.bench import memory_access as module
 
-    module, line = teaching, types.float32[::1]
+    line = types.float32[::1]
     for entry, signature, switches in (
-        (module.gathered, (line, line, types.int64, types.int64), {}),
+        (module.strided_copy, (line, line, types.int64, types.int64), {}),
         (module.summed, (line, line), {"DIVERGENT": False}),
         (module.summed, (line, line), {"DIVERGENT": True}),
     ):

@@ -72,6 +72,7 @@ def suite(
     device: str | Device = "auto",
     precision: str | None = None,
     *,
+    cases: Sequence[str] | None = None,
     most: int | None = None,
     repeats: int = 5,
     seconds: float = 0.1,
@@ -84,6 +85,8 @@ def suite(
     device : str or Device
     precision : {"single", "double"}, optional
         Both by default.
+    cases : sequence of str, optional
+        Cases of `PARTS`; by default all, and PyMPDATA on a CPU.
     most : int, optional
         Maximum number of points; on a CPU `MOST_ON_CPU` by default.
     repeats : int
@@ -108,10 +111,11 @@ def suite(
         raise InputError(f"most = {most}", allowed=f"{math.prod(GRIDS[0])} points, the smallest grid, or more")
     limit = most or (MOST_ON_CPU if chosen.kind == "cpu" else 2**62)
     origin, copies = machine.provenance(chosen, commit), machine.copy_speeds(chosen)
-    peers = [Part("pympdata", "gauge, limiter", GRIDS, peer, 6)] if chosen.kind == "cpu" and peer_is_there() else []
+    selected = [one for one in PARTS if cases is None or one.case in cases]
+    peers = [Part("pympdata", "gauge, limiter", GRIDS, peer, 6)] if _times_peer(chosen, cases) else []
     for real in (precision,) if precision else ("single", "double"):
         width = check_precision(real)(0).itemsize
-        for part in (*PARTS, *peers):
+        for part in (*selected, *peers):
             for shape in part.shapes:
                 if math.prod(shape) > limit or 1.2 * WORDS * width * math.prod(shape) > chosen.free_memory():
                     continue
@@ -131,6 +135,10 @@ def peer_is_there() -> bool:
     from importlib.util import find_spec
 
     return find_spec("PyMPDATA") is not None
+
+
+def _times_peer(device: Device, cases: Sequence[str] | None) -> bool:
+    return cases is None and device.kind == "cpu" and peer_is_there()
 
 
 def _timed(

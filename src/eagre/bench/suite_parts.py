@@ -34,15 +34,18 @@ def winds(shape: Shape, real: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def advection(device: Device, precision: str, shape: Shape) -> Made:
-    """Return steps of MPDATA, gauge variant with limiter, of a random field in a solenoidal flow of random density."""
+def advection(device: Device, precision: str, shape: Shape, kernels: str = "fast") -> Made:
+    """Return steps of MPDATA, gauge variant with limiter, of a random field in a solenoidal flow of random density.
+
+    kernels : as in `eagre.advection.Mpdata`.
+    """
     real = check_precision(precision)
     rng = np.random.default_rng(5)
     start, h = rng.random(shape).astype(real), (1.0 + 0.5 * rng.random(shape)).astype(real)
     v1, v2, v3 = (device.array(one) for one in winds(shape, real))
     advector = Advector(v1, v2, v3, device.array(h))
     first, second = device.array(start), device.zeros(shape, real)
-    plan = plan_of(device, precision, shape, RING, Options())
+    plan = plan_of(device, precision, shape, RING, Options(), kernels)
     work = device.repeated([*plan.launches(first, second, advector), *plan.launches(second, first, advector)], 1)
     mass = float(np.sum(start * h, dtype=np.float64))
 
