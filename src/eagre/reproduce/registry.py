@@ -14,7 +14,6 @@ from eagre.names import nearest
 from eagre.papers import Number, Paper
 from eagre.reproduce.verdicts import Line
 
-PENDING = "not implemented yet"
 COUNTERS = "profiler counters of a GPU of 2011; Eagre has no profiler"
 CURVES = "the curves of the figure are not available"
 
