@@ -26,7 +26,7 @@ class Engine:
     def __init__(self, rate):
         self.rate, self.counts, self.made = rate, {"steps": 0.0, "courant": 0.0}, []
 
-    def advance(self, dt, time, most):
+    def advance(self, dt, time, most, *, clipped):
         rate = self.rate(len(self.made) + 1)
         dt = ROOM * most / rate if dt * rate > most else dt
         self.made.append(dt)
@@ -87,9 +87,9 @@ def test_a_step_is_a_little_longer_or_two_are_equal_rather_than_the_last_one_tin
     engine: Any = Engine(lambda n: 0.05)
     engine.has_legs = legs
 
-    def many(dt, times, least, most):
+    def many(dt, times, least, most, *, clipped):
         for time in times:
-            engine.advance(dt, time, most)
+            engine.advance(dt, time, most, clipped=clipped)
         return True
 
     engine.advance_many = many

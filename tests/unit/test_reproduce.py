@@ -14,7 +14,7 @@ import pytest
 from eagre.errors import ConvergenceError, DeviceError, InputError
 from eagre.papers import NAMES, Number, paper
 from eagre.reproduce import mike21, reproduce, run, tables
-from eagre.reproduce.registry import PENDING, SOURCES, Item, Run, items_of, source_named
+from eagre.reproduce.registry import SOURCES, Item, Run, items_of, source_named
 from eagre.reproduce.verdicts import NotRun, compared, exact, explained, holds, misprint, not_run
 
 TIME = Number("table-1", "33", "CPU", "0.2056", "ms a step")
@@ -179,7 +179,7 @@ def test_items_that_are_not_run_or_raise(monkeypatch):
         Item("gpu", "gpu", one_line, needs=("gpu",)),
         Item("data", "data", no_data),
         Item("wrong", "wrong", wrong),
-        Item("old", "old", reason=PENDING),
+        Item("old", "old", reason="curves are lost"),
     )
     lines = reproduce("madsen2010", device="cpu")
     assert [(line.item, line.outcome, line.failed) for line in lines] == [
@@ -193,7 +193,7 @@ def test_items_that_are_not_run_or_raise(monkeypatch):
         ("old", "not run", False),
     ]
     assert lines[2].note == "takes about 90 s: eagre reproduce madsen2010 long --most 90"
-    assert (lines[3].note, lines[5].note, lines[7].note) == ("needs a GPU", "no bathymetry", PENDING)
+    assert (lines[3].note, lines[5].note, lines[7].note) == ("needs a GPU", "no bathymetry", "curves are lost")
     assert "did not converge" in lines[6].note
 
 
