@@ -148,6 +148,9 @@ WAVES = {
     "lines": ("torus", {"preconditioner": "lines", "breaking": False}),
     "modes, double corrections": ("torus", {"preconditioner": "modes", "correction_precision": "double"}),
     "single corrections": ("torus", {"correction_precision": "single", "multigrid": {"pre": 2}}),
+    "iteration limits": (
+        "torus", {"max_iterations": 40, "absolute_tolerance": 1e-6, "on_nonconvergence": "continue"},
+    ),
     "linear": ("torus", {"linear": True, "time_step": 0.05, "gravity": 9.8}),
     "order 2": ("torus", {"order": 2, "vertical_clustering": False, "tolerance": 1e-6}),
     "order 4": ("torus", {"order": 4, "courant_number": 0.4}),

@@ -87,6 +87,7 @@ SECTIONS = (
     Section("Test cases", "", "eagre.cases"),
     Section("Validation", "", "eagre.validation"),
     Section("Benchmarks", "", "eagre.bench"),
+    Section("Tables and figures of papers", "See :doc:`reproduce`.", "eagre.reproduce"),
     Section("Resource model", "See :doc:`../how-to/gpu`.", "eagre.tuning"),
     Section("Tuned devices", "See :doc:`../how-to/tuning`.", "eagre.backend.tuned", ("chosen",)),
 )  # fmt: skip

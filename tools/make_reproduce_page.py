@@ -1,0 +1,53 @@
+"""Make docs/reference/reproduce.md from reports: python tools/make_reproduce_page.py FOLDER...
+
+Each folder is the output of `eagre reproduce PAPER --output FOLDER`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "reproduce.md"
+INTRODUCTION = """\
+# Reproduced tables and figures
+
+The models of Eagre follow five papers. `eagre reproduce` repeats their tables and figures on your machine and compares
+the numbers. This page is the result of one run per paper on a CPU, with the default options:
+
+```console
+eagre reproduce PAPER --output FOLDER
+```
+
+The column "outcome" has these values:
+
+| outcome | meaning | failure |
+|---|---|---|
+| exact | a number that follows from formulas: equal after rounding to the printed digits | not equal |
+| holds | an order, a ranking, a bound or a behaviour | outside the limits of the item |
+| explained | a known difference, with its reason or a remark that it is unknown | outside the limits of the item |
+| compared | a time or a speed of other hardware; quotient: printed time divided by the time of Eagre | never |
+| misprint | the paper contradicts itself; the corrected number is compared | not equal to the corrected number |
+| not run | the item needs a GPU or more time; the note has the stored result of a GPU if there is one | never |
+
+The curves of the figures are not available as numbers. A figure is repeated where its text or caption states numbers.
+"""
+
+
+def section(report: str) -> str:
+    """Return a report as a section of the page, without pictures."""
+    lines = [line for line in report.splitlines() if not line.startswith("![")]
+    text = re.sub(r"^## ", "### ", "\n".join(lines), flags=re.M)
+    text = re.sub(r"^# Tables and figures of ", "## ", text, flags=re.M)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def main() -> None:
+    """Write the page from the folders of the command line."""
+    reports = [(Path(folder) / "reproduce.md").read_text(encoding="utf-8") for folder in sys.argv[1:]]
+    PAGE.write_text("\n".join([INTRODUCTION, *map(section, reports)]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
