@@ -20,6 +20,10 @@ ELSEWHERE = {
     "MOST_WARPS": "1024 threads of a block, on all cards",
     "SIMULATED_WARPS": "of the simulator",
     "WARPS_AROUND": "what a tile has around it",
+    "MAX_STORED_WARPS": "48 KiB of static shared memory per block, on all cards",
+    "laplacian_blocks.MIN_THREADS": "the smallest block of a published search",
+    "memory_access.THREADS": "a kernel of a paper",
+    "mike21_sweeps.THREADS": "a kernel of a paper",
     "until.THREADS": "the order in which a norm is added up, the same on all cards",
 }
 

@@ -16,7 +16,7 @@ import reference_python
 PACKAGES = (
     "eagre.waves", "eagre.advection", "eagre.solvers.poisson", "eagre.solvers.tridiagonal", "eagre.solvers.gcr",
     "eagre.solvers.multigrid", "eagre.io", "eagre.plots", "eagre.cases", "eagre.validation", "eagre.bench",
-    "eagre.tuning",
+    "eagre.tuning", "eagre.reproduce",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from eagre.backend.cells import cuda, entry, switch, word
 from eagre.backend.device import Device, Launch
 from eagre.backend.timing import times_of
 from eagre.errors import EagreError
-from eagre.solvers.poisson.reference import transpose_cuda
+from eagre.solvers.poisson.reference import TILE, TRANSPOSE_BLOCK, transpose_cuda
 
 COUNT = 2**26  # elements of the long arrays: far more than the caches hold
 SIDE = 8192
@@ -83,7 +83,7 @@ def banks(device: Device, side: int) -> Iterator[Access]:
     for width, what in ((33, "padded tile"), (32, "32 words of a column in one bank")):
         target = device.zeros((side, side), np.float32)
         program = device.program(transpose_cuda, "single", {"WIDTH": width})
-        launch = Launch(program, (source, target), (-(-side // 32), -(-side // 32)), (32, 8))
+        launch = Launch(program, (source, target), (-(-side // TILE), -(-side // TILE)), TRANSPOSE_BLOCK)
         yield Access(f"transpose, {what}", launch, 8.0 * side**2, partial(equal, device, target, values.T))
 
 

@@ -74,12 +74,12 @@ def table_8_3(run: Run) -> Iterator[Line]:
 
 def transpose_seconds(device: Device, side: int) -> float:
     """Return the duration of a transpose of side x side values in double precision, after verification."""
-    from eagre.solvers.poisson.reference import transpose_cuda
+    from eagre.solvers.poisson.reference import TILE, TRANSPOSE_BLOCK, transpose_cuda
 
     values = np.random.default_rng(0).standard_normal((side, side))
     source, target = device.array(values), device.zeros((side, side), np.float64)
-    blocks = -(-side // 32)
-    launch = Launch(device.program(transpose_cuda, "double"), (source, target), (blocks, blocks), (32, 8))
+    blocks = -(-side // TILE)
+    launch = Launch(device.program(transpose_cuda, "double"), (source, target), (blocks, blocks), TRANSPOSE_BLOCK)
     device.run([launch])
     if not np.array_equal(device.host(target), values.T):
         raise ArithmeticError("The transpose is wrong.")

@@ -14,6 +14,7 @@ from eagre.backend.arrays import array_module
 from eagre.backend.cells import cuda, entry, switch, word
 
 TILE = 32
+TRANSPOSE_BLOCK = (TILE, 8)
 WIDTH = switch("WIDTH", 33)  # padded row length of the tile; a sum would not be a compile-time constant
 
 
@@ -61,7 +62,7 @@ def sine_by_half_length(x: Any) -> Any:
 def transpose_cuda(source, target):
     """Transpose source to target through a tile of shared memory that is padded by a column.
 
-    Both sides are coalesced; without the padding (WIDTH = 32) a column of the tile is in one bank. Block (TILE, 8).
+    Both sides are coalesced; without the padding (WIDTH = 32) a column of the tile is in one bank. Block `TRANSPOSE_BLOCK`.
     """
     tile = cuda.shared.array((TILE, WIDTH), word)
     tx, ty = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
