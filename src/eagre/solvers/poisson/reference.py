@@ -62,7 +62,8 @@ def sine_by_half_length(x: Any) -> Any:
 def transpose_cuda(source, target):
     """Transpose source to target through a tile of shared memory that is padded by a column.
 
-    Both sides are coalesced; without the padding (WIDTH = 32) a column of the tile is in one bank. Block `TRANSPOSE_BLOCK`.
+    Both sides are coalesced; without the padding (WIDTH = 32) a column of the tile is in one bank. The block has
+    `TRANSPOSE_BLOCK` threads.
     """
     tile = cuda.shared.array((TILE, WIDTH), word)
     tx, ty = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
