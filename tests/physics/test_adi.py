@@ -358,11 +358,11 @@ def test_rows_of_a_block_fill_the_waves():
 
     squares = (256, 1024, 2048, 4096, 8192)
     assert [run(n, n, "double") for n in squares] == [1, 4, 21, 16, 16]
-    assert [run(n, n, "single") for n in squares] == [1, 3, 12, 16, 16]
+    assert [run(n, n, "single") for n in squares] == [1, 4, 16, 16, 16]  # on an H100, 2048 x 2048 cells only
     assert [run(n, n, "double", light=True) for n in squares] == [1, 4, 21, 94, 373]
     assert [run(n, n, "single", light=True) for n in squares] == [1, 3, 12, 47, 187]
-    assert [run(4096, 2168, precision) for precision in ("double", "single")] == [25, 25]
-    assert [run(3000, 2500, precision) for precision in ("double", "single")] == [19, 12]
+    assert [run(4096, 2168, precision) for precision in ("double", "single")] == [25, 17]
+    assert [run(3000, 2500, precision) for precision in ("double", "single")] == [19, 14]
 
 
 def test_long_runs_are_for_cells_that_are_quickly_done(own_layout):

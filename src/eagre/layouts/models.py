@@ -149,6 +149,10 @@ IMPLICIT = (
         "For the sweep along x.",
     ),
     Parameter(
+        "shallow-water-adi.x.heavy", by_precision(REGISTERS), "registers per thread", True,
+        "For the sweep along x with drying or dissipation; the number of warps follows from the value without them.",
+    ),
+    Parameter(
         "shallow-water-adi.x.ahead",
         named(warps=whole(1, MOST_THREADS // WARP), registers=REGISTERS, cost=number(0.1, 10.0)),
         "warps per block, registers per thread, relative time of a cell", False,

@@ -162,10 +162,11 @@ def plan_of(
     if precision == "double" and not light:
         blocks, of_y = [along_y.heavy["block"]], along_y.heavy["registers"]
     picked |= _along_y(device, grid, reach, open_y, precision, exact, blocks) | chosen
-    usual = (device.layout(f"{NAME}.x").registers[precision], of_y)
+    along_x = device.layout(f"{NAME}.x")
+    usual = ((along_x.registers if light else along_x.heavy)[precision], of_y)
     of_x, of_y = picked.get("registers", usual)
     if picked["ahead"] and "registers" not in chosen:
-        of_x = device.layout(f"{NAME}.x").ahead["registers"]
+        of_x = along_x.ahead["registers"]
     picked["registers"] = (min(of_x, card.registers_for(picked["warps"])), of_y)
     room = card.shared_block - STATIC_SHARED
     while "width" not in chosen and picked["width"] > 4 and _shared_y(picked, precision) > room:
