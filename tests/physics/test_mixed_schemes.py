@@ -164,3 +164,13 @@ def test_a_simulated_gpu_makes_the_same_steps(scheme):
     ours, theirs = simulated.state(), plain.state()
     for name in set(ours) - {"q", "clock", "edges"}:
         np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-12, atol=1e-13, err_msg=name)
+
+
+def test_single_steps_reach_the_end_time():
+    """A step of "rk2" in a run of "ds2" ends at the end time, although a step of "ds2" consists of two half steps."""
+    mixed = pond("ds2", courant_number=0.5)
+    for _ in range(3):
+        mixed.advance(1e3, max_steps=1)
+    end = mixed.time + 0.5 * mixed.time_step
+    mixed.advance(end, max_steps=1)
+    assert mixed.time == end and mixed._engine.listed_steps > 0

@@ -145,7 +145,7 @@ class Engine(Legs):
         self._bad_report = device.pinned((1,), np.int32)
         scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
         orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
-        self.begin: list[Work] = [orders, *self.schedule.begin]
+        self._begins: list[list[Work]] = [[orders, *one] for one in (self.schedule.begin, self.schedule.begin_listed)]
         self.look: list[Work] = [
             *self.schedule.conclude,
             Launch(scan, (self.pair, self.clock, self._bad), (ny,), (BLOCK,)),
@@ -181,6 +181,11 @@ class Engine(Legs):
         if self.way == "first":
             return list(self.schedule.first)
         return self.schedule.listed if self.listed else self.schedule.launches
+
+    @property
+    def begin(self) -> list[Work]:
+        """Launches at the start of a batch of steps of the present kind."""
+        return self._begins[self.way == "listed"]
 
     @property
     def way(self) -> str:

@@ -76,7 +76,11 @@ class March:
         self.launches = self._steps(False)
         self.listed = self._steps(True) if self.active is not None else []
         self.fill = ghost_fills(engine)
-        self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=engine.setup.split)
+        # Steps on a list are steps of "rk2", also in a run of a split scheme.
+        self.begin, self.begin_listed = (
+            boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=split)
+            for split in (engine.setup.split, 0)
+        )
         self.conclude: list[Launch] = []
         options = {"TAIL": ck.no_tail, "FILL": 0, "SPLIT": engine.setup.split}
         self.resume = boundary_pass(engine, engine.q[0], ck.EITHER, **options) if engine.setup.varies else []
@@ -260,7 +264,7 @@ class Tiles:
         own = (self.rates[2], engine.clock, self._values, engine.forcing)
         program = partial(device.program, precision=engine.precision)
         self.conclude = [Launch(program(tile_cuda.conclude_cuda), own, early=True)]
-        self.begin = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
+        self.begin = self.begin_listed = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
         self.fill = ghost_fills(engine)
         self.active, self.listed, self.resume = None, [], []
 
