@@ -31,6 +31,8 @@ The column "outcome" has these values:
 | misprint | the paper contradicts itself; the corrected number is compared | not equal to the corrected number |
 | not run | the item needs a GPU or more time; the note has the stored result of a GPU if there is one | never |
 
+Other processes used the machine during these runs, so times are rough.
+
 The curves of the figures are not available as numbers. A figure is repeated where its text or caption states numbers.
 """
 

@@ -103,7 +103,7 @@ def test_good_case():
         ("numerics", "courant_numbr = 0.2", "numerics.courant_numbr", ["courant_number = 0.2"]),
         ("numerics", "theta = 1.3", "numerics.theta", ['did you mean "minmod_theta"', "minmod_theta = 1.3"]),
         ("numerics", "fixed_time_step = 1", "numerics.fixed_time_step", ['did you mean "time_step"', "time_step = 1"]),
-        ("numerics", 'time_step = "exact"', "numerics.time_step", ["a number in s"]),
+        ("numerics", 'time_step = "exact"', "numerics.time_step", ["is not a time", 'time_step_control = "exact"']),
         ("initial", 'depth = "sim(x)"', "initial.depth", ['did you mean "sin"']),
         ("initial", 'depth = "2 s"', "initial.depth", ["not a unit of length"]),
         ("initial", "depth = [1]", "initial.depth", ["expression in x, y and bed"]),
