@@ -14,7 +14,7 @@ INTRODUCTION = """\
 # Reproduced tables and figures
 
 The models of Eagre follow five papers. `eagre reproduce` repeats their tables and figures on your machine and compares
-the numbers. This page is the result of one run per paper on a CPU, with the default options:
+the numbers. This page is the result of one run per paper on a CPU, with the default options (rojek2015: `--most 12`):
 
 ```console
 eagre reproduce PAPER --output FOLDER
@@ -26,10 +26,10 @@ The column "outcome" has these values:
 |---|---|---|
 | exact | a number that follows from formulas: equal after rounding to the printed digits | not equal |
 | holds | an order, a ranking, a bound or a behaviour | outside the limits of the item |
-| explained | a known difference, with its reason or a remark that it is unknown | outside the limits of the item |
+| explained | a known difference, with its reason or a note that it is unknown | outside the limits of the item |
 | compared | a time or a speed of other hardware; quotient: printed time divided by the time of Eagre | never |
 | misprint | the paper contradicts itself; the corrected number is compared | not equal to the corrected number |
-| not run | the item needs a GPU or more time; the note has the stored result of a GPU if there is one | never |
+| not run | the item needs a GPU or more time; the note has the stored result of a GPU if available | never |
 
 Other processes used the machine during these runs, so times are rough.
 
@@ -37,9 +37,10 @@ The curves of the figures are not available as numbers. A figure is repeated whe
 """
 
 
-def section(report: str) -> str:
-    """Return a report as a section of the page, without pictures."""
-    lines = [line for line in report.splitlines() if not line.startswith("![")]
+def section(markdown: str) -> str:
+    """Return the Markdown of a paper as a section of the page, without pictures."""
+    lines = [line for line in markdown.splitlines() if not line.startswith("![")]
+    lines = [re.sub(r"\b(cells|points|ms|iterations) a (side|step|solution)", r"\1 per \2", line) for line in lines]
     text = re.sub(r"^## ", "### ", "\n".join(lines), flags=re.M)
     text = re.sub(r"^# Tables and figures of ", "## ", text, flags=re.M)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
@@ -47,8 +48,8 @@ def section(report: str) -> str:
 
 def main() -> None:
     """Write the page from the folders of the command line."""
-    reports = [(Path(folder) / "reproduce.md").read_text(encoding="utf-8") for folder in sys.argv[1:]]
-    PAGE.write_text("\n".join([INTRODUCTION, *map(section, reports)]), encoding="utf-8")
+    papers = [(Path(folder) / "reproduce.md").read_text(encoding="utf-8") for folder in sys.argv[1:]]
+    PAGE.write_text("\n".join([INTRODUCTION, *map(section, papers)]), encoding="utf-8")
 
 
 if __name__ == "__main__":
