@@ -98,7 +98,7 @@ class Legs:
     def small_state(self) -> dict[str, np.ndarray]:
         """Return the state for a restart, except the fields."""
         clock = self.seen.copy()
-        clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # step requests belong to the host
+        clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS, ck.STEPS_LEFT]] = 0.0  # step requests belong to the host
         sides = {"clock": clock, "edges": self.setup.sides_at(clock[ck.T])}
         return {**sides, **self.balance.state(), **self.lines.state()}
 
