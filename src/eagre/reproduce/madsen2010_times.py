@@ -231,7 +231,7 @@ ITEMS_OF_CHAPTER_5 = (
         for name, (title, space, precision) in BLOCKS.items()
     ),
     *without_lines(
-        "Eagre computes the residual of low order within the kernels of a cycle, so that it has no time of its own",
+        "Eagre computes the residual of low order within the kernels of a cycle, so that it has no separate time",
         {
             "table-5.6": "Residual of low order, double precision",
             "table-5.7": "Residual of low order, single precision",

@@ -110,7 +110,7 @@ def table_ii(run: Run) -> Iterator[Line]:
     for row, value in zip(("computation", "device to host", "all"), seconds, strict=True):
         yield compared(run.number(row, "time"), value, note)
     incoming = run.number("host to device", "time")
-    yield not_run(incoming, "the time of one copy of the initial state, which is no part of a step")
+    yield not_run(incoming, "the time of one copy of the initial state, which is not part of a step")
     printed = sum(run.paper.value(run.item, row, "time") for row in ("device to host", "computation"))
     number = run.derived("all over the sum", "time", f"{run.paper.value(run.item, 'all', 'time') / printed:.2f}")
     ratio, hidden = seconds[2] / (seconds[0] + seconds[1]), f"{hidden_fraction(times):.0%} of the copies hidden"

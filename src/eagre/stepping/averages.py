@@ -170,8 +170,8 @@ class Asked:
             found.append(replace(known["u"], name="turbulent_kinetic_energy", units="m2 s-2", long_name=text,
                                  standard_name=None, cell_methods=f"time: mean{since}"))  # fmt: skip
         if self.has_waves:
-            text, name = "significant wave height, 4 standard deviations", "sea_surface_wave_significant_height"
-            text = f"{text} of the surface"
+            text = "significant wave height, 4 standard deviations of the surface"
+            name = "sea_surface_wave_significant_height"
             found.append(Variable("significant_height", "m", text, name, cell_methods=f"time: mean{since}"))
         found += [_extreme_of(known[name], "max", "maximum", f"time: maximum{since}") for name in self.largest]
         found += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.smallest]

@@ -76,14 +76,17 @@ class March:
         self.launches = self._steps(False)
         self.listed = self._steps(True) if self.active is not None else []
         self.fill = ghost_fills(engine)
+        self.begin = self._begin(engine.setup.split)
         # Steps on a list are steps of "rk2", also in a run of a split scheme.
-        self.begin, self.begin_listed = (
-            boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=split)
-            for split in (engine.setup.split, 0)
-        )
+        self.begin_listed = self._begin(0) if engine.setup.split else self.begin
         self.conclude: list[Launch] = []
         options = {"TAIL": ck.no_tail, "FILL": 0, "SPLIT": engine.setup.split}
         self.resume = boundary_pass(engine, engine.q[0], ck.EITHER, **options) if engine.setup.varies else []
+
+    def _begin(self, split: int) -> list[Launch]:
+        """Return the launches that start a batch of steps of `split` stages, see `eagre.stepping.clock.SPLIT`."""
+        engine = self.engine
+        return boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=split)
 
     def set_forcing(self, values: np.ndarray) -> None:
         """Do nothing: the ghosts use the forcing of the engine."""
