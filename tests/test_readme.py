@@ -77,6 +77,7 @@ NEVER_RUN = {
     r"python tools/check_vocabulary\.py --update": "changes a file of the repository",
     r"eagre .*--device cuda": "needs an NVIDIA GPU",
     r"eagre tune\b": "times programs for minutes; tests/cli/test_cli_tune.py runs the command",
+    r"eagre reproduce\b": "times programs for minutes; tests/unit/test_reproduce.py runs the items",
     r"eagre bench\b": "times programs for minutes; tests/unit/test_bench_suite.py runs the suites",
 }
 """Commands that the test of a page only parses, as patterns, with the reason."""

@@ -17,7 +17,7 @@ The models of Eagre follow five papers. `eagre reproduce` repeats their tables a
 the numbers. This page is the result of one run per paper on a CPU, with the default options (rojek2015: `--most 12`):
 
 ```console
-eagre reproduce PAPER --output FOLDER
+eagre reproduce bleichrodt2011 --output report
 ```
 
 The column "outcome" has these values:

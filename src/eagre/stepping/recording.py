@@ -46,6 +46,7 @@ class Extra(NamedTuple):
     begin: Sequence[Any] = ()
     each: Sequence[Any] = ()  # after every batch of steps
     look: Sequence[Any] = ()
+    each_listed: Sequence[Any] = ()  # instead of `each` after steps on a list of active tiles, if they differ
 
 
 class Ring:

@@ -85,12 +85,12 @@ def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
             next_landing(0, landings, clock, rates)
 
 
-def recording(engine: Any, places: Any, ring: Ring) -> list[Launch]:
+def recording(engine: Any, places: Any, ring: Ring, split: int) -> list[Launch]:
     """Return the launches that sample the state at points on a device, (2, n), at output times.
 
-    The last launch continues the run.
+    The last launch continues the run with steps of `split` stages, see `eagre.stepping.clock.SPLIT`.
     """
-    device, count, going_on = engine.device, places.shape[1], {"SPLIT": engine.setup.split}
+    device, count, going_on = engine.device, places.shape[1], {"SPLIT": split}
     before = (engine.pair, engine.bed, places, ring.values, ring.landings, engine.clock)
     if device.kind == "cuda":
         program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)

@@ -167,7 +167,10 @@ class Engine(Legs):
         """Return the ring buffer for in-run samples of interior cells (j, i), six values per cell (`recorded`)."""
         ring = Ring(self.device, 6, j.size, self.real)
         places = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
-        self.extra = Extra(ring.begin, [*self.schedule.conclude, *diagnostics.recording(self, places, ring)], ring.look)
+        conclude, split = self.schedule.conclude, self.setup.split
+        each = [*conclude, *diagnostics.recording(self, places, ring, split)]
+        each_listed = [*conclude, *diagnostics.recording(self, places, ring, 0)] if split else ()
+        self.extra = Extra(ring.begin, each, ring.look, each_listed)
         return [ring], [np.arange(j.size)]
 
     @property

@@ -186,6 +186,11 @@ class Legs:
                     self._graphs[piece] = self.device.repeated(self._prepared(self._launches(piece)), 1)
                 self._graphs[piece]()
 
+    @property
+    def _each(self) -> Sequence[Any]:
+        """Launches of in-run sampling after a batch of steps of the present kind."""
+        return (self.extra.each_listed if self.way == "listed" else ()) or self.extra.each
+
     def _pieces(self, asked: Piece) -> list[Piece]:
         """Return the requested graph, or, for the first requests, equivalent graphs that serve any number of rounds."""
         if asked in self._graphs or asked.rounds <= 1 or not self.device.graphs:
@@ -204,7 +209,7 @@ class Legs:
         """Return the launches of a graph, or its stages in a group."""
         extra, work = self.extra, list(self.round)
         size = max(1, len(work) // piece.parts)
-        taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *extra.each)]
+        taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
         begin = [*extra.begin, *self.begin] if piece.begins else []
         look = [*extra.look, *self.look] if piece.ends else []
         return [*begin, *taken * piece.rounds, *look]
@@ -221,7 +226,7 @@ class Legs:
         if not self.device.graphs:
             return [rounds]
         layout = self.device.layout("shallow-water.steps")
-        most = max(1, layout.launches // (self.launches_a_round + len(self.extra.each)))
+        most = max(1, layout.launches // (self.launches_a_round + len(self._each)))
         sizes = []
         while rounds > layout.own_graph:
             sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
@@ -241,5 +246,5 @@ class Legs:
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
         self.write_clock(stopped)
         extra = self.extra
-        self.device.run(self._prepared([*extra.begin, *self.begin, *self.round, *extra.each, *extra.look, *self.look]))
+        self.device.run(self._prepared([*extra.begin, *self.begin, *self.round, *self._each, *extra.look, *self.look]))
         self.write_clock(clock)
