@@ -58,7 +58,8 @@ def assert_right(model, times, fields, tolerance):
     """The maps of the model are those of NumPy."""
     levels = [LEVELS[name] for name in ("arrival_depths", "arrival_rises", "duration_depths")]
     expected, found = maps_of(times, fields, MAPS.wet_depth, *levels), model.maps.sample()
-    assert list(found) == list(expected)
+    assert list(found) == ["time_bounds", *expected]
+    assert found["time_bounds"].tolist() == [times[0], times[-1]]
     for name, values in expected.items():
         off = np.isnan(values) != np.isnan(found[name])
         assert off.mean() <= (0.0 if tolerance < 1e-9 else 0.02), name
@@ -190,6 +191,7 @@ def test_a_map_alone_is_that_among_all(asked):
         found.advance(until)
         among.advance(until)
     maps, theirs = found.maps.sample(), among.maps.sample()
+    assert maps.pop("time_bounds", theirs["time_bounds"]).tolist() == theirs["time_bounds"].tolist() == [0.0, 900.0]
     assert len(maps) == 1 and np.isfinite(*maps.values()).any()
     for name, values in maps.items():
         np.testing.assert_array_equal(values, theirs[name], err_msg=name)
