@@ -62,15 +62,16 @@ def removed(path):
 
 
 def replaced(path):
-    """By a file that is larger than that of the run."""
-    removed(path)
+    """By a file that is larger than that of the run; it exists before the old one goes, so that no inode is reused."""
+    new = path.with_name("another")
     if path.suffix == ".zarr":
-        path.mkdir()
-        path = path / "zarr.json"
-        path.write_bytes(FOREIGN)
-        return "replaced"
-    path.write_bytes(FOREIGN)
-    os.truncate(path, 1_000_000)
+        new.mkdir()
+        (new / "zarr.json").write_bytes(FOREIGN)
+    else:
+        new.write_bytes(FOREIGN)
+        os.truncate(new, 1_000_000)
+    removed(path)
+    new.rename(path)
     return "replaced"
 
 

@@ -66,6 +66,7 @@ def test_benchmarks_become_lines(monkeypatch):
 
 def test_a_number_that_needs_a_gpu_has_its_stored_result(monkeypatch):
     number = RUN.number(33, "GPU")
+    monkeypatch.setattr(measure, "stored_lines", lambda name: ())
     assert measure.gpu_only(RUN, number).note == "needs a GPU"
     stored = exact(number, 0.01)
     monkeypatch.setattr(measure, "stored_lines", lambda name: (stored,))
