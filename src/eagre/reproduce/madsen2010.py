@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -186,7 +187,7 @@ def figure_6_2(run: Run) -> Iterator[Line]:
             yield exact(number, values[number.row])
         else:
             yield not_run(number, "the norm of the paper is that of the residual; the correction is judged here")
-    chosen = Run(run.paper, run.item, run.device, run.precision or "double", data=run.data)
+    chosen = replace(run, precision=run.precision or "double")
     yield from validated(chosen, "potential-waves", ["whalin"], pictures=True)
 
 

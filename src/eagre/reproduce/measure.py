@@ -103,8 +103,8 @@ def validated(
     from eagre.validation import validate
 
     if pictures and find_spec("matplotlib") is not None:
-        run.data["pictures"] = TemporaryDirectory()
-    folder = run.data["pictures"].name if "pictures" in run.data else None
+        run.data["pictures"] = run.closing.enter_context(TemporaryDirectory())
+    folder = run.data.get("pictures")
     for result in validate(kind, list(names), output_dir=folder, device=run.device, precision=run.precision):
         number = number_of(result) or Number(run.item, f"{result.case}: {result.quantity}", result.precision, "", "")
         note = ", ".join(filter(None, (result.limit_text, result.detail)))
@@ -142,7 +142,7 @@ def benchmarked(
 
 def draw_validation(path: Path, run: Run, lines: Sequence[Line]) -> None:
     """Write the first picture of the validations that ran with ``validated(..., pictures=True)``."""
-    picture = min(Path(run.data["pictures"].name).glob("*.png"), default=None)
+    picture = min(Path(run.data["pictures"]).glob("*.png"), default=None)
     if picture is not None:
         copyfile(picture, path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +54,8 @@ class Run:
         Time allowed for the item.
     data : dict
         Values that `Item.lines` stores for `Item.draw`.
+    closing : contextlib.ExitStack
+        Resources of the item, released after its picture.
     """
 
     paper: Paper
@@ -62,6 +65,7 @@ class Run:
     max_seconds: float = 60.0
     data: dict[str, Any] = field(default_factory=dict)
     start: float = field(default_factory=time.perf_counter)
+    closing: ExitStack = field(default_factory=ExitStack)
 
     def number(self, row: object, column: object) -> Number:
         """Return a number of the item."""

@@ -76,13 +76,14 @@ def reproduce(
     try:
         for item in chosen:
             run = Run(paper(name), item.name, device, precision, max_seconds)
-            lines_of_item: list[Line] = []
-            sections.append((item, lines_of_item, None))
-            for line in _lines(item, run, on_gpu=hardware.kind == "cuda"):
-                lines_of_item.append(replace(line, **origin, precision=line.precision or precision or ""))
-                lines.append(lines_of_item[-1])
-            if folder is not None:
-                sections[-1] = (item, lines_of_item, _picture(folder, item, run, lines_of_item))
+            with run.closing:
+                lines_of_item: list[Line] = []
+                sections.append((item, lines_of_item, None))
+                for line in _lines(item, run, on_gpu=hardware.kind == "cuda"):
+                    lines_of_item.append(replace(line, **origin, precision=line.precision or precision or ""))
+                    lines.append(lines_of_item[-1])
+                if folder is not None:
+                    sections[-1] = (item, lines_of_item, _picture(folder, item, run, lines_of_item))
             if on_item is not None:
                 on_item(item, lines_of_item)
     finally:
