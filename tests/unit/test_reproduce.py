@@ -17,7 +17,7 @@ from eagre.reproduce import mike21, reproduce, run, tables
 from eagre.reproduce.registry import SOURCES, Item, Run, items_of, source_named
 from eagre.reproduce.verdicts import NotRun, compared, exact, explained, holds, misprint, not_run
 
-TIME = Number("table-1", "33", "CPU", "0.2056", "ms a step")
+TIME = Number("table-1", "33", "CPU", "0.2056", "ms per step")
 COUNT = Number("table-1", "blocks", "count", "132")
 
 
@@ -31,7 +31,7 @@ def test_numbers_of_a_paper_by_item_row_and_column():
         paper("nobody2000")
 
 
-@pytest.mark.parametrize(("name", "count"), list(zip(NAMES, (486, 136, 303, 491, 46), strict=True)))
+@pytest.mark.parametrize(("name", "count"), list(zip(NAMES, (488, 136, 303, 491, 46), strict=True)))
 def test_every_item_with_numbers_is_known_and_every_number_is_unique(name, count):
     numbers = paper(name).numbers
     assert len(numbers) == count == len({(one.item, one.row, one.column) for one in numbers})
@@ -126,8 +126,8 @@ def test_values_of_items_without_cost():
         (line.item, line.row, line.column): line.computed
         for line in reproduce("mike21", ["section-8.2.5"], device="cpu")
     }
-    assert found["section-8.2.5", "Eagre double", "cells a side"] == 5016  # sqrt(1536 MiB / 64)
-    assert found["section-8.2.5", "cells a side in 1536 MB, S1N double", "cells a side"] == 3253
+    assert found["section-8.2.5", "Eagre double", "cells per side"] == 5016  # sqrt(1536 MiB / 64)
+    assert found["section-8.2.5", "cells per side in 1536 MB, S1N double", "cells per side"] == 3253
     lines = reproduce("rojek2015", ["table-III", "table-IV", "table-V"], device="cpu")
     assert sum(line.outcome == "exact" for line in lines) == 2 * 8 * 5 + 11
     assert sum(line.outcome == "misprint" for line in lines) == 1
@@ -145,7 +145,7 @@ def test_operations_and_steps_are_counted():
 def test_a_changed_formula_fails(monkeypatch):
     monkeypatch.setattr("eagre.reproduce.rojek2015.tiles", lambda plane, threads: mutated(plane, threads))
     lines = reproduce("rojek2015", ["table-III"], device="cpu")
-    assert {line.column for line in lines if line.failed} == {"transactions a tile", "transactions a block"}
+    assert {line.column for line in lines if line.failed} == {"transactions per tile", "transactions per block"}
 
 
 def mutated(plane, threads):

@@ -65,7 +65,7 @@ def test_sine_tables(monkeypatch, run, ds2_steps):
     assert [line.failed for line in lines if line.failed] == [True] * (ds2_steps != 163)
     by_position = {(line.row, line.column): line.computed for line in lines}
     assert by_position["ds2", "time"] == pytest.approx(0.04 * ds2_steps)
-    assert by_position["rk2", "steps a second"] == pytest.approx(50.0)
+    assert by_position["rk2", "steps per second"] == pytest.approx(50.0)
     assert by_position["srk2", "time / time of rk2"] == pytest.approx(1.5)
 
 

@@ -71,6 +71,6 @@ def test_a_number_that_needs_a_gpu_has_its_stored_result(monkeypatch):
     stored = exact(number, 0.01)
     monkeypatch.setattr(measure, "stored_lines", lambda name: (stored,))
     line = measure.gpu_only(RUN, number)
-    assert line.note.startswith("needs a GPU; stored, ") and line.note.endswith("0.01 ms a step")
+    assert line.note.startswith("needs a GPU; stored, ") and line.note.endswith("0.01 ms per step")
     assert (line.outcome, line.failed) == ("not run", False)
     assert measure.gpu_only(RUN, RUN.number(65, "GPU")).note == "needs a GPU"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eagre.backend.select import select
+from eagre.bench.kernels import KernelTime
 from eagre.errors import EagreError
 from eagre.papers import paper
 from eagre.reproduce import mike21, mike21_gpu, mike21_times, reproduce
+from eagre.reproduce.measure import Timing
 from eagre.reproduce.registry import Run, items_of
 
 
@@ -77,6 +79,28 @@ def test_the_growth_of_the_time_is_compared(monkeypatch, tmp_path, order, failed
     assert (tmp_path / "times.png").stat().st_size > 1000
 
 
+def test_bounds_of_the_speedup_by_hand():
+    """A parallel fraction of 0.9 on 16 cores: 1 / (0.1 + 0.9 / 16) = 6.4, and 16 - 0.1 * 15 = 14.5."""
+    assert mike21_times.amdahl(0.9, 16) == pytest.approx(6.4)
+    assert mike21_times.gustafson(0.9, 16) == pytest.approx(14.5)
+
+
+@pytest.mark.parametrize("microseconds", [950.0, 850.0, 1100.0])
+def test_the_parallel_fraction_is_that_of_the_kernels(monkeypatch, microseconds):
+    """A step takes 1 ms; two kernels take the rest but for the host."""
+    kernels = [KernelTime("x", 1.0, microseconds - 300.0, 0.5), KernelTime("y", 1.0, 300.0, 0.5)]
+    timing = Timing(1.1e-3, 1e-3)
+    monkeypatch.setattr(mike21_times, "core_times", lambda run, sizes: (dict.fromkeys(sizes, timing), ""))
+    monkeypatch.setattr(mike21_times, "kernel_times", lambda *arguments: kernels)
+    lines = {(line.row, line.column): line for line in mike21_times.section_2(run_of("section-2"))}
+    fraction = min(1.0, microseconds / 1000.0)
+    assert lines["64 x 64 cells", "Amdahl's bound, 1024 cores"].computed == pytest.approx(
+        1.0 / (1.0 - fraction + fraction / 1024)
+    )
+    assert lines["serial fraction of 20 %", "maximum speedup"].outcome == "exact"
+    assert lines["rows and columns of a large grid", "parallel fraction"].computed == pytest.approx(fraction)
+
+
 def test_errors_of_single_precision_grow(tmp_path):
     errors = mike21.errors_of_single("cpu", 128, (10, 100))
     assert 1e-8 < errors[10] < errors[100] < 1e-5
@@ -128,6 +152,16 @@ def test_copies_are_compared(monkeypatch):
     assert list(mike21_gpu.table_8_1(run_of("table-8.1")))[-1].failed
 
 
+@pytest.mark.parametrize(("used", "failed"), [(1.0, False), (1.1, True)])
+def test_the_memory_of_a_gpu_is_filled(monkeypatch, used, failed):
+    """64 bytes per cell in double precision: 0.95 of 4 MB hold 243 x 243 cells, and the padding of the arrays."""
+    free = [4e6, 4e6 - used * mike21_gpu.device_bytes(243, 243, 8, 0)]
+    monkeypatch.setattr(type(select("cpu")), "free_memory", lambda device: free.pop(0))
+    monkeypatch.setattr(Run, "on_gpu", property(lambda run: True))
+    line = mike21_gpu.filled_memory(run_of("section-8.2.5"))
+    assert line.computed == pytest.approx(used) and line.failed == failed and "243 x 243" in line.note
+
+
 @pytest.mark.simulator
 def test_the_versions_for_gpus_run_and_agree(monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
@@ -147,7 +181,7 @@ def test_the_versions_for_gpus_run_and_agree(monkeypatch):
 
 def test_the_fraction_of_building_the_rows(monkeypatch):
     seconds, difference = mike21_times.sweep_times(24)
-    assert 0.0 < seconds["rows"] < seconds["stored"] and difference < 1e-13
+    assert 0.0 < seconds["rows"] and 0.0 < seconds["stored"] and difference < 1e-13
     times = {"x": 1.0, "y": 4.0, "rows": 2.0, "stored": 4.0}
     monkeypatch.setattr(mike21_times, "sweep_times", lambda: (times, 1e-10))
     lines = {(one.row, one.column): one for one in mike21_times.figure_6_4(run_of("figure-6.4"))}

@@ -225,7 +225,7 @@ def sine_table(run: Run) -> Iterator[Line]:
         if number.column == "time":
             note = f"{steps} steps of {n}^2 cells; {times.notes[number.row]}"
             yield compared(number, steps * times.seconds[number.row].median, note)
-        elif number.column == "steps a second":
+        elif number.column == "steps per second":
             yield compared(number, 1.0 / times.seconds[number.row].median)
         elif number.value != (expected := SINE_STEPS_OF_SCHEMES[number.row]):
             note = (

@@ -110,8 +110,9 @@ def section_8_2_5(run: Run) -> Iterator[Line]:
         side, printed = max_side(WORDS[version], WORD[precision]), float(number.value)
         yield holds(number, side, printed, printed + 1, note="printed as approximate: at most one less than the root")
     for precision, width in WORD.items():
-        number = Number(run.item, f"Eagre {precision}", "cells a side", "", "1")
+        number = Number(run.item, f"Eagre {precision}", "cells per side", "", "1")
         yield compared(number, max_side((DEVICE_WORDS, 0, 0), width), f"{DEVICE_WORDS} values in memory per cell")
+    yield gpu.filled_memory(run)
 
 
 def items_of_validation(name: str, quantity: str = "") -> dict[str, Any]:
@@ -194,6 +195,7 @@ LARGE = ("table-8.4", "table-8.8", "table-8.11", "table-8.13")
 """Tables for 2048 x 2048 cells."""
 GPU_ITEM: dict[str, Any] = {"needs": ("gpu",), "gpu_seconds": 30.0}
 ITEMS = (
+    Item("section-2", "Bounds of the speedup by Amdahl and Gustafson", times.section_2, 5.0),
     Item("table-5.1", "Operations and steps of tridiagonal solvers", table_5_1, seconds=1.0),
     Item(
         "table-6.1", "Run times of MIKE 21 HD and of the C implementation", times.table_6_1, 6.0, draw=times.draw_times
@@ -230,7 +232,7 @@ ITEMS = (
     Item("figure-9.10", "Speedup in single precision", gpu.figure_9_10, 30.0, gpu_seconds=60.0),
     Item("figure-9.11", "Bandwidth in single precision", gpu.speedups, **GPU_ITEM),
     Item("section-9.4", "Error of single precision", section_9_4, 10.0, draw=draw_errors),
-    Item("section-8.2.5", "Largest grid in 1536 MiB", section_8_2_5),
+    Item("section-8.2.5", "Largest grid in 1536 MiB", section_8_2_5, gpu_seconds=60.0),
     *without_lines(
         COUNTERS,
         {

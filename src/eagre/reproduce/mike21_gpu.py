@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from eagre.backend.timing import copy_bandwidth
 from eagre.bench.mike21_sweeps import GPU, Sweeps
 from eagre.bench.shallow_water_adi import PAPER_GB, PAPER_WORDS
 from eagre.bench.transfers import transfer_times
+from eagre.cases.mike21 import pool
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, device_bytes
 from eagre.papers import Number
 from eagre.reproduce.measure import alternating, gpu_only
 from eagre.reproduce.mike21_times import STEPS, TIMED_STEPS, cell_rate, step_times
@@ -28,6 +31,8 @@ SIZES = {
 """Cells per side of the figures of chapter 9, by row."""
 METHODS = {"table-8.23": "pcr", "table-8.24": "cr-pcr"}
 SYSTEMS, UNKNOWNS = 256, 512  # of 256 x 256 cells: surface and flux alternate along a line
+FILLED = 0.95
+MEMORY_RATIO = (0.99, 1.02)  # of the used over the predicted memory
 SIDE = 2048  # of the transpose and of the transfers
 
 
@@ -149,6 +154,20 @@ def figure_9_1(run: Run) -> Iterator[Line]:
     yield compared(number, f"up to {max(seconds.values()) / minimum:.2g} times")
 
 
+def filled_memory(run: Run) -> Line:
+    """Fill `FILLED` of the free memory of a GPU, compute two steps, and compare the used with the predicted memory."""
+    number = Number(run.item, f"pool in {FILLED:.0%} of the memory", "used over predicted", "", "1")
+    if not run.on_gpu:
+        return gpu_only(run, number)
+    device = select(run.device)
+    free = device.free_memory()
+    side = math.isqrt(int(FILLED * free / (8 * DEVICE_WORDS)))
+    model = pool((side, side), device, "double", "mike21")
+    model.advance(2.0 * model.time_step)
+    ratio = (free - device.free_memory()) / device_bytes(side, side, 8, maps=0)
+    return holds(number, ratio, *MEMORY_RATIO, note=f"{side} x {side} cells, double precision")
+
+
 def speedups(run: Run) -> Iterator[Line]:
     """Measure speedup and bandwidth of Eagre on a GPU, relative to one core of this machine in double precision.
 
@@ -165,7 +184,9 @@ def speedups(run: Run) -> Iterator[Line]:
             yield compared(number, rate * PAPER_WORDS * width / PAPER_GB, f"{PAPER_WORDS} values per cell and step")
         else:
             core = step_times(select("cpu"), cases)
-            yield compared(number, min(core[case].median / gpu[case].median for case in cases), f"{sizes} cells a side")
+            yield compared(
+                number, min(core[case].median / gpu[case].median for case in cases), f"{sizes} cells per side"
+            )
 
 
 def figure_9_10(run: Run) -> Iterator[Line]:

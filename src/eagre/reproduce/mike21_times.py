@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.bench import machine
+from eagre.bench.kernels import kernel_times
 from eagre.bench.mike21_sweeps import CPU, EXTRA, GPU, LONGEST_BLOCK, Sweeps
 from eagre.bench.operations import SOURCE_OPERATIONS
 from eagre.bench.shallow_water_adi import COMPARED_SHAPE, PAPER_GB, PAPER_WORDS, Pool
@@ -30,6 +32,8 @@ TRUNCATED = "the printed duration is truncated, not rounded"
 GROWTH = (3.0, 5.5)  # of the time if the cells per side double
 EXPONENT = (1.7, 2.6)
 BUILDING = (25.0, 75.0)  # % of the time
+PARALLEL_SIZES = (64, 1024)  # cells per side
+BOUNDED_PROCESSORS = (16, 1024)
 BALANCE = "the fraction depends on the speed of powers, divisions and memory relative to each other"
 
 
@@ -74,6 +78,38 @@ def table_6_1(run: Run) -> Iterator[Line]:
         number = run.derived(row, f"growth from {first} to {last}", f"{growth:.1f}")
         measured = times[last].minimum / times[first].minimum
         yield holds(number, measured, GROWTH[0] ** doublings, GROWTH[1] ** doublings, note="proportional to the cells")
+
+
+def amdahl(fraction: float, processors: float) -> float:
+    """Return the bound of Amdahl's law on the speedup with a constant problem, for the parallel fraction."""
+    return 1.0 / ((1.0 - fraction) + fraction / processors)
+
+
+def gustafson(fraction: float, processors: float) -> float:
+    """Return the bound of Gustafson's law on the speedup with a constant problem per processor."""
+    return processors + (1.0 - fraction) * (1.0 - processors)
+
+
+def section_2(run: Run) -> Iterator[Line]:
+    """Measure the parallel fraction of a step on one core, and print the bounds of Amdahl and Gustafson for it.
+
+    The parallel fraction is that of the kernels, which process independent grid lines; the rest of a step is the host.
+    """
+    printed = {number.column: number for number in run.numbers()}
+    yield exact(printed["maximum speedup"], amdahl(0.8, math.inf))
+    steps, note = core_times(run, PARALLEL_SIZES)
+    with machine.threads_limited(select("cpu"), 1):
+        kernels = {n: kernel_times("shallow-water-adi", "cpu", "double", n, "mike21") for n in PARALLEL_SIZES}
+    fractions = {n: min(1.0, 1e-6 * sum(one.microseconds for one in kernels[n]) / steps[n].minimum) for n in kernels}
+    large = max(fractions)
+    yield compared(printed["parallel fraction"], fractions[large], f"{large} x {large} cells")
+    for n, fraction in fractions.items():
+        row = f"{n} x {n} cells"
+        yield compared(Number(run.item, row, "parallel fraction", "", "1"), fraction, note)
+        for name, law in (("Amdahl", amdahl), ("Gustafson", gustafson)):
+            for processors in BOUNDED_PROCESSORS:
+                column = f"{name}'s bound, {processors} cores"
+                yield compared(Number(run.item, row, column, "", "1"), law(fraction, processors))
 
 
 def figure_9_5(run: Run) -> Iterator[Line]:

@@ -44,7 +44,7 @@ def transactions(threads: int) -> Callable[[Run], Iterator[Line]]:
             rank = run.derived(name, "tile", name)
             yield exact(rank, f"{best.rows}x{best.columns}", "same rank")
             values = (best.blocks, best.each, best.total, 100.0 * best.overhead)
-            columns = ("blocks a tile", "transactions a block", "transactions a tile", "overhead")
+            columns = ("blocks per tile", "transactions per block", "transactions per tile", "overhead")
             for column, value in zip(columns, values, strict=True):
                 yield exact(run.number(name, column), value)
 
