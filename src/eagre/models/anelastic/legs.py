@@ -152,7 +152,7 @@ class Legs:
     def _launches(self, iterations: int) -> list[Any]:
         steps = self._steps
         measures, mixing = steps.tendencies.diffusion.measured
-        book = (steps.advector.most, mixing, steps.pace.dt, steps.projection.control, self._book)
+        book = (steps.advector.partial_maxima, mixing, steps.pace.dt, steps.projection.control, self._book)
         note = Launch(self._device.program(note_cuda, "double"), book, (1,), (THREADS,))
         return [*steps.explicit(), *steps.projection.unlooked(iterations), *steps.finish(), *measures, note]
 

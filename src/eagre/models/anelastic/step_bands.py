@@ -242,7 +242,7 @@ class StepsBands:
     def courant(self) -> Place:
         """See `Steps.courant`."""
         if self.devices.kind == "cuda":
-            most = max(float(part.device.host(part.advector.most).max()) for part in self.parts)
+            most = max(float(part.device.host(part.advector.partial_maxima).max()) for part in self.parts)
             if most <= 1.0:
                 return most, (0, 0)
             self.devices.run([self._measures()])
