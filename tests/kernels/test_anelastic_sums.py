@@ -47,7 +47,7 @@ def test_averages_are_in_double_precision_and_in_registers(precision, hill):
     device = RecordingDevice()
     MeanProfiles(engine_of(device, precision, hill), 0.0)
     found = {name_of(program): doubles_of(program, signature) for program, signature in device.found.items()}
-    assert set(found) == {"sum_field", "sum_wind", "sum_carried", "average", "set_shear", "gather"}
+    assert set(found) == {"sum_field", "sum_wind", "sum_carried", "average", "set_shear", "accumulate"}
     assert all(doubles > 0 and not local for doubles, local in found.values()), found
 
 

@@ -223,7 +223,7 @@ class MeanProfiles:
         u, v, w = (found[rows.of(name)] for name in ("uw", "vw", "ww"))
         shear = wind, Winds(u, v, w, w), *self._near, found[rows.of("shear")]
         last.append(self._over(cells.set_shear, plane[:1], *shear))
-        last.append(self._over(cells.gather, (rows.count, plane[0]), found, weight, self._gathered))
+        last.append(self._over(cells.accumulate, (rows.count, plane[0]), found, weight, self._gathered))
         return sums, first, work, last
 
     def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Any]:

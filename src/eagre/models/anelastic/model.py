@@ -16,8 +16,8 @@ from eagre.contract import field_type
 from eagre.fields import Variable
 from eagre.given import of_type
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_air
-from eagre.models.anelastic.averaging import asked_of_air, fields_kept, maps_of
+from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_atmosphere
+from eagre.models.anelastic.averaging import maps_of, requested_statistics, stored_fields
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
 from eagre.models.anelastic.drives import checked_drives
@@ -178,7 +178,7 @@ class AnelasticFlow(BaseModel):
     ) -> None:
         check_precision(precision)
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
-        kinds, air, names = checked_boundaries(boundaries), checked_air(atmosphere), tuple(scalars or ())
+        kinds, air, names = checked_boundaries(boundaries), checked_atmosphere(atmosphere), tuple(scalars or ())
         found = checked_levels(levels, top_height, terrain_height, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
@@ -188,11 +188,11 @@ class AnelasticFlow(BaseModel):
             viscosity=viscosity, diffusivity=diffusivity, side_sponges=side_sponges, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
-        asked = asked_of_air(time_statistics, fields_of(air.gravity > 0.0, names), names, shape[0])
+        asked = requested_statistics(time_statistics, fields_of(air.gravity > 0.0, names), names, shape[0])
         check_memory(
             shape, self.device, precision, driven=drives.fields(len(names)), stratified=air.gravity > 0.0,
             terrain=found.terrain_height is not None, scalars=len(names), closure=closure is not None,
-            averaged=fields_kept(asked, precision, shape[0]),
+            averaged=stored_fields(asked, precision, shape[0]),
         )  # fmt: skip
         bears = drives.longest_step(metric_of(found, grid, kinds), found, air)
         longest, self._courant = checked_steps(time_step, courant_number, bears, shape)
