@@ -37,7 +37,7 @@ def engine_of(device, precision, hill) -> Any:
         steps=steps,
         slopes=slopes,
         counts=own.counts,
-        parts=[SimpleNamespace(device=device, setup=own.setup, fields=fields, slopes=slopes)],
+        subdomains=[SimpleNamespace(device=device, setup=own.setup, fields=fields, slopes=slopes)],
     )
 
 

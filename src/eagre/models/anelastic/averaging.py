@@ -88,7 +88,8 @@ def maps_of(engine: Any, state: Callable[[], tuple[Mapping[str, np.ndarray], flo
     if requested is None:
         return None
     levels = levels_of(requested, setup.shape[0])
-    theta = np.broadcast_to(engine.rest.theta, setup.shape)[levels] if "theta" in requested.planes.quantities else 0.0
+    has_theta = "theta" in requested.planes.quantities
+    theta = np.broadcast_to(engine.base_state.theta, setup.shape)[levels] if has_theta else 0.0
     if levels.size > 1:
         known: dict[str, Any] = {"axes": axes_of(setup, "", levels=levels), "dimensions": ("z", "y", "x")}
     else:

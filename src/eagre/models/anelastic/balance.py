@@ -36,7 +36,8 @@ def balanced(metric: Metric, rho: np.ndarray, velocities: tuple[Any, Any, Any]) 
 
     The correction is constant for each boundary and class of points; walls have none.
     """
-    values = [_checked(metric, name, axis, value) for name, axis, value in zip("xyz", (2, 1, 0), velocities, strict=True)]
+    each = zip("xyz", (2, 1, 0), velocities, strict=True)
+    values = [_checked(metric, name, axis, value) for name, axis, value in each]
     density = np.broadcast_to(rho, metric.shape)
     areas = {axis: _areas(metric, density, axis) for axis in range(3) if _is_open(metric, axis)}
     if not areas:

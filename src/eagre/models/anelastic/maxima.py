@@ -111,7 +111,7 @@ class Maxima:
 
     def _largest(self, engine: Engine) -> np.ndarray:
         """Return the maxima of all rows, float64; halo rows of several devices do not change the maxima."""
-        return np.max([self._largest_of(engine.precision, part) for part in engine.parts], axis=0)
+        return np.max([self._largest_of(engine.precision, part) for part in engine.subdomains], axis=0)
 
     def _largest_of(self, precision: str, part: Stages) -> np.ndarray:
         """Return the maxima over the points of one device."""

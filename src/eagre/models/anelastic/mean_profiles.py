@@ -236,7 +236,7 @@ class MeanProfiles:
         for name in subgrids[0].names:
             work += self._each([subgrid.launches(name) for subgrid in subgrids])
             work.append(self._over(cells.sum_field, plane, field, one, self._columns, row(f"closure {name}"), sums))
-        mixing = self._joined([part.tendencies.diffusion.mixing for part in self._engine.parts])
+        mixing = self._joined([part.tendencies.diffusion.mixing for part in self._engine.subdomains])
         return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
     def _each(self, launches: list[list[Work]]) -> list[Any]:
@@ -326,7 +326,7 @@ def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
             part.setup, part.device, engine.precision, part.rest.density, part.fields.present,
             part.tendencies.diffusion, part.tendencies.ground,
         )
-        for part in engine.parts
+        for part in engine.subdomains
     ]  # fmt: skip
 
 

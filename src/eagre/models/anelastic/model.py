@@ -20,7 +20,7 @@ from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_
 from eagre.models.anelastic.averaging import maps_of, requested_statistics, stored_fields
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
-from eagre.models.anelastic.drives import checked_drives
+from eagre.models.anelastic.drives import checked_forcing
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.inputs import (
@@ -183,7 +183,7 @@ class AnelasticFlow(BaseModel):
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
         check_height(air, float(found.height[-1]), kinds[0] == "periodic")
-        drives = checked_drives(
+        drives = checked_forcing(
             found, grid, stratified=air.gravity > 0.0, scalars=names, coriolis=coriolis,
             viscosity=viscosity, diffusivity=diffusivity, side_sponges=side_sponges, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",

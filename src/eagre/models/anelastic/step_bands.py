@@ -1,7 +1,7 @@
 """Time steps of the anelastic model on several devices, each with a slab of rows.
 
-The halo covers the stencil of a step (`cutting.halo_rows`), so that no exchange is needed before the projection. The halo
-rows of the new state are exchanged after the step.
+The halo covers the stencil of a step (`cutting.halo_rows`), so that no exchange is needed before the projection. The
+halo rows of the new state are exchanged after the step.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class StepsBands:
             h = rows_of(mass, rows)
             full = None if even else member.array((h * np.ones(own.shape)).astype(real))
             slopes = Slopes(**metrics[-1].arrays(member, precision))
-            base, rho = subdomain_base_state(rest, rows), member.array(h.astype(real))
-            known = (own, member, precision, base, rho, slopes, metrics[-1])
+            base, density = subdomain_base_state(rest, rows), member.array(h.astype(real))
+            known = (own, member, precision, base, density, slopes, metrics[-1])
             self.parts.append(Stages(*known, full, names, devices.inside(rank)))
         self.fields = self._joined()
         self.inflow = InflowBands(devices, self.parts, setup, rest)
