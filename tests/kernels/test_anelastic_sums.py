@@ -57,5 +57,5 @@ def test_extremes_have_no_double_arithmetic_in_single_precision(hill):
     engine = engine_of(device, "single", hill)
     Maxima(lambda: engine).sample()
     found = {name_of(program): doubles_of(program, signature) for program, signature in device.found.items()}
-    assert set(found) == {"largest_wind", "largest_value", "largest_of_line"}
+    assert set(found) == {"max_wind", "max_value", "max_of_row"}
     assert all(counts == (0, False) for counts in found.values()), found

@@ -26,7 +26,7 @@ from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere_section import AtmosphereSection
 from eagre.models.anelastic.forcing_sections import ForcingSection
 from eagre.models.anelastic.measured_sections import (
-    AirMapsSection,
+    AnelasticMapsSection,
     MaximaSection,
     ProbesSection,
     ProfilesSection,
@@ -293,7 +293,7 @@ class AnelasticCase(Case):
     surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
     closure: ClosureSection | None = Field(default=None, description="the section [closure]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
-    maps: AirMapsSection | None = Field(default=None, description="the section [maps]")
+    maps: AnelasticMapsSection | None = Field(default=None, description="the section [maps]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
     slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
     probes: ProbesSection | None = Field(default=None, description="the section [probes]")

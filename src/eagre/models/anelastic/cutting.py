@@ -56,7 +56,7 @@ def subdomain_metric(metric: Metric, rows: Sequence[int]) -> Metric:
     subdomain, sides = copy.copy(metric), metric.sides
     subdomain.shape = (metric.shape[0], len(rows), metric.shape[2])
     subdomain.sides = (sides[0], "wall" if sides[1] == "periodic" else sides[1], sides[2])
-    for name in ("hill", "slope_x", "slope_y", "share", "height", "jacobian"):
+    for name in ("hill", "slope_x", "slope_y", "depth_fraction", "height", "jacobian"):
         setattr(subdomain, name, rows_of(getattr(metric, name), rows))
     return subdomain
 
