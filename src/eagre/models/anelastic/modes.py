@@ -156,7 +156,7 @@ class Modes:
         device.run([device.over(self._factor, self.shape[1:], arguments)])
 
     def launch(self, f: Any) -> Launch:
-        """Return a launch that solves in place; f : real numbers of the modes, last axis times `GridModes.reals_per_mode`."""
+        """Return a launch that solves in place; f : real numbers, last axis times `GridModes.reals_per_mode`."""
         if self._close is not None:
             return Launch(self._close, (f, self._periodic_systems, self._carried))
         if self._modes.periodic_z:
