@@ -78,7 +78,7 @@ def profile(model: Any, bandwidth: float) -> None:
 def as_graph(model: Any) -> None:
     """Print the time of steps that are one graph."""
     engine = model.engine
-    legs = engine._legs
+    legs = engine._batches
     for iterations in {1, legs.iterations}:
         work = legs._launches(iterations)
         seconds = seconds_of(engine.device, work, 10)

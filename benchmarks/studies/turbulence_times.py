@@ -16,7 +16,7 @@ from anelastic_profile import hill, seconds_of
 
 from eagre.backend.timing import copy_bandwidth
 from eagre.bench.anelastic import _turbulence
-from eagre.models.anelastic.legs import Legs
+from eagre.models.anelastic.legs import StepBatches
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.projection import Projection
 
@@ -35,8 +35,8 @@ def turbulence(points: int, pressure: str, precision: str, device: str) -> Anela
             forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=TOLERANCE, method="gcr",
             preconditioner=preconditioner, sweeps=sweeps, kept=1,
         )  # fmt: skip
-        if engine.has_legs:
-            engine._legs = Legs(steps, engine._kept())
+        if engine.has_step_batches:
+            engine._batches = StepBatches(steps, engine._state_arrays())
     return model
 
 

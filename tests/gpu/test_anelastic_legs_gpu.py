@@ -57,7 +57,7 @@ def driven(device, precision):
 def test_legs_make_the_bits_of_steps(case, precision, monkeypatch):
     together = case("cuda", precision)
     together.advance(1e9, max_steps=24)
-    assert together.engine._legs._rounds
+    assert together.engine._batches._graphs
     with monkeypatch.context() as change:
         change.setattr(Engine, "advance_many", lambda *_, **_options: None)
         alone = case("cuda", precision)

@@ -54,7 +54,7 @@ def test_as_one_gpu(hill, sides, steps):
     ours, theirs = (flow(device, hill, sides) for device in ([SimulatedDevice()] * 2, SimulatedDevice()))
     for model in (ours, theirs):
         model.advance(1e9, max_steps=steps)
-    assert len(ours.engine.parts) == 2 and ours.engine.is_finite()
+    assert len(ours.engine.subdomains) == 2 and ours.engine.is_finite()
     assert_close(fields_of(ours), fields_of(theirs), 1e-6 if hill else 1e-10)
     iterations = ours.statistics()["iterations_a_step"]
     assert iterations == pytest.approx(theirs.statistics()["iterations_a_step"], abs=1.0 if hill else 0.0)

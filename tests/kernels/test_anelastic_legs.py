@@ -11,7 +11,7 @@ from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.legs import Book, Legs
+from eagre.models.anelastic.legs import StepBatches, StepRecord
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.series import Series
 from eagre.stepping.averages import TimeStatistics
@@ -84,7 +84,7 @@ def averaging():
 @pytest.mark.parametrize("case", [model, by_courant, driven, turning, averaging])
 def test_legs_make_the_bits_of_steps(case, monkeypatch):
     monkeypatch.setattr("eagre.models.anelastic.stepper.WINDOW", 3)
-    runs, made, run = [], [], Legs.run
+    runs, made, run = [], [], StepBatches.run
 
     def noted(legs, dt, times):
         made.append(times)
@@ -95,7 +95,7 @@ def test_legs_make_the_bits_of_steps(case, monkeypatch):
             if alone:
                 one_by_one(change)
             else:
-                change.setattr(Legs, "run", noted)
+                change.setattr(StepBatches, "run", noted)
             runs.append(case())
             runs[-1].advance(1e9, max_steps=7)
     assert max(map(len, made)) > 1  # there was a leg
@@ -150,13 +150,13 @@ def test_a_leg_whose_pressure_was_not_done_is_taken_back(monkeypatch):
     together = model(tolerance=1e-14)
     together.advance(1e9, max_steps=2)
     made = []
-    finished = type(together.engine._legs).finished
+    finished = type(together.engine._batches).finished
 
     def noted(legs, book):
         made.append(finished(legs, book))
         return made[-1]
 
-    monkeypatch.setattr(type(together.engine._legs), "finished", noted)
+    monkeypatch.setattr(type(together.engine._batches), "finished", noted)
     together.engine.steps.projection._small[:] = 0.0  # no solution is that good
     together.advance(1e9, max_steps=4)
     assert made == [False]
@@ -170,14 +170,14 @@ def test_a_leg_whose_pressure_was_not_done_is_taken_back(monkeypatch):
 
 def test_iterations_that_are_allowed_for():
     """Numbers that go up and down a little ask for no new graph."""
-    legs = model().engine._legs
+    legs = model().engine._batches
     legs.allow(64)
     assert legs.iterations == 68
-    book = dict.fromkeys(Book._fields, 0.0)
+    book = dict.fromkeys(StepRecord._fields, 0.0)
     for most, kept in ((68.0, 68), (66.0, 68), (52.0, 68), (50.0, 53), (0.0, 1)):
-        assert legs.finished(Book(**{**book, "most": most}))
+        assert legs.finished(StepRecord(**{**book, "max_iterations": most}))
         assert legs.iterations == kept
-    assert not legs.finished(Book(**{**book, "most": 1.0, "unfinished": 1.0}))
+    assert not legs.finished(StepRecord(**{**book, "max_iterations": 1.0, "unfinished": 1.0}))
     assert legs.iterations == 1
 
 

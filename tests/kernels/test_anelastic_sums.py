@@ -37,7 +37,7 @@ def engine_of(device, precision, hill) -> Any:
         steps=steps,
         slopes=slopes,
         counts=own.counts,
-        parts=[SimpleNamespace(device=device, setup=own.setup, fields=fields, slopes=slopes)],
+        subdomains=[SimpleNamespace(device=device, setup=own.setup, fields=fields, slopes=slopes)],
     )
 
 
@@ -47,7 +47,7 @@ def test_averages_are_in_double_precision_and_in_registers(precision, hill):
     device = RecordingDevice()
     MeanProfiles(engine_of(device, precision, hill), 0.0)
     found = {name_of(program): doubles_of(program, signature) for program, signature in device.found.items()}
-    assert set(found) == {"sum_field", "sum_wind", "sum_carried", "average", "set_shear", "gather"}
+    assert set(found) == {"sum_field", "sum_wind", "sum_carried", "average", "set_shear", "accumulate"}
     assert all(doubles > 0 and not local for doubles, local in found.values()), found
 
 
@@ -57,5 +57,5 @@ def test_extremes_have_no_double_arithmetic_in_single_precision(hill):
     engine = engine_of(device, "single", hill)
     Maxima(lambda: engine).sample()
     found = {name_of(program): doubles_of(program, signature) for program, signature in device.found.items()}
-    assert set(found) == {"largest_wind", "largest_value", "largest_of_line"}
+    assert set(found) == {"max_wind", "max_value", "max_of_row"}
     assert all(counts == (0, False) for counts in found.values()), found

@@ -81,7 +81,7 @@ def after(make, device, steps=4, **options):
 def test_the_bits_of_one_device(make, options):
     """Of every array of a restart over flat ground, and of what is told of the run."""
     ours, theirs = (after(make, device, **options) for device in (THREE if make is box else TWO, "cpu"))
-    assert isinstance(ours.device, Group) and len(ours.engine.parts) > 1
+    assert isinstance(ours.device, Group) and len(ours.engine.subdomains) > 1
     assert different_arrays(ours, theirs) == []
     assert ours.diagnostics() == theirs.diagnostics() and ours.statistics() == theirs.statistics()
     assert ours.summary_rows == theirs.summary_rows and ours.time == theirs.time
@@ -177,7 +177,7 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
 
 
 def test_a_halo_too_narrow_shows(monkeypatch):
-    monkeypatch.setattr("eagre.models.anelastic.cutting.REACH", 3)
+    monkeypatch.setattr("eagre.models.anelastic.cutting.HALO_ROWS", 3)
     assert different_arrays(after(box, TWO), after(box, "cpu")) != []
 
 

@@ -158,15 +158,15 @@ def test_open_sides(terrain):
     nz, ny, _ = both.shape
     inflow = np.ones((2, nz, ny)) * np.linspace(0.0, 1.0, nz)[None, :, None] ** 2
     if not terrain:
-        assert projection.set_normal(x=inflow).largest < 1e-14
+        assert projection.set_normal(x=inflow).max_correction < 1e-14
     inflow[1] *= 0.9
     balance = projection.set_normal(x=inflow)
-    assert 0.001 < balance.largest < 0.1 and balance.share == pytest.approx(balance.largest)
+    assert 0.001 < balance.max_correction < 0.1 and balance.relative_correction == pytest.approx(balance.max_correction)
     projection.solve(1.0)
     v = velocity_of(projection)
     assert np.abs(both.oracle.divergence(v)).max() < 2e-12
     ends = np.stack([v[0, :, :, 0], v[0, :, :, -1]])
-    assert np.abs(ends - inflow).max() == pytest.approx(balance.largest, rel=1e-9)
+    assert np.abs(ends - inflow).max() == pytest.approx(balance.max_correction, rel=1e-9)
     assert np.abs(v[2, -1]).max() < 1e-14
 
 
@@ -191,7 +191,7 @@ def test_inflow_that_balances_as_a_whole_but_not_on_each_class_is_told():
     inflow = np.zeros((2, 9, 1))
     inflow[0, 2:7:2, 0], inflow[1, 3:7:2, 0] = 1.0, 1.5
     found = both.projection(PlainDevice())
-    assert found.set_normal(x=inflow).largest > 0.1
+    assert found.set_normal(x=inflow).max_correction > 0.1
     found.solve(1.0)
     assert np.abs(both.oracle.divergence(velocity_of(found))).max() < 1e-12
 

@@ -40,11 +40,11 @@ def expected_of(model):
     fade = (metric.fade if metric.fade.size > 1 else np.zeros(shape[0]))[:, None, None] * full
     g33 = full / metric.jacobian
     g13, g23 = (-fade * slope * g33 for slope in (metric.slope_x, metric.slope_y))
-    rho = engine.rest.density * full
+    rho = engine.base_state.density * full
     space = oracle.Space((dz, dy, dx), (True, False, False), rho * metric.jacobian, g13, g23, g33)
     z = model.levels.z + np.zeros(shape)
-    n2, over = engine.rest.stability * full, engine.rest.buoyancy * full
-    closure = oracle.Closure(space, 0.2, PRANDTL, n2, over, engine.rest.theta * full, z - z[:1], ROUGH)
+    n2, over = engine.base_state.stability * full, engine.base_state.buoyancy * full
+    closure = oracle.Closure(space, 0.2, PRANDTL, n2, over, engine.base_state.theta * full, z - z[:1], ROUGH)
     u, v, w, theta, dye = (model.field(name) for name in ("u", "v", "w", "theta_perturbation", "dye"))
     k, length2 = closure.mixing([u, v, w, theta]), closure.length2(shape)
 

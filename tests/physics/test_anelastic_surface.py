@@ -58,7 +58,7 @@ def test_heat_of_a_map_over_a_hill():
     )
     first = heat_of(model)
     model.advance(100.0)
-    density = model.engine.rest.density[0, 0]
+    density = model.engine.base_state.density[0, 0]
     expected = 0.1 * 100.0 * float((density * pattern[0]).sum()) * 50.0 * 50.0
     assert abs((heat_of(model) - first) / expected - 1.0) < 1e-6
 
@@ -132,7 +132,7 @@ def test_a_mixed_layer_grows_as_its_heat_says():
     model = convective_boundary_layer(16, **ON)
     model.advance(3600.0)
     z, w = model.levels.height, model.field("w")
-    theta = model.engine.rest.theta + model.field("theta_perturbation")
+    theta = model.engine.base_state.theta + model.field("theta_perturbation")
     mean = theta.mean((1, 2))
     lapse = 300.0 * 1e-4 / 9.81
     encroached = np.sqrt(2.0 * 0.1 * 3600.0 / lapse)

@@ -9,7 +9,7 @@ import eagre
 from anelastic_runs import flow_over_a_hill, forced
 from eagre.config.problems import Problems
 from eagre.config.section import check
-from eagre.models.anelastic.measured_sections import AirMapsSection
+from eagre.models.anelastic.measured_sections import AnelasticMapsSection
 from oracle.averages import extremes_of
 from physics.test_averages import assert_right, assert_same, followed
 
@@ -116,5 +116,5 @@ def test_water_has_no_levels():
 
 def test_a_section_without_anything_names_a_field_of_air():
     with pytest.raises(Problems) as told:
-        check(AirMapsSection, {"file": "maps.nc"})
+        check(AnelasticMapsSection, {"file": "maps.nc"})
     assert told.value.problems[0].fix == 'mean = ["u"]'

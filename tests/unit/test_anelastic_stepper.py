@@ -20,7 +20,7 @@ AIM = ROOM * MOST
 class Engine:
     """Steps of which only the Courant number is known: dt times a rate."""
 
-    has_legs, device, precision, bears = False, select("cpu"), "double", 1.0
+    has_step_batches, device, precision, stability_limit = False, select("cpu"), "double", 1.0
     setup = SimpleNamespace(time_step=10.0, time_statistics=None, grid=Grid(1, 1, 1.0, 1.0))
 
     def __init__(self, rate):
@@ -85,7 +85,7 @@ def test_steps_at_their_longest_are_not_looked_at_again():
 def test_a_step_is_a_little_longer_or_two_are_equal_rather_than_the_last_one_tiny(interval, steps, legs):
     """As where 0.333333 s does not divide 1 s: a step of 1e-6 s each second."""
     engine: Any = Engine(lambda n: 0.05)
-    engine.has_legs = legs
+    engine.has_step_batches = legs
 
     def many(dt, times, least, most, *, clipped):
         for time in times:

@@ -184,7 +184,7 @@ def test_profiles_that_drive_the_air(tmp_path):
     assert found.nudging.time_scale == 3600.0 and found.nudging.u is None
     np.testing.assert_allclose(found.nudging.theta(z), [300.0, 302.5])
     model = case(tmp_path, more=FORCING).build("cpu", "double")
-    np.testing.assert_allclose(model.engine.rest.balanced[0][:, 0, 0], [10.0, 11.25, 12.5, 13.75, 15.0])
+    np.testing.assert_allclose(model.engine.base_state.balanced[0][:, 0, 0], [10.0, 11.25, 12.5, 13.75, 15.0])
 
 
 @pytest.mark.parametrize(

@@ -35,12 +35,12 @@ class FaceFluxes:
     sides : of z, y, x: "periodic", "wall" or "open"
     terrain : bool
     rows : slice, optional
-        Rows of `most`; all rows by default.
+        Rows of `partial_maxima`; all rows by default.
 
     Attributes
     ----------
     v1, v2, v3
-    most : double, on a GPU
+    partial_maxima : double, on a GPU
         Partial maxima of the outflow Courant number.
     """
 
@@ -65,38 +65,41 @@ class FaceFluxes:
         if device.kind == "cuda":
             self._rows = (0, ny) if rows is None else (rows.start, rows.stop)
             self._tiles = Tiles.of(device, shape)
-            self.most = device.zeros((self._tiles.blocks,), np.float64)
+            self.partial_maxima = device.zeros((self._tiles.blocks,), np.float64)
 
-    def launches(self, now: Velocity, then: Velocity, pace: Pace) -> list[Launch]:
+    def launches(self, wind_n: Velocity, wind_nm1: Velocity, coefficients: Pace) -> list[Launch]:
         """Return launches that compute v1, v2 and v3 from the current and past velocity."""
         if self._device.kind == "cuda":
             if not self._terrain:
-                return [self._all(now, then, pace.numbers)]
-            return [*self._by_axis(now, then, pace.numbers), self._outflow()]
+                return [self._all(wind_n, wind_nm1, coefficients.numbers)]
+            return [*self._by_axis(wind_n, wind_nm1, coefficients.numbers), self._outflow()]
         names = ("ALONG_Z", "ALONG_Y", "ALONG_X")
         switches = self._switches | {name: n > 1 for name, n in zip(names, self._shape, strict=True)}
         each = zip((ALONG_Z, ALONG_Y, ALONG_X), self._kinds, strict=True)
-        z, y, x = (Weights(pace.numbers[at], pace.numbers[at + 1], kind) for at, kind in each)
-        arguments = (now, then, self._h, self._slopes, x, y, z, self.v1, self.v2, self.v3)
+        numbers = coefficients.numbers
+        z, y, x = (Weights(numbers[offset], numbers[offset + 1], kind) for offset, kind in each)
+        arguments = (wind_n, wind_nm1, self._h, self._slopes, x, y, z, self.v1, self.v2, self.v3)
         return [Launch(self._device.program(faces_cpu, self._precision, switches), arguments)]
 
-    def _all(self, now: Velocity, then: Velocity, numbers: Any) -> Launch:
+    def _all(self, wind_n: Velocity, wind_nm1: Velocity, numbers: Any) -> Launch:
         """Return one launch for all faces over flat terrain."""
         registers = self._device.layout("solver:gcr").faces[self._precision]
         program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
-        known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes, self._rows)
-        return self._tiles.launch(program, (*known, self.v1, self.v2, self.v3, self.most))
+        known = (wind_n, wind_nm1, self._h, self._slopes.stretch, numbers, tuple(self._kinds))
+        tiles = (self._tiles.planes, self._rows)
+        return self._tiles.launch(program, (*known, *tiles, self.v1, self.v2, self.v3, self.partial_maxima))
 
-    def _by_axis(self, now: Velocity, then: Velocity, numbers: Any) -> list[Launch]:
+    def _by_axis(self, wind_n: Velocity, wind_nm1: Velocity, numbers: Any) -> list[Launch]:
         """Return a launch per axis: over terrain, one kernel for all faces needs too many registers."""
-        (nz, ny, nx), (z, y, x), found = self._shape, self._kinds, []
+        (nz, ny, nx), (z, y, x), launches = self._shape, self._kinds, []
         if nx > 1:
-            found.append(self._over(advector_cuda.face_x, now.u, then.u, self._h, numbers, x, self.v1))
+            launches.append(self._over(advector_cuda.face_x, wind_n.u, wind_nm1.u, self._h, numbers, x, self.v1))
         if ny > 1:
-            found.append(self._over(advector_cuda.face_y, now.v, then.v, self._h, numbers, y, self.v2))
+            launches.append(self._over(advector_cuda.face_y, wind_n.v, wind_nm1.v, self._h, numbers, y, self.v2))
         if nz > 1:
-            found.append(self._over(advector_cuda.face_z, now, then, self._h, self._slopes, numbers, z, self.v3))
-        return found
+            arguments = (wind_n, wind_nm1, self._h, self._slopes, numbers, z, self.v3)
+            launches.append(self._over(advector_cuda.face_z, *arguments))
+        return launches
 
     def _over(self, cell: Any, *arguments: Any) -> Launch:
         return self._device.over(self._device.loop(cell, self._precision, self._switches), self._shape, arguments)
@@ -104,5 +107,5 @@ class FaceFluxes:
     def _outflow(self) -> Launch:
         """Return the launch that computes the maximum outflow Courant number of each block."""
         program = self._device.program(advector_cuda.outflow_cuda, self._precision, self._switches)
-        arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self._rows, self.most)
+        arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self._rows, self.partial_maxima)
         return self._tiles.launch(program, arguments)

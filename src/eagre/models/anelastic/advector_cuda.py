@@ -9,62 +9,62 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, flat_load, real
 from eagre.backend.warp import thread
-from eagre.models.anelastic.kernels import PERIODIC, Extrapolation, at, mass_flux, outer_face, upward_mass_flux
+from eagre.models.anelastic.kernels import PERIODIC, Extrapolation, mass_flux, outer_face, profile_at, upward_mass_flux
 from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z
 from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number, level
 from eagre.stepping.until import largest_of
 
 
 @cell
-def before(i, n):
+def previous_index(i, n):
     """Return the index before i on a periodic axis."""
     return np.uint32(i - np.uint32(1)) if i > np.uint32(0) else np.uint32(n - 1)
 
 
 @cell
-def face_x(k, j, i, now, then, h, numbers, kind, out):
+def face_x(k, j, i, u_n, u_nm1, h, numbers, kind, out):
     """Compute v1 west of a point, and east of the last point."""
     x = Extrapolation(numbers[ALONG_X], numbers[ALONG_X + 1])
-    n = now.shape[2]
-    low, here = mass_flux(k, j, before(i, n), now, then, h, x), mass_flux(k, j, i, now, then, h, x)
+    n = u_n.shape[2]
+    low, here = mass_flux(k, j, previous_index(i, n), u_n, u_nm1, h, x), mass_flux(k, j, i, u_n, u_nm1, h, x)
     face = low + here
     if i == 0 and kind != PERIODIC:
-        face = outer_face(here, here + mass_flux(k, j, np.uint32(1), now, then, h, x), kind)
+        face = outer_face(here, here + mass_flux(k, j, np.uint32(1), u_n, u_nm1, h, x), kind)
     out[k, j, i] = face
     if i == n - 1:
-        other = mass_flux(k, j, np.uint32(0), now, then, h, x)
+        other = mass_flux(k, j, np.uint32(0), u_n, u_nm1, h, x)
         out[k, j, np.uint32(n)] = here + other if kind == PERIODIC else outer_face(here, face, kind)
 
 
 @cell
-def face_y(k, j, i, now, then, h, numbers, kind, out):
+def face_y(k, j, i, v_n, v_nm1, h, numbers, kind, out):
     """Compute v2 south of a point, and north of the last point."""
     y = Extrapolation(numbers[ALONG_Y], numbers[ALONG_Y + 1])
-    n = now.shape[1]
-    low, here = mass_flux(k, before(j, n), i, now, then, h, y), mass_flux(k, j, i, now, then, h, y)
+    n = v_n.shape[1]
+    low, here = mass_flux(k, previous_index(j, n), i, v_n, v_nm1, h, y), mass_flux(k, j, i, v_n, v_nm1, h, y)
     face = low + here
     if j == 0 and kind != PERIODIC:
-        face = outer_face(here, here + mass_flux(k, np.uint32(1), i, now, then, h, y), kind)
+        face = outer_face(here, here + mass_flux(k, np.uint32(1), i, v_n, v_nm1, h, y), kind)
     out[k, j, i] = face
     if j == n - 1:
-        other = mass_flux(k, np.uint32(0), i, now, then, h, y)
+        other = mass_flux(k, np.uint32(0), i, v_n, v_nm1, h, y)
         out[k, np.uint32(n), i] = here + other if kind == PERIODIC else outer_face(here, face, kind)
 
 
 @cell
-def face_z(k, j, i, now, then, h, g, numbers, kind, out):
+def face_z(k, j, i, wind_n, wind_nm1, h, g, numbers, kind, out):
     """Compute v3 below a point, and above the last point."""
     z = Extrapolation(numbers[ALONG_Z], numbers[ALONG_Z + 1])
     n = h.shape[0]
-    low = upward_mass_flux(before(k, n), j, i, now, then, h, g, z)
-    here = upward_mass_flux(k, j, i, now, then, h, g, z)
+    low = upward_mass_flux(previous_index(k, n), j, i, wind_n, wind_nm1, h, g, z)
+    here = upward_mass_flux(k, j, i, wind_n, wind_nm1, h, g, z)
     face = low + here
     if k == 0 and kind != PERIODIC:
-        second = upward_mass_flux(np.uint32(1), j, i, now, then, h, g, z)
+        second = upward_mass_flux(np.uint32(1), j, i, wind_n, wind_nm1, h, g, z)
         face = outer_face(here, here + second, kind)
     out[k, j, i] = face
     if k == n - 1:
-        other = upward_mass_flux(np.uint32(0), j, i, now, then, h, g, z)
+        other = upward_mass_flux(np.uint32(0), j, i, wind_n, wind_nm1, h, g, z)
         out[np.uint32(n), j, i] = here + other if kind == PERIODIC else outer_face(here, face, kind)
 
 
@@ -75,9 +75,9 @@ def leaving_by(first, second):
 
 
 @cell
-def half_on(now, then, start, place, weights):
+def half_step_velocity(q_n, q_nm1, start, index, weights):
     """Return a velocity at t + dt/2, times dt/2 divided by the grid spacing."""
-    return weights.now * flat_load(now, start, place) + weights.then * flat_load(then, start, place)
+    return weights.current * flat_load(q_n, start, index) + weights.previous * flat_load(q_nm1, start, index)
 
 
 @cell
@@ -92,37 +92,40 @@ def outer_faces(low, here, high, i, n, kind):
 
 
 @entry
-def faces_cuda(now, then, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, most):
+def faces_cuda(wind_n, wind_nm1, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, partial_maxima):
     """Compute all faces over flat terrain, and the maxima of `outflow_cuda`; kinds: boundary conditions of z, y and x.
 
     An axis of one point has no faces.
     """
     tree = cuda.shared.array(BLOCK, np.float64)
-    nz, ny, nx = now.u.shape
+    nz, ny, nx = wind_n.u.shape
     i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
     j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
     x = Extrapolation(numbers[ALONG_X], numbers[ALONG_X + 1])
     y = Extrapolation(numbers[ALONG_Y], numbers[ALONG_Y + 1])
     z = Extrapolation(numbers[ALONG_Z], numbers[ALONG_Z + 1])
-    largest, bottom = real(0.0), cuda.blockIdx.z * planes
+    max_outflow, bottom = real(0.0), cuda.blockIdx.z * planes
     if i < nx and j < ny:
         size, row = ny * nx, np.uint32(j * np.uint32(nx))
         here, round_z = np.uint32(row + i), kinds[0] == PERIODIC
-        west, east = np.uint32(row + before(i, nx)), np.uint32(row + (i + np.uint32(1) if i < nx - 1 else np.uint32(0)))
-        south = np.uint32(before(j, ny) * np.uint32(nx) + i)
+        west = np.uint32(row + previous_index(i, nx))
+        east = np.uint32(row + (i + np.uint32(1) if i < nx - 1 else np.uint32(0)))
+        south = np.uint32(previous_index(j, ny) * np.uint32(nx) + i)
         north = np.uint32((j + np.uint32(1) if j < ny - 1 else np.uint32(0)) * np.uint32(nx) + i)
-        up_low = half_on(now.w, then.w, level(bottom - 1, nz, size, round_z), here, z)
-        up = half_on(now.w, then.w, level(bottom, nz, size, round_z), here, z)
+        up_low = half_step_velocity(wind_n.w, wind_nm1.w, level(bottom - 1, nz, size, round_z), here, z)
+        up = half_step_velocity(wind_n.w, wind_nm1.w, level(bottom, nz, size, round_z), here, z)
         up_low *= rises(h, stretch, bottom - 1, nz, round_z)
         up *= rises(h, stretch, bottom, nz, round_z)
         for m in range(bottom, min(nz, bottom + planes)):
             k = np.uint32(m)
             start, density = np.uint32(k * np.uint32(size)), h[k, 0, 0]
-            up_high = half_on(now.w, then.w, level(m + 1, nz, size, round_z), here, z)
-            u_west, u_here = half_on(now.u, then.u, start, west, x), half_on(now.u, then.u, start, here, x)
-            u_east = half_on(now.u, then.u, start, east, x)
-            v_south, v_here = half_on(now.v, then.v, start, south, y), half_on(now.v, then.v, start, here, y)
-            v_north = half_on(now.v, then.v, start, north, y)
+            up_high = half_step_velocity(wind_n.w, wind_nm1.w, level(m + 1, nz, size, round_z), here, z)
+            u_west = half_step_velocity(wind_n.u, wind_nm1.u, start, west, x)
+            u_here = half_step_velocity(wind_n.u, wind_nm1.u, start, here, x)
+            u_east = half_step_velocity(wind_n.u, wind_nm1.u, start, east, x)
+            v_south = half_step_velocity(wind_n.v, wind_nm1.v, start, south, y)
+            v_here = half_step_velocity(wind_n.v, wind_nm1.v, start, here, y)
+            v_north = half_step_velocity(wind_n.v, wind_nm1.v, start, north, y)
             up_high *= rises(h, stretch, m + 1, nz, round_z)
             leaving = real(0.0)
             if nx > 1:
@@ -144,11 +147,11 @@ def faces_cuda(now, then, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, 
                 if k == nz - 1:
                     v3[np.uint32(nz), j, i] = second
             if rows[0] <= j and j < rows[1]:
-                largest = max(largest, leaving / density)
+                max_outflow = max(max_outflow, leaving / density)
             up_low, up = up, up_high
-    largest_of(tree, thread(), BLOCK, float(largest))
+    largest_of(tree, thread(), BLOCK, float(max_outflow))
     if thread() == 0:
-        most[block_number()] = tree[0]
+        partial_maxima[block_number()] = tree[0]
 
 
 @cell
@@ -162,8 +165,8 @@ def rises(h, stretch, k, nz, periodic):
 
 
 @entry
-def outflow_cuda(v1, v2, v3, h, planes, rows, most):
-    """Compute the maximum outflow Courant number of each block, for some rows; most: (blocks,).
+def outflow_cuda(v1, v2, v3, h, planes, rows, partial_maxima):
+    """Compute the maximum outflow Courant number of each block, for some rows; partial_maxima: (blocks,).
 
     grid: tiles of LANES x ROWS columns by `planes` levels
     """
@@ -171,7 +174,7 @@ def outflow_cuda(v1, v2, v3, h, planes, rows, most):
     nz, nx = v3.shape[0] - 1, v3.shape[2]
     i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
     j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
-    largest, bottom = real(0.0), cuda.blockIdx.z * planes
+    max_outflow, bottom = real(0.0), cuda.blockIdx.z * planes
     if i < nx and rows[0] <= j and j < rows[1]:
         below = v3[np.uint32(bottom), j, i]
         for m in range(bottom, min(nz, bottom + planes)):
@@ -179,8 +182,8 @@ def outflow_cuda(v1, v2, v3, h, planes, rows, most):
             above = v3[np.uint32(k + np.uint32(1)), j, i]
             leaving = leaving_by(v1[k, j, i], v1[k, j, np.uint32(i + np.uint32(1))]) + leaving_by(below, above)
             leaving += leaving_by(v2[k, j, i], v2[k, np.uint32(j + np.uint32(1)), i])
-            largest = max(largest, leaving / at(h, k, j, i))
+            max_outflow = max(max_outflow, leaving / profile_at(h, k, j, i))
             below = above
-    largest_of(tree, thread(), BLOCK, float(largest))
+    largest_of(tree, thread(), BLOCK, float(max_outflow))
     if thread() == 0:
-        most[block_number()] = tree[0]
+        partial_maxima[block_number()] = tree[0]

@@ -28,7 +28,7 @@ from eagre.models.anelastic.profiles import ExponentialProfile, LinearProfile, P
 from eagre.plausible import check_plausible, plausible_number
 
 Array = np.ndarray
-STILL = ExponentialProfile(0.0)
+ZERO_PROFILE = ExponentialProfile(0.0)
 MAX_FALL = -4e-3  # K/m: temperature falls by 6.5 K/km, potential temperature by less even in convective layers
 TROPOSPHERE = 8_000.0  # m over which temperature falls at all latitudes
 FIX = "atmosphere=Atmosphere.boussinesq()"
@@ -82,7 +82,7 @@ class Atmosphere:
     density: Profile | Density
     reference: Profile
     ambient: Profile
-    wind: tuple[Profile, Profile] = (STILL, STILL)
+    wind: tuple[Profile, Profile] = (ZERO_PROFILE, ZERO_PROFILE)
     gravity: float = GRAVITY
 
     def stability(self, z: Array, spacing: float) -> Array:
@@ -210,7 +210,7 @@ class Atmosphere:
         for name, values in (("u", u), ("v", v)):
             check_plausible("wind", 0.0 if values is None else values, name)
         wind: list[Profile] = [
-            STILL if one is None else TableProfile(heights, one, name) for name, one in (("u", u), ("v", v))
+            ZERO_PROFILE if one is None else TableProfile(heights, one, name) for name, one in (("u", u), ("v", v))
         ]
         pair = (wind[0], wind[1])
         ground, g, _ = _checked(float(ambient.values[0]), gravity, 0.0)
@@ -236,7 +236,7 @@ def _refuse_temperature(profile: TableProfile) -> None:
         )
 
 
-def checked_air(atmosphere: Atmosphere | None) -> Atmosphere:
+def checked_atmosphere(atmosphere: Atmosphere | None) -> Atmosphere:
     """Return `atmosphere`, or an incompressible one by default."""
     return of_type("atmosphere", atmosphere or Atmosphere.incompressible(), Atmosphere, FIX)
 
@@ -252,8 +252,8 @@ def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) 
         )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
         theta = float(density.theta(np.zeros(())))
-        most = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
-        fix = f"top_height = {most:.3g}, or a reference_frequency above 0"
+        max_height = 0.9 * DRY_AIR_HEAT_CAPACITY / density.gravity * theta
+        fix = f"top_height = {max_height:.3g}, or a reference_frequency above 0"
         raise InputError(
             f"a domain height of {height:g} m for theta = {theta:g} K",
             allowed="a top below the end of the reference atmosphere", fix=fix,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Speed = Annotated[float, quantity("speed")]
 Pressure = Annotated[float, quantity("pressure"), Field(gt=0)]
-OWN = ("theta", "buoyancy_frequency", "reference_frequency", "wind", "density")  # keys that a sounding replaces
+# keys that a sounding replaces
+REPLACED_KEYS = ("theta", "buoyancy_frequency", "reference_frequency", "wind", "density")
 IDLE = {
     "anelastic": {"density"},
     "boussinesq": {"reference_frequency", "surface_pressure", "reference"},
@@ -83,11 +84,11 @@ class AtmosphereSection(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> AtmosphereSection:
-        own = set(OWN) & self.model_fields_set
-        if self.sounding is not None and own:
+        conflicting = set(REPLACED_KEYS) & self.model_fields_set
+        if self.sounding is not None and conflicting:
             raise InputError(
-                f"both sounding and {min(own)}",
-                allowed="either a sounding or the keys " + ", ".join(OWN),
+                f"both sounding and {min(conflicting)}",
+                allowed="either a sounding or the keys " + ", ".join(REPLACED_KEYS),
                 problem="The base state is given twice.",
             )
         return self
@@ -131,18 +132,18 @@ class AtmosphereSection(Section):
         from eagre.models.anelastic.atmosphere import Atmosphere
 
         assert self.sounding is not None
-        found = read_sounding(self.sounding)
-        if found.humidity.any() and self.moisture == "refuse":
-            most = f"{1e3 * found.humidity.max():.3g} g/kg"
+        sounding = read_sounding(self.sounding)
+        if sounding.humidity.any() and self.moisture == "refuse":
+            max_humidity = f"{1e3 * sounding.humidity.max():.3g} g/kg"
             raise InputError(
-                f'moisture = "refuse" for {self.sounding}, with humidity up to {most}',
+                f'moisture = "refuse" for {self.sounding}, with humidity up to {max_humidity}',
                 allowed="a dry sounding, or virtual potential temperature",
                 fix='moisture = "virtual"',
                 problem="The sounding is moist.",
             )
-        air = found.virtual
-        pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
+        profile = sounding.virtual
+        pressure = sounding.surface_pressure if "surface_pressure" not in self.model_fields_set else None
         return Atmosphere.from_sounding(
-            air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
+            profile.z, profile.theta, profile.u, profile.v, equations=self.equations, reference=self.reference,
             surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
         )  # fmt: skip

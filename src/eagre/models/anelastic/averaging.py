@@ -16,14 +16,14 @@ from eagre.stepping.averages import Asked, TimeStatistics, asked_of, words_of
 from eagre.stepping.averaging import SteppedAverages
 from eagre.stepping.mapped import RunMaps
 
-PLACE = "k, j, i"
+INDICES = "k, j, i"
 AT = "[levels[k], j, i]"
 WIND_AND_HEAT = ("u", "v", "w", "wind_speed", "theta", "theta_perturbation")
-MADE = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
+SOURCES = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
 """State fields of derived quantities."""
 
 
-def asked_of_air(
+def requested_statistics(
     time_statistics: TimeStatistics | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
 ) -> Asked | None:
     """Return the requested statistics, checked against the variables and scalars of the model on `count` levels."""
@@ -32,49 +32,49 @@ def asked_of_air(
     return asked_of(time_statistics, known, possible, count=count)
 
 
-def levels_of(asked: Asked, count: int) -> np.ndarray:
+def levels_of(requested: Asked, count: int) -> np.ndarray:
     """Return the indices of the stored levels, of `count` levels."""
-    return np.arange(count) if asked.levels is None else np.array(asked.levels)
+    return np.arange(count) if requested.levels is None else np.array(requested.levels)
 
 
-def fields_kept(asked: Asked | None, precision: str, count: int) -> int:
+def stored_fields(requested: Asked | None, precision: str, count: int) -> int:
     """Return the memory of the statistics on a device, in fields of `count` levels in the precision of the run."""
-    if asked is None:
+    if requested is None:
         return 0
-    return math.ceil(words_of(asked, precision) * levels_of(asked, count).size / count)
+    return math.ceil(words_of(requested, precision) * levels_of(requested, count).size / count)
 
 
-def sources_of(asked: Asked) -> list[str]:
+def sources_of(requested: Asked) -> list[str]:
     """Return the state fields that the statistics read."""
-    return list(dict.fromkeys(one for name in asked.planes.quantities for one in MADE.get(name, (name,))))
+    return list(dict.fromkeys(one for name in requested.planes.quantities for one in SOURCES.get(name, (name,))))
 
 
-def quantities_of(asked: Asked) -> Quantities:
+def quantities_of(requested: Asked) -> Quantities:
     """Return point functions of the requested quantities, from the fields of `sources_of` and the levels."""
-    sources = sources_of(asked)
+    sources = sources_of(requested)
     fields = ", ".join([*(f"field_{n}" for n in range(len(sources))), "levels"])
-    own = {name: quantity(fields, f"field_{n}{AT}", PLACE) for n, name in enumerate(sources)}
-    cells = dict(own)
-    for name in asked.planes.quantities:
+    source_cells = {name: quantity(fields, f"field_{n}{AT}", INDICES) for n, name in enumerate(sources)}
+    cells = dict(source_cells)
+    for name in requested.planes.quantities:
         if name == "wind_speed":
-            cells[name] = speed_of(fields, own["u"], own["v"], PLACE)
-        elif name in MADE:
-            cells[name] = own[MADE[name][0]]
-    return Quantities(fields, cells, PLACE)
+            cells[name] = speed_of(fields, source_cells["u"], source_cells["v"], INDICES)
+        elif name in SOURCES:
+            cells[name] = source_cells[SOURCES[name][0]]
+    return Quantities(fields, cells, INDICES)
 
 
 class PointAverages(SteppedAverages):
     """Time statistics at all points, or on selected levels, from a start time, s."""
 
     def __init__(self, engine: Any, time: float) -> None:
-        asked: Asked | None = engine.setup.time_statistics
-        if asked is None:
+        requested: Asked | None = engine.setup.time_statistics
+        if requested is None:
             super().__init__(engine, Quantities("", {}))
             return
-        levels = levels_of(asked, engine.setup.shape[0])
+        levels = levels_of(requested, engine.setup.shape[0])
         present = engine.steps.fields.present
-        fields = (*(present[name] for name in sources_of(asked)), engine.device.array(levels.astype(np.uint32)))
-        super().__init__(engine, quantities_of(asked), *fields, shape=(levels.size, *engine.setup.grid.shape))
+        fields = (*(present[name] for name in sources_of(requested)), engine.device.array(levels.astype(np.uint32)))
+        super().__init__(engine, quantities_of(requested), *fields, shape=(levels.size, *engine.setup.grid.shape))
         self.begin(time)
 
 
@@ -84,15 +84,16 @@ def maps_of(engine: Any, state: Callable[[], tuple[Mapping[str, np.ndarray], flo
     state : returns the state of the statistics and the time, s.
     """
     setup: Setup = engine.setup
-    asked = setup.time_statistics
-    if asked is None:
+    requested = setup.time_statistics
+    if requested is None:
         return None
-    levels = levels_of(asked, setup.shape[0])
-    theta = np.broadcast_to(engine.rest.theta, setup.shape)[levels] if "theta" in asked.planes.quantities else 0.0
+    levels = levels_of(requested, setup.shape[0])
+    has_theta = "theta" in requested.planes.quantities
+    theta = np.broadcast_to(engine.base_state.theta, setup.shape)[levels] if has_theta else 0.0
     if levels.size > 1:
         known: dict[str, Any] = {"axes": axes_of(setup, "", levels=levels), "dimensions": ("z", "y", "x")}
     else:
         (k,) = levels
         altitude = setup.levels.z[k] if setup.terrain else None
         known = {"axes": axes_of(setup, "z", float(setup.levels.height[k]), altitude=altitude)}
-    return RunMaps(setup.grid, state, asked, {"theta": theta}, **known)
+    return RunMaps(setup.grid, state, requested, {"theta": theta}, **known)

@@ -18,25 +18,26 @@ from eagre.models.anelastic.metric import Metric
 class Balance(NamedTuple):
     """Correction of the normal velocities at open boundaries: maximum, m/s, and ratio to the maximum velocity."""
 
-    largest: float
-    share: float
+    max_correction: float
+    relative_correction: float
 
 
 def parities(metric: Metric) -> list[list[slice]]:
     """Return the classes along each axis."""
-    found = []
+    classes = []
     for n, side in zip(metric.shape, metric.sides, strict=True):
         is_split = n > 1 and not (side == "periodic" and n % 2)
-        found.append([slice(0, None, 2), slice(1, None, 2)] if is_split else [slice(None)])
-    return found
+        classes.append([slice(0, None, 2), slice(1, None, 2)] if is_split else [slice(None)])
+    return classes
 
 
-def balanced(metric: Metric, rho: np.ndarray, given: tuple[Any, Any, Any]) -> tuple[list[np.ndarray], Balance]:
+def balanced(metric: Metric, rho: np.ndarray, velocities: tuple[Any, Any, Any]) -> tuple[list[np.ndarray], Balance]:
     """Return the normal velocities x (2, nz, ny), y (2, nz, nx), z (2, ny, nx) with the minimum balancing correction.
 
     The correction is constant for each boundary and class of points; walls have none.
     """
-    values = [_checked(metric, name, axis, value) for name, axis, value in zip("xyz", (2, 1, 0), given, strict=True)]
+    each = zip("xyz", (2, 1, 0), velocities, strict=True)
+    values = [_checked(metric, name, axis, value) for name, axis, value in each]
     density = np.broadcast_to(rho, metric.shape)
     areas = {axis: _areas(metric, density, axis) for axis in range(3) if _is_open(metric, axis)}
     if not areas:
@@ -51,20 +52,20 @@ def balanced(metric: Metric, rho: np.ndarray, given: tuple[Any, Any, Any]) -> tu
     for key in product(*(range(len(one)) for one in classes)):
         row, total = np.zeros(len(unknowns)), 0.0
         for axis, area in areas.items():
-            rest = [k for k in range(3) if k != axis]
-            where = tuple(classes[k][key[k]] for k in rest)
+            other_axes = [k for k in range(3) if k != axis]
+            where = tuple(classes[k][key[k]] for k in other_axes)
             for end, sign in ((0, -1.0), (1, 1.0)):
-                part = area[(end, *where)]
-                row[unknowns[(axis, end, *(key[k] for k in rest))]] = sign * part.sum()
-                total += sign * float((part * values[2 - axis][(end, *where)]).sum())
+                class_area = area[(end, *where)]
+                row[unknowns[(axis, end, *(key[k] for k in other_axes))]] = sign * class_area.sum()
+                total += sign * float((class_area * values[2 - axis][(end, *where)]).sum())
         rows.append(row)
         right.append(total)
     change = np.linalg.lstsq(np.array(rows), np.array(right), rcond=None)[0]
     for (axis, end, *key), n in unknowns.items():
-        rest = [k for k in range(3) if k != axis]
-        values[2 - axis][(end, *(classes[k][c] for k, c in zip(rest, key, strict=True)))] -= change[n]
-    largest = float(np.abs(change).max())
-    return values, Balance(largest, largest / scale if scale > 0.0 else 0.0)
+        other_axes = [k for k in range(3) if k != axis]
+        values[2 - axis][(end, *(classes[k][c] for k, c in zip(other_axes, key, strict=True)))] -= change[n]
+    max_correction = float(np.abs(change).max())
+    return values, Balance(max_correction, max_correction / scale if scale > 0.0 else 0.0)
 
 
 def _is_open(metric: Metric, axis: int) -> bool:
@@ -80,14 +81,14 @@ def _checked(metric: Metric, name: str, axis: int, value: Any) -> np.ndarray:
             allowed=f'boundaries that are "open", not "{metric.sides[axis]}"',
             problem=f"The boundaries along {name} are not open.",
         )
-    found = np.zeros(shape) if value is None else np.array(value, float)
-    if found.shape != shape or not np.isfinite(found).all():
+    velocities = np.zeros(shape) if value is None else np.array(value, float)
+    if velocities.shape != shape or not np.isfinite(velocities).all():
         raise InputError(
-            f"{name} of shape {found.shape}",
+            f"{name} of shape {velocities.shape}",
             allowed=f"finite numbers, {shape}",
             problem=f"The shape or a value of {name} is not allowed.",
         )
-    return found
+    return velocities
 
 
 def _areas(metric: Metric, density: np.ndarray, axis: int) -> np.ndarray:

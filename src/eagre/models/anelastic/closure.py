@@ -54,8 +54,8 @@ def square_length(closure: Smagorinsky, metric: Metric, matched: bool) -> Array:
     """Return l^2, (nz, 1, 1) or (nz, ny, nx), m2; `matched`: l approaches kappa z at the surface."""
     dz = metric.jacobian * metric.spacing[0]
     sizes = [size for size, n in zip((dz, *metric.spacing[1:]), metric.shape, strict=True) if n > 1]
-    own = np.prod(np.broadcast_arrays(*sizes), axis=0) ** (1.0 / len(sizes)) if sizes else np.ones(dz.shape)
-    free = (closure.constant * (own if closure.length is None else closure.length)) ** 2 + np.zeros(dz.shape)
+    grid_length = np.prod(np.broadcast_arrays(*sizes), axis=0) ** (1.0 / len(sizes)) if sizes else np.ones(dz.shape)
+    free = (closure.constant * (grid_length if closure.length is None else closure.length)) ** 2 + np.zeros(dz.shape)
     if not matched:
         return free
     wall = (VON_KARMAN * (metric.height - metric.height[:1])) ** 2

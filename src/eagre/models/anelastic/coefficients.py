@@ -31,9 +31,9 @@ class Coefficients:
         self.c11, self.c12, self.c33 = _above_zero("c11", c11), c12, _above_zero("c33", c33)
         self.turning = bool(np.any(c12))
 
-    def holds(self, *parts: np.ndarray) -> bool:
+    def holds(self, *tensor: np.ndarray) -> bool:
         """Return whether C equals c11, c12, c33."""
-        return all(map(np.array_equal, parts, (self.c11, self.c12, self.c33)))
+        return all(map(np.array_equal, tensor, (self.c11, self.c12, self.c33)))
 
     def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
         """Replace C; return False, without a change, if the new arrays need other compiled kernels."""
@@ -59,8 +59,8 @@ class Coefficients:
         if metric.terrain:
             for slope in (metric.slope_x, metric.slope_y):
                 total = total + (slope * metric.fade[:, None, None] * map_["g33"]) ** 2 * self.c11
-        parts = (self.rho, self.rho * self.c11, self.rho * total)
-        return tuple(_level_means(part, metric.shape) for part in parts)  # type: ignore[return-value]
+        terms = (self.rho, self.rho * self.c11, self.rho * total)
+        return tuple(_level_means(term, metric.shape) for term in terms)  # type: ignore[return-value]
 
     @property
     def is_flat(self) -> bool:
@@ -74,13 +74,13 @@ class Coefficients:
         """True if the flat operator with horizontal means is exact."""
         metric = self.metric
         lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
-        even = metric.sides[0] != "periodic" or all(np.ptp(part) == 0.0 for part in self.means())
+        even = metric.sides[0] != "periodic" or all(np.ptp(mean) == 0.0 for mean in self.means())
         return self.is_flat and even and not (lateral and self.turning)
 
 
-def _level_means(part: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+def _level_means(values: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     """Return horizontal means of a field, or the values of a profile."""
-    return part[:, 0, 0].copy() if part.shape[1:] == (1, 1) else np.broadcast_to(part, shape).mean((1, 2))
+    return values[:, 0, 0].copy() if values.shape[1:] == (1, 1) else np.broadcast_to(values, shape).mean((1, 2))
 
 
 def _above_zero(name: str, values: np.ndarray) -> np.ndarray:

@@ -19,8 +19,8 @@ PARTS = switch("PARTS", 1)  # 2: f holds real and imaginary parts in pairs
 @cell
 def step_down(f, inverse, coupling, scale, k, j, i):
     """Eliminate the point below: f holds b on input, the intermediate solution on output."""
-    for part in range(PARTS):
-        m = PARTS * i + part
+    for component in range(PARTS):
+        m = PARTS * i + component
         total = -scale[k] * f[k, j, m]
         if k > 1:
             total += coupling_at(coupling, k - 2, j, i) * f[k - 2, j, m]
@@ -30,10 +30,10 @@ def step_down(f, inverse, coupling, scale, k, j, i):
 @cell
 def step_up(f, inverse, coupling, k, j, i):
     """Back-substitute from the point above."""
-    share = coupling_at(coupling, k, j, i) * inverse[k, j, i]
-    for part in range(PARTS):
-        m = PARTS * i + part
-        f[k, j, m] += share * f[k + 2, j, m]
+    factor = coupling_at(coupling, k, j, i) * inverse[k, j, i]
+    for component in range(PARTS):
+        m = PARTS * i + component
+        f[k, j, m] += factor * f[k + 2, j, m]
 
 
 @cell
@@ -57,8 +57,8 @@ def factor_of(tables, k, j, i):
 def divide(k, j, i, f, tables):
     """Solve for a transformed periodic z; tables : `Symbols`. A CPU uses `rings`."""
     factor = real(factor_of(tables, k, j, i))
-    for part in range(PARTS):
-        f[k, j, PARTS * i + part] *= factor
+    for component in range(PARTS):
+        f[k, j, PARTS * i + component] *= factor
 
 
 class Symbols(NamedTuple):
@@ -84,9 +84,9 @@ def factor_modes(j, i, inverse, tables, coupling):
         if k > 1:
             a = coupling[k - 2]
             pivot += a - a * a * below
-        found = 1.0 / pivot if e > 0.0 or k < nz - 2 else 0.0
-        inverse[k, j, i] = found
-        below, between = between, found
+        inverse_pivot = 1.0 / pivot if e > 0.0 or k < nz - 2 else 0.0
+        inverse[k, j, i] = inverse_pivot
+        below, between = between, inverse_pivot
 
 
 @entry

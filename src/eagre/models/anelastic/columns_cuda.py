@@ -10,7 +10,7 @@ from eagre.backend.cells import cell, cuda, entry, load_two, real, store_two
 from eagre.models.anelastic.columns import PARTS, coupling_at, factor_of
 
 LANES = 32
-CHAINS = 2
+SYSTEMS = 2
 ROWS = 8  # modes per block of the kernel that divides modes
 AHEAD = 4  # points with loads in flight, in `down_four` and `up_four`
 
@@ -56,11 +56,11 @@ def down_four(x, f, inverse, coupling, scale, k, last, j, m):
 
 
 @cell
-def up(x, own, over, coupling, k, j, i):
+def up(x, b, over, coupling, k, j, i):
     """Return the unknown of level k from the level above, x; below the first level return x."""
     if k < 0:
         return x
-    return own + coupling_at(coupling, np.uint32(k), j, i) * over * x
+    return b + coupling_at(coupling, np.uint32(k), j, i) * over * x
 
 
 @cell
@@ -71,11 +71,11 @@ def store_up(f, k, j, m, x):
 
 
 @cell
-def up_four(x, f, inverse, coupling, k, chain, j, m):
+def up_four(x, f, inverse, coupling, k, system, j, m):
     """Back-substitute four levels, from level k downwards."""
     i = np.uint32(m // PARTS)
-    k0, k1 = np.uint32(max(k, chain)), np.uint32(max(k - 2, chain))
-    k2, k3 = np.uint32(max(k - 4, chain)), np.uint32(max(k - 6, chain))
+    k0, k1 = np.uint32(max(k, system)), np.uint32(max(k - 2, system))
+    k2, k3 = np.uint32(max(k - 4, system)), np.uint32(max(k - 6, system))
     b0, b1, b2, b3 = f[k0, j, m], f[k1, j, m], f[k2, j, m], f[k3, j, m]
     o0, o1, o2, o3 = inverse[k0, j, i], inverse[k1, j, i], inverse[k2, j, i], inverse[k3, j, i]
     x = up(x, b0, o0, coupling, k, j, i)
@@ -90,25 +90,25 @@ def up_four(x, f, inverse, coupling, k, chain, j, m):
 
 
 @entry
-def chains_cuda(f, inverse, coupling, scale):
-    """Solve in place; grid: (tiles of LANES numbers of a row, rows), block: (LANES, CHAINS)."""
+def column_systems_cuda(f, inverse, coupling, scale):
+    """Solve in place; grid: (tiles of LANES numbers of a row, rows), block: (LANES, SYSTEMS)."""
     m = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
-    chain, j = cuda.threadIdx.y, np.uint32(cuda.blockIdx.y)
+    system, j = cuda.threadIdx.y, np.uint32(cuda.blockIdx.y)
     nz = f.shape[0]
-    last = chain + 2 * ((nz - 1 - chain) // 2)  # last level of the system
-    if m < f.shape[2] and chain < nz:
+    last = system + 2 * ((nz - 1 - system) // 2)  # last level of the system
+    if m < f.shape[2] and system < nz:
         x = real(0.0)
-        for k in range(chain, nz, 2 * AHEAD):
+        for k in range(system, nz, 2 * AHEAD):
             x = down_four(x, f, inverse, coupling, scale, k, last, j, m)
-        for back in range(0, last - chain, 2 * AHEAD):
-            x = up_four(x, f, inverse, coupling, last - 2 - back, chain, j, m)
+        for back in range(0, last - system, 2 * AHEAD):
+            x = up_four(x, f, inverse, coupling, last - 2 - back, system, j, m)
 
 
 @cell
-def multiply(f, place, number, tables, k, j, i):
+def multiply(f, offset, number, tables, k, j, i):
     """Multiply a loaded complex mode by its factor and store it."""
     factor = factor_of(tables, k, j, i)
-    store_two(f, place, 0, (number[0] * factor, number[1] * factor))
+    store_two(f, offset, 0, (number[0] * factor, number[1] * factor))
 
 
 @entry
@@ -121,14 +121,14 @@ def divide_cuda(f, tables):
         last, k = np.uint32(nz - 1), np.uint32(cuda.blockIdx.z * AHEAD)
         k1, k2, k3 = np.uint32(k + 1), np.uint32(k + 2), np.uint32(k + 3)
         step, row = np.uint32(np.uint32(2 * ny) * np.uint32(n)), np.uint32(2) * (j * np.uint32(n) + i)
-        place, place1 = np.uint32(k * step + row), np.uint32(min(k1, last) * step + row)
-        place2, place3 = np.uint32(min(k2, last) * step + row), np.uint32(min(k3, last) * step + row)
-        zero, one = load_two(f, place, 0), load_two(f, place1, 0)
-        two, three = load_two(f, place2, 0), load_two(f, place3, 0)
-        multiply(f, place, zero, tables, k, j, i)
+        offset, offset1 = np.uint32(k * step + row), np.uint32(min(k1, last) * step + row)
+        offset2, offset3 = np.uint32(min(k2, last) * step + row), np.uint32(min(k3, last) * step + row)
+        zero, one = load_two(f, offset, 0), load_two(f, offset1, 0)
+        two, three = load_two(f, offset2, 0), load_two(f, offset3, 0)
+        multiply(f, offset, zero, tables, k, j, i)
         if k1 <= last:
-            multiply(f, place1, one, tables, k1, j, i)
+            multiply(f, offset1, one, tables, k1, j, i)
         if k2 <= last:
-            multiply(f, place2, two, tables, k2, j, i)
+            multiply(f, offset2, two, tables, k2, j, i)
         if k3 <= last:
-            multiply(f, place3, three, tables, k3, j, i)
+            multiply(f, offset3, three, tables, k3, j, i)

@@ -26,7 +26,7 @@ from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere_section import AtmosphereSection
 from eagre.models.anelastic.forcing_sections import ForcingSection
 from eagre.models.anelastic.measured_sections import (
-    AirMapsSection,
+    AnelasticMapsSection,
     MaximaSection,
     ProbesSection,
     ProfilesSection,
@@ -161,9 +161,9 @@ class DomainSection(Section):
 
     def grid(self) -> Grid:
         """Return the horizontal grid; its cell centres are the columns of points."""
-        wraps = self.boundaries_x == "periodic", self.boundaries_y == "periodic"
+        periodic = self.boundaries_x == "periodic", self.boundaries_y == "periodic"
         nx, ny = self.distinct(self.nx, self.boundaries_x), self.distinct(self.ny, self.boundaries_y)
-        grid = Grid.from_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        grid = Grid.from_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, periodic)
         return replace(grid, crs=self.crs)
 
     def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
@@ -174,8 +174,8 @@ class DomainSection(Section):
         if np.ndim(ground) and self.blend is not None:
             ground = blended(np.asarray(ground), grid, (sides[0] != "wall", sides[1] != "wall"), self.blend)
         if np.ndim(ground) and self.steepest is not None:
-            wraps = sides[0] == "periodic", sides[1] == "periodic"
-            ground = smoothed(np.asarray(ground), grid, wraps, self.steepest)
+            periodic = sides[0] == "periodic", sides[1] == "periodic"
+            ground = smoothed(np.asarray(ground), grid, periodic, self.steepest)
         return ground
 
     def vertical(self) -> int | np.ndarray:
@@ -195,8 +195,8 @@ class NoiseSection(Section):
     def make(self, levels: Levels, grid: Grid) -> np.ndarray:
         """Return noise distributed uniformly between minus and plus the amplitude, (nz, ny, nx), K."""
         shape = (levels.height.size, *grid.shape)
-        found = self.amplitude * (2.0 * np.random.default_rng(self.seed).random(shape) - 1.0)
-        return found if self.below is None else np.where(levels.z <= self.below, found, 0.0)
+        noise = self.amplitude * (2.0 * np.random.default_rng(self.seed).random(shape) - 1.0)
+        return noise if self.below is None else np.where(levels.z <= self.below, noise, 0.0)
 
 
 class InitialSection(Section):
@@ -293,7 +293,7 @@ class AnelasticCase(Case):
     surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
     closure: ClosureSection | None = Field(default=None, description="the section [closure]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
-    maps: AirMapsSection | None = Field(default=None, description="the section [maps]")
+    maps: AnelasticMapsSection | None = Field(default=None, description="the section [maps]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
     slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
     probes: ProbesSection | None = Field(default=None, description="the section [probes]")
@@ -301,7 +301,7 @@ class AnelasticCase(Case):
     maxima: MaximaSection | None = Field(default=None, description="the section [maxima]")
 
     @model_validator(mode="after")
-    def _turns(self) -> AnelasticCase:
+    def _geostrophic_requires_coriolis(self) -> AnelasticCase:
         if self.forcing is not None and self.forcing.geostrophic_u is not None and self.numerics.f == 0.0:
             got = "geostrophic wind in [forcing] without a Coriolis parameter"
             raise InputError(
@@ -329,7 +329,7 @@ class AnelasticCase(Case):
 
         grid, vertical = self._points()
         with self.at("atmosphere"):
-            air = self.atmosphere.make()
+            atmosphere = self.atmosphere.make()
         levels, ground = self._levels(grid)
         domain = self.domain
         with self.at("forcing"):
@@ -337,21 +337,21 @@ class AnelasticCase(Case):
         if self.maps is not None:
             self.check_begin("maps")
         with self.at("domain", "levels" if domain.top_height is None else "top_height"):
-            check_height(air, float(levels.height[-1]), domain.boundaries_z == "periodic")
-        places = ("domain", "initial", "atmosphere", "sponge", "forcing", "surface", "closure", "numerics", "run")
-        with self.naming("maps", *places, "forcing.nudging"):
+            check_height(atmosphere, float(levels.height[-1]), domain.boundaries_z == "periodic")
+        sections = ("domain", "initial", "atmosphere", "sponge", "forcing", "surface", "closure", "numerics", "run")
+        with self.naming("maps", *sections, "forcing.nudging"):
             model = AnelasticFlow(
                 grid,
                 vertical,
                 top_height=domain.top_height,
-                atmosphere=air,
+                atmosphere=atmosphere,
                 boundaries={axis: getattr(domain, f"boundaries_{axis}") for axis in "xyz"},
                 terrain_height=ground,
-                **self._start(grid, levels, air),
+                **self._start(grid, levels, atmosphere),
                 **self.numerics.options(),
                 **({} if self.sponge is None else self.sponge.options()),
                 forcing=forcing,
-                surface=self._surface(grid, air.heat_capacity(levels.z[0])),
+                surface=self._surface(grid, atmosphere.heat_capacity(levels.z[0])),
                 closure=None if self.closure is None else self.closure.make(),
                 time_statistics=None if self.maps is None else self.maps.time_statistics(),
                 **self.place(device, precision, grid.cells * levels.height.size),
@@ -392,14 +392,14 @@ class AnelasticCase(Case):
             periodic = domain.boundaries_z == "periodic"
             return checked_levels(domain.vertical(), domain.top_height, ground, grid, periodic), ground
 
-    def _start(self, grid: Grid, levels: Levels, air: Atmosphere) -> dict[str, Any]:
+    def _start(self, grid: Grid, levels: Levels, atmosphere: Atmosphere) -> dict[str, Any]:
         """Return the initial wind, theta and scalars, as arguments of the model."""
         initial, wind = self.initial, []
-        ambient = {"u": air.wind[0](levels.z), "v": air.wind[1](levels.z)}
+        ambient = {"u": atmosphere.wind[0](levels.z), "v": atmosphere.wind[1](levels.z)}
         for name in ("u", "v", "w"):
-            given = getattr(initial, name)
+            initial_value = getattr(initial, name)
             with self.at("initial", name):
-                value = ambient[name] if given is None else given.at_points(grid, levels)
+                value = ambient[name] if initial_value is None else initial_value.at_points(grid, levels)
             wind.append(value if np.ndim(value) == 0 else np.broadcast_to(value, (levels.height.size, *grid.shape)))
         heat = self._heat(grid, levels)
         scalars = {}

@@ -1,7 +1,7 @@
 """Subdomain of a device: configuration, metric and base state of its rows and halo rows.
 
 At an internal interface a subdomain ends as at a wall (or an open boundary). The resulting errors do not reach interior
-rows within a step: the halo has `reach` rows, which are exchanged after every step.
+rows within a step: the halo has `halo_rows` rows, which are exchanged after every step.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
-REACH = 4  # halo rows: 3 for MPDATA and 1 for the divergence
+HALO_ROWS = 4  # halo rows: 3 for MPDATA and 1 for the divergence
 
 
-def reach(setup: Setup) -> int:
+def halo_rows(setup: Setup) -> int:
     """Return the number of halo rows on which a row of the next state depends."""
     mixed = 2 if setup.closure is not None else int(setup.viscous)
-    return REACH + int(setup.advection.third_order) + mixed
+    return HALO_ROWS + int(setup.advection.third_order) + mixed
 
 
-def cut(values: Array, rows: Sequence[int]) -> Array:
+def rows_of(values: Array, rows: Sequence[int]) -> Array:
     """Return rows of a field (.., ny, nx); profiles (nz, 1, 1) are unchanged."""
     return values if values.shape[-2] == 1 else values.take(rows, axis=-2)
 
 
-def cut_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
+def subdomain_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
     """Return the configuration of rows from row `first` on, negative across a periodic boundary."""
     grid, levels, surface = setup.grid, setup.levels, setup.surface
     if surface is not None:
         rough = surface.roughness
         surface = replace(
-            surface, pattern=cut(surface.pattern, rows), roughness=None if rough is None else cut(rough, rows)
+            surface, pattern=rows_of(surface.pattern, rows), roughness=None if rough is None else rows_of(rough, rows)
         )
     sponges, kinds, terrain = setup.side_sponges, setup.boundaries, levels.terrain_height
     return replace(
         setup,
         grid=replace(grid, ny=len(rows), y0=grid.y0 + first * grid.dy),
-        levels=levels if terrain is None else replace(levels, terrain_height=cut(terrain, rows)),
+        levels=levels if terrain is None else replace(levels, terrain_height=rows_of(terrain, rows)),
         boundaries=(kinds[0], "wall" if kinds[1] == "periodic" else kinds[1], kinds[2]),
-        side_sponges=None if sponges is None else cut(sponges, rows),
+        side_sponges=None if sponges is None else rows_of(sponges, rows),
         surface=surface,
         forcing_rates=None if setup.forcing_rates is None else setup.forcing_rates.take(rows, axis=-1),
     )
 
 
-def cut_metric(metric: Metric, rows: Sequence[int]) -> Metric:
+def subdomain_metric(metric: Metric, rows: Sequence[int]) -> Metric:
     """Return the metric of rows, with the derivatives of the global grid."""
-    found, sides = copy.copy(metric), metric.sides
-    found.shape = (metric.shape[0], len(rows), metric.shape[2])
-    found.sides = (sides[0], "wall" if sides[1] == "periodic" else sides[1], sides[2])
-    for name in ("hill", "slope_x", "slope_y", "share", "height", "jacobian"):
-        setattr(found, name, cut(getattr(metric, name), rows))
-    return found
+    subdomain, sides = copy.copy(metric), metric.sides
+    subdomain.shape = (metric.shape[0], len(rows), metric.shape[2])
+    subdomain.sides = (sides[0], "wall" if sides[1] == "periodic" else sides[1], sides[2])
+    for name in ("hill", "slope_x", "slope_y", "depth_fraction", "height", "jacobian"):
+        setattr(subdomain, name, rows_of(getattr(metric, name), rows))
+    return subdomain
 
 
-def cut_rest(rest: RestState, rows: Sequence[int]) -> RestState:
+def subdomain_base_state(base_state: RestState, rows: Sequence[int]) -> RestState:
     """Return the base state of rows."""
-    found = {}
-    for one in fields(rest):
-        value = getattr(rest, one.name)
+    attributes = {}
+    for one in fields(base_state):
+        value = getattr(base_state, one.name)
         if isinstance(value, tuple):
-            found[one.name] = tuple(cut(part, rows) for part in value)
+            attributes[one.name] = tuple(rows_of(profile, rows) for profile in value)
         else:
-            found[one.name] = cut(value, rows) if isinstance(value, np.ndarray) else value
-    return RestState(**found)
+            attributes[one.name] = rows_of(value, rows) if isinstance(value, np.ndarray) else value
+    return RestState(**attributes)

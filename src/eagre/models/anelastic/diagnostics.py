@@ -17,7 +17,7 @@ def mass_weights(engine: Engine) -> Array:
     """Return the mass of each point, (nz, ny, nx), kg; points on walls have half a cell."""
     metric = engine.metric
     dz, dy, dx = engine.setup.spacing
-    return metric.weights * engine.rest.density * metric.jacobian * (dx * dy * dz)
+    return metric.weights * engine.base_state.density * metric.jacobian * (dx * dy * dz)
 
 
 def diagnostics_of(engine: Engine) -> Mapping[str, float]:
@@ -25,7 +25,7 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
     v, mass, setup = engine.velocity(), mass_weights(engine), engine.setup
     kinetic = 0.5 * (v.u**2 + v.v**2 + v.w**2)
     energy = float(np.sum(mass * kinetic))
-    found = {
+    results = {
         "kinetic_energy": energy,
         "mean_kinetic_energy": energy / float(mass.sum()),
         "max_speed": float(np.sqrt(2.0 * kinetic.max())),
@@ -36,11 +36,11 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
     }
     if setup.stratified:
         theta = engine.field("theta").astype(np.float64)
-        found |= {"max_theta_perturbation": float(theta.max()), "min_theta_perturbation": float(theta.min())}
+        results |= {"max_theta_perturbation": float(theta.max()), "min_theta_perturbation": float(theta.min())}
     for name in setup.scalars:
         values = engine.field(name).astype(np.float64)
-        found |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}
-    return found
+        results |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}
+    return results
 
 
 def vorticity(engine: Engine, velocity: Velocity | None = None) -> tuple[Array, Array, Array]:
@@ -49,8 +49,8 @@ def vorticity(engine: Engine, velocity: Velocity | None = None) -> tuple[Array, 
     stretch = (1.0 / engine.metric.stretch)[:, None, None]
 
     def along(a: Array, axis: int) -> Array:
-        found = derivative(a, axis, setup.spacing[axis], setup.boundaries[axis] == "periodic")
-        return found * stretch if axis == 0 else found
+        gradient = derivative(a, axis, setup.spacing[axis], setup.boundaries[axis] == "periodic")
+        return gradient * stretch if axis == 0 else gradient
 
     return along(w, 1) - along(v, 0), along(u, 0) - along(w, 2), along(v, 2) - along(u, 1)
 

@@ -33,7 +33,7 @@ class Diffusion:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    base : RestState
     h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
@@ -51,10 +51,10 @@ class Diffusion:
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric
+        self, setup: Setup, device: Device, precision: str, base: RestState, h: Any, slopes: Slopes, metric: Metric
     ) -> None:
         self._setup, self._device, self._precision = setup, device, precision
-        self._real, self._rest, self._metric = check_precision(precision), rest, metric
+        self._real, self._base_state, self._metric = check_precision(precision), base, metric
         self._h, self._slopes = h, slopes
         closed = setup.closure is not None
         self.mixing = device.zeros(setup.shape, self._real) if closed else None
@@ -85,17 +85,17 @@ class Diffusion:
         if setup.closure is None and not setup.terrain:
             return [self._flat(name, fields[name], out[name]) for name in served]
         medium, grid = self.space
-        found = self.eddies(fields)
+        launches = self.eddies(fields)
         if setup.closure is not None:
-            v, target = (Vector(*(given[name] for name in "uvw")) for given in (fields, out))
-            found.append(self._over(stress.stress, setup.shape, v, medium, grid, self.mixing_of("u"), target))
+            v, target = (Vector(*(source[name] for name in "uvw")) for source in (fields, out))
+            launches.append(self._over(stress.stress, setup.shape, v, medium, grid, self.mixing_of("u"), target))
             served = [name for name in served if name not in PARITY]
             fields, more = self.whole_theta(fields)
-            found += more
+            launches += more
         for name in served:
             arguments = (fields[name], medium, grid, self.mixing_of(name), out[name])
-            found.append(self._over(stress.diffuse, setup.shape, *arguments))
-        return found
+            launches.append(self._over(stress.diffuse, setup.shape, *arguments))
+        return launches
 
     def rates(self) -> Array:
         """Return the maximum decay rate by mixing and forcing in each row, (nz, ny), 1/s; 0 without a closure."""
@@ -142,9 +142,9 @@ class Diffusion:
         """Return K of a field."""
         setup = self._setup
         base = setup.viscosity if name in PARITY else setup.diffusivity
-        share = 1.0 if setup.closure is None or name in PARITY else 1.0 / setup.closure.prandtl
+        factor = 1.0 if setup.closure is None or name in PARITY else 1.0 / setup.closure.prandtl
         field = self.mixing if self.mixing is not None else self._h
-        return Mixing(self._real(base), self._real(share), field)
+        return Mixing(self._real(base), self._real(factor), field)
 
     @property
     def _drags(self) -> bool:
@@ -154,33 +154,35 @@ class Diffusion:
     def _square_length(self) -> Array:
         """l^2, m2."""
         assert self._setup.closure is not None
-        return square_length(self._setup.closure, self._metric, self._drags) + np.zeros(self._rest.stability.shape)
+        shape = self._base_state.stability.shape
+        return square_length(self._setup.closure, self._metric, self._drags) + np.zeros(shape)
 
     def eddies(self, fields: Mapping[str, Any]) -> list[Work]:
         """Return launches that compute K of the closure."""
-        setup, rest, (medium, grid) = self._setup, self._rest, self.space
+        setup, base, (medium, grid) = self._setup, self._base_state, self.space
         if setup.closure is None:
             return []
         over = 1.0 / setup.closure.prandtl
         layers = Layers(
             self.square_length,
-            self._array(over * rest.stability), self._array(over * rest.buoyancy), self._rate, self._cap,
+            self._array(over * base.stability), self._array(over * base.buoyancy), self._rate, self._cap,
             self._base, self._forcing,
         )  # fmt: skip
         v = Vector(fields["u"], fields["v"], fields["w"])
         theta = fields.get("theta", fields["u"])
-        found = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
+        launches = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
         if self._drags:
             first = (setup.levels.z[1] - setup.levels.z[0]) * np.ones(setup.grid.shape)
             shear = self._array(1.0 / (np.log(first / setup.surface.roughness) * first))  # type: ignore[union-attr]
-            found.append(self._over(stress.match_ground, (1, *setup.grid.shape), v.x, v.y, layers, shear, self.mixing))
-        return found
+            region = (1, *setup.grid.shape)
+            launches.append(self._over(stress.match_ground, region, v.x, v.y, layers, shear, self.mixing))
+        return launches
 
     def whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
         """Return fields with theta minus the minimum ambient theta instead of theta', and the launch that sets it."""
         if self._whole is None:
             return dict(fields), []
-        ambient = self._array(self._rest.theta - self._rest.coldest)
+        ambient = self._array(self._base_state.theta - self._base_state.coldest)
         launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], ambient, self._whole)
         return {**fields, "theta": self._whole}, [launch]
 

@@ -20,7 +20,7 @@ from eagre.models.anelastic.stability import forcing_rate, forcing_rows, longest
 from eagre.models.anelastic.surface import Surface
 
 
-class Drives(NamedTuple):
+class ForcingAndMixing(NamedTuple):
     """Checked forcing and mixing, by the names of `Setup`."""
 
     viscosity: float
@@ -40,27 +40,28 @@ class Drives(NamedTuple):
             return 0
         return 4 + scalars
 
-    def longest_step(self, metric: Metric, levels: Levels, air: Atmosphere) -> float:
+    def longest_step(self, metric: Metric, levels: Levels, atmosphere: Atmosphere) -> float:
         """Return the maximum stable time step of constant viscosity, forcing and drag, s.
 
         The drag is evaluated with the ambient or geostrophic wind. With a closure, its limit and the limit of the drag
         are evaluated during the run.
         """
-        most = max(self.viscosity, self.diffusivity) * (1.0 if self.closure is None else self.closure.stiffness)
-        rate = 4.0 * most * float(stiffness_of(metric).max())
+        stiffness = 1.0 if self.closure is None else self.closure.stiffness
+        max_viscosity = max(self.viscosity, self.diffusivity) * stiffness
+        rate = 4.0 * max_viscosity * float(stiffness_of(metric).max())
         if self.surface is not None and self.closure is None:
-            rate += self.surface.decay(levels, self._wind(levels, air))
+            rate += self.surface.decay(levels, self._wind(levels, atmosphere))
         return longest_explicit_step(rate + forcing_rate(self.forcing, self.side_sponges, levels))
 
-    def _wind(self, levels: Levels, air: Atmosphere) -> np.ndarray:
+    def _wind(self, levels: Levels, atmosphere: Atmosphere) -> np.ndarray:
         """Return the maximum of ambient and geostrophic wind speed at the first level above the surface, m/s."""
         z, speeds = levels.z[1], []
-        for u, v in filter(None, (air.wind, self.forcing.geostrophic)):
+        for u, v in filter(None, (atmosphere.wind, self.forcing.geostrophic)):
             speeds.append(np.hypot(profile_of("u", u)(z), profile_of("v", v)(z)) + np.zeros(z.shape))
         return np.max(speeds, axis=0)
 
 
-def checked_drives(
+def checked_forcing(
     levels: Levels,
     grid: Grid,
     *,
@@ -74,7 +75,7 @@ def checked_drives(
     surface: Surface | None,
     closure: Smagorinsky | None,
     walled: bool,
-) -> Drives:
+) -> ForcingAndMixing:
     """Return checked values; raise `InputError` for invalid values and combinations."""
     nu = checked_number("viscosity", viscosity, 0.0, 1e9)
     diffusion = nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9)
@@ -93,4 +94,4 @@ def checked_drives(
     ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
     sides = checked_side_sponges(side_sponges, grid)
     rates = forcing_rows(drive, sides, levels, (levels.height.size, grid.ny))
-    return Drives(nu, diffusion, sides, drive, ground, closure and closure.checked(), rates)
+    return ForcingAndMixing(nu, diffusion, sides, drive, ground, closure and closure.checked(), rates)

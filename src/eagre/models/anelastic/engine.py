@@ -12,7 +12,7 @@ from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.models.anelastic.closure import stiffness_of
 from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.legs import Legs
+from eagre.models.anelastic.legs import StepBatches
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.stability import EITHER, LIMIT, ROOM, first_step, largest_explicit_number
@@ -24,7 +24,7 @@ from eagre.several import Banded, SeveralDevices
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
 SHORT = 1e-3  # ratio of time steps below which the previous step is not used for extrapolation
-SMALL = 1 << 30  # maximum size of an in-memory checkpoint on a GPU, bytes
+MAX_CHECKPOINT_SIZE = 1 << 30  # maximum size of an in-memory checkpoint on a GPU, bytes
 
 
 class Engine:
@@ -33,7 +33,7 @@ class Engine:
     Attributes
     ----------
     setup : Setup
-    rest : RestState
+    base_state : RestState
     metric : Metric
     counts : dict
         Number of steps, total pressure iterations, minimum and maximum time step, s, the larger of Courant number and
@@ -42,37 +42,39 @@ class Engine:
         Maximum of the Courant and diffusion numbers of all steps of this engine.
     mixes : bool
         True if the diffusion number exceeded the Courant number in the last step of `advance`.
-    bears : float
+    stability_limit : float
         Stability limit of this number.
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup, self.precision = setup, precision
-        self.rest = RestState.of(setup)
+        self.base_state = RestState.of(setup)
         self.metric = metric_of(setup.levels, setup.grid, setup.boundaries)
-        mass = self.rest.density * self.metric.jacobian
+        mass = self.base_state.density * self.metric.jacobian
         mass = mass / mass.mean()  # scaled to a mean of 1
-        self.device, self.steps = self._made(device, mass)
+        self.device, self.steps = self._create_steps(device, mass)
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
-        self.worst, self.fastest, self.mixes, self.bears = (0, 0), 0.0, False, LIMIT
+        self.worst, self.fastest, self.mixes, self.stability_limit = (0, 0), 0.0, False, LIMIT
         self._copies: dict[str, Any] = {}
         on_gpu = self.device.kind == "cuda"
-        self._watches = [one.watch for one in self.parts] if on_gpu else []
-        self._legs = Legs(self.steps, self._kept()) if on_gpu and isinstance(self.steps, Steps) else None
+        self._finite_checks = [one.watch for one in self.subdomains] if on_gpu else []
+        self._batches: StepBatches | None = None
+        if on_gpu and isinstance(self.steps, Steps):
+            self._batches = StepBatches(self.steps, self._state_arrays())
 
-    def _made(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | StepsBands]:
+    def _create_steps(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | StepsBands]:
         """Create the device, or the group of devices, and its time stepping."""
-        setup, known = self.setup, (self.precision, self.rest)
+        setup, known = self.setup, (self.precision, self.base_state)
         if isinstance(device, Group):
-            several = devices_of(device, setup)
-            return several, StepsBands(setup, several, *known, mass, self.metric)
+            group = devices_of(device, setup)
+            return group, StepsBands(setup, group, *known, mass, self.metric)
         full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
         slopes = Slopes(**self.metric.arrays(device, self.precision))
         return device, Steps(setup, device, *known, device.array(mass.astype(self.real)), slopes, self.metric, full)
 
     @property
-    def parts(self) -> list[Stages]:
+    def subdomains(self) -> list[Stages]:
         """Fields and launches of each device."""
         return self.steps.parts if isinstance(self.steps, StepsBands) else [self.steps]
 
@@ -83,8 +85,8 @@ class Engine:
 
     # -- steps --------------------------------------------------------------------------------------
 
-    def advance(self, dt: float, time: float = 0.0, most: float = math.inf, *, clipped: bool = False) -> float:
-        """Advance one step of dt, s, from a model time, s; a shorter step if the Courant number would exceed `most`.
+    def advance(self, dt: float, time: float = 0.0, max_courant: float = math.inf, *, clipped: bool = False) -> float:
+        """Advance one step of dt, s, from a model time, s; shorten it if the Courant number would exceed `max_courant`.
 
         With `clipped`, dt is adjusted to an output time, and does not count in the range of time steps.
 
@@ -98,23 +100,23 @@ class Engine:
         ConvergenceError
             If the pressure solver does not converge.
         """
-        requested, dt = dt, self._shortened(dt, most)
+        requested, dt = dt, self._shortened(dt, max_courant)
         if self._begins_anew(dt):
             self._begin_forces(dt, time)
-        made, counts = self.steps.step(dt, time), self.counts
+        outcome, counts = self.steps.step(dt, time), self.counts
         counts["steps"] += 1.0
-        counts["iterations"] += made.iterations
-        counts["divergence"] = made.divergence
+        counts["iterations"] += outcome.iterations
+        counts["divergence"] = outcome.divergence
         if dt < requested or not clipped:
             self._count_step(dt)
         counts["courant"], self.worst = self.steps.courant()
-        self.mixes, self.bears = False, LIMIT
+        self.mixes, self.stability_limit = False, LIMIT
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
-            self.mixes, self.bears = True, largest_explicit_number(counts["courant"])
+            self.mixes, self.stability_limit = True, largest_explicit_number(counts["courant"])
             counts["courant"], self.worst = mixed
         self.fastest = max(self.fastest, counts["courant"])
-        if self._legs is not None:
-            self._legs.allow(made.iterations)
+        if self._batches is not None:
+            self._batches.allow(outcome.iterations)
         return dt
 
     def _count_step(self, dt: float) -> None:
@@ -122,16 +124,16 @@ class Engine:
         counts = self.counts
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
 
-    def _shortened(self, dt: float, most: float) -> float:
-        """Return dt, s, reduced to a Courant number of `most`; the advecting velocity is known before the step."""
-        while most < math.inf and most < (found := self._look(dt)) < math.inf:
-            dt *= ROOM * most / found
+    def _shortened(self, dt: float, max_courant: float) -> float:
+        """Return dt, s, reduced to the Courant number `max_courant`, with the advecting velocity of the coming step."""
+        while max_courant < math.inf and max_courant < (courant := self._next_courant_number(dt)) < math.inf:
+            dt *= ROOM * max_courant / courant
         return dt
 
-    def _look(self, dt: float) -> float:
+    def _next_courant_number(self, dt: float) -> float:
         """Return the Courant number of the next step of dt, s."""
-        for part in self.parts:
-            part.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
+        for subdomain in self.subdomains:
+            subdomain.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
         self.steps.set_faces()
         return self.steps.courant()[0]
 
@@ -141,56 +143,58 @@ class Engine:
 
     def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
         """Return the point (k, j, i) of the maximum decay rate by the closure in the last step, and K there, m2/s."""
-        fields = [part.tendencies.diffusion.mixing for part in self.parts]
-        several = isinstance(self.device, SeveralDevices)
-        field = self.device.host(Banded(fields, self.setup.shape, -2) if several else fields[0])
+        fields = [subdomain.tendencies.diffusion.mixing for subdomain in self.subdomains]
+        is_group = isinstance(self.device, SeveralDevices)
+        field = self.device.host(Banded(fields, self.setup.shape, -2) if is_group else fields[0])
         rates = (self.setup.viscosity + field.astype(np.float64)) * stiffness_of(self.metric)
         k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(rates)), rates.shape))
         return (k, j, i), float(field[k, j, i])
 
     @property
-    def has_legs(self) -> bool:
+    def has_step_batches(self) -> bool:
         """True if `advance_many` is available: on a GPU."""
-        return self._legs is not None
+        return self._batches is not None
 
     def advance_many(
-        self, dt: float, times: Sequence[float], least: float, most: float, *, clipped: bool = False
+        self, dt: float, times: Sequence[float], min_courant: float, max_courant: float, *, clipped: bool = False
     ) -> bool:
         """Advance steps of dt, s, that start at model times, s, with one host synchronisation at the end.
 
         Return False if no step was completed and the steps must be taken one by one: the pressure did not converge, a
-        Courant number is outside `least` to `most`, or the diffusion number can exceed its limit. See `advance` for
-        `clipped`.
+        Courant number is outside `min_courant` to `max_courant`, or the diffusion number can exceed its limit. See
+        `advance` for `clipped`.
         """
-        assert self._legs is not None
-        most, self.bears = min(most, LIMIT if self.setup.closure is None else EITHER), LIMIT
+        assert self._batches is not None
+        max_courant, self.stability_limit = min(max_courant, LIMIT if self.setup.closure is None else EITHER), LIMIT
         if self._begins_anew(dt):
             self._begin_forces(dt, times[0])
-        made = self._legs.run(dt, times)
-        if not (self._legs.finished(made) and least <= made.least and made.worst <= most):
-            self._legs.take_back()
+        record = self._batches.run(dt, times)
+        within_limits = min_courant <= record.min_courant and record.max_courant <= max_courant
+        if not (self._batches.finished(record) and within_limits):
+            self._batches.roll_back()
             return False
         counts = self.counts
         counts["steps"] += len(times)
-        counts["iterations"] += made.made
-        counts["courant"], counts["divergence"] = made.courant, made.left * dt
-        self.fastest = max(self.fastest, made.worst)
+        counts["iterations"] += record.iterations
+        counts["courant"], counts["divergence"] = record.courant, record.divergence * dt
+        self.fastest = max(self.fastest, record.max_courant)
         if not clipped:
             self._count_step(dt)
         return True
 
     def is_finite(self) -> bool:
         """Return whether a fast check finds all fields finite; always False on a CPU."""
-        return bool(self._watches) and all([watch.are_finite() for watch in self._watches])
+        return bool(self._finite_checks) and all([check.are_finite() for check in self._finite_checks])
 
     def project(self, dt: float) -> None:
         """Remove the divergence of the current velocity, dt max |div| to the tolerance, as at the start of a run."""
         projection, fields = self.steps.projection, self.steps.fields
-        parts = self.rest.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
-        projection.set_coefficients(*(np.full_like(parts[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1))))
-        for hat, now in zip(projection.hat, fields.now, strict=True):
-            if hat is not now:
-                self.device.copy(hat, now)
+        coefficients = self.base_state.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
+        values = (np.full_like(coefficients[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1)))
+        projection.set_coefficients(*values)
+        for provisional, q_n in zip(projection.hat, fields.now, strict=True):
+            if provisional is not q_n:
+                self.device.copy(provisional, q_n)
         projection.solve(dt)
         self._clear(fields.forces)
         self._forget_pressure()
@@ -206,29 +210,29 @@ class Engine:
         """
         steps, fields = self.steps, self.steps.fields
         steps.before = 0.0
-        for now, past in zip(fields.now, fields.past, strict=True):  # initial velocity as previous velocity
-            self.device.copy(past, now)
-        kept = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
-        if self.parts[0].is_free:
+        for q_n, q_nm1 in zip(fields.now, fields.past, strict=True):  # initial velocity as previous velocity
+            self.device.copy(q_nm1, q_n)
+        saved = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
+        if self.subdomains[0].is_free:
             self._clear(fields.forces)
         else:
             for one in fields.moved():
                 self.device.copy(one.force, one.x)
             steps.set_out(dt, time)
             steps.take_forces(dt)
-        self._stand_again(kept)
+        self._restore_start(saved)
         begun = [self.device.host(one.force) for one in fields.moved()]
         steps.step(dt, time)
         for one in fields.moved():
             self.device.fill(one.force, self.real(0.5) * (begun.pop(0) + self.device.host(one.force)))
-        self._stand_again(kept)
+        self._restore_start(saved)
 
-    def _stand_again(self, kept: Mapping[str, np.ndarray]) -> None:
+    def _restore_start(self, saved: Mapping[str, np.ndarray]) -> None:
         """Restore the velocity before the trial step and the saved fields."""
         fields = self.steps.fields
-        for now, past in zip(fields.now, fields.past, strict=True):
-            self.device.copy(now, past)
-        for name, values in kept.items():
+        for q_n, q_nm1 in zip(fields.now, fields.past, strict=True):
+            self.device.copy(q_n, q_nm1)
+        for name, values in saved.items():
             self.device.fill(self.array(name), values)
         self._forget_pressure()
         self.steps.before = 0.0
@@ -247,22 +251,22 @@ class Engine:
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Set the initial velocities, m/s, theta', K, and scalars by name, each (nz, ny, nx)."""
-        own = self.steps.fields
+        state_fields = self.steps.fields
         for name, array in self._arrays().items():
             if name in fields:
                 self.device.fill(array, fields[name].astype(self.real))
         self.steps.inflow.start(fields)
         self.project(first_step(self.setup, 1.0, self.velocity(), 1.0 / self.metric.stretch))
         self.steps.exchange()
-        for past, now in zip(own.past, own.now, strict=True):
-            self.device.copy(past, now)
+        for q_nm1, q_n in zip(state_fields.past, state_fields.now, strict=True):
+            self.device.copy(q_nm1, q_n)
 
     def first_step(self, courant: float | None) -> float:
         """Return the first time step, s, for a target Courant number; None: the constant time step."""
         if courant is None:
             return self.setup.time_step
-        found = first_step(self.setup, courant, self.velocity(), 1.0 / self.metric.stretch)
-        return min(found, 0.5 * courant / max(self.steps.fastest_mixing(), 1e-30))
+        dt = first_step(self.setup, courant, self.velocity(), 1.0 / self.metric.stretch)
+        return min(dt, 0.5 * courant / max(self.steps.fastest_mixing(), 1e-30))
 
     def _arrays(self) -> dict[str, Any]:
         """Return the current arrays by field name."""
@@ -276,7 +280,7 @@ class Engine:
         """Return the device array of a current field or of ``"phi"``."""
         return self.steps.projection.phi if name == "phi" else self._arrays()[name]
 
-    def _kept(self) -> dict[str, Any]:
+    def _state_arrays(self) -> dict[str, Any]:
         """Return all arrays that the next step reads, by name."""
         return self.steps.fields.kept | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
 
@@ -286,27 +290,27 @@ class Engine:
             return self.device.plane(array, axis, n).astype(np.float64)
         return self.device.host(array[(slice(None),) * axis + (n,)]).astype(np.float64)
 
-    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+    def values_at(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return values of a field at points (k, j, i) on the host."""
         if not isinstance(array, Banded):
             return self.device.pick(array[None], *indices)[0]
-        return self.device.pick(Banded([part[None] for part in array.parts], (1, *array.shape), -2), *indices)[0]
+        return self.device.pick(Banded([values[None] for values in array.parts], (1, *array.shape), -2), *indices)[0]
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of the state for a bitwise identical restart, except the time."""
-        return {name: self.device.host(array) for name, array in self._kept().items()} | self._numbers()
+        return {name: self.device.host(array) for name, array in self._state_arrays().items()} | self._numbers()
 
     def _numbers(self) -> dict[str, np.ndarray]:
         numbers = [*(self.counts[name] for name in COUNTS), self.steps.before, *self.steps.projection.steps]
         return {"counts": np.array(numbers)}
 
-    def kept(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """Return an in-memory checkpoint, valid until the next call; a small checkpoint stays on the GPU."""
-        if self._legs is None:
+        if self._batches is None:
             return self.state()
-        arrays = self._kept()
+        arrays = self._state_arrays()
         size = sum(array.nbytes for array in arrays.values())
-        if size > SMALL or (not self._copies and self.device.free_memory() < 2 * size):
+        if size > MAX_CHECKPOINT_SIZE or (not self._copies and self.device.free_memory() < 2 * size):
             return self.state()
         for name, array in arrays.items():
             if name not in self._copies:
@@ -315,8 +319,8 @@ class Engine:
         return self._copies | self._numbers()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Load a state of `state`, or the last checkpoint of `kept`."""
-        for name, array in self._kept().items():
+        """Load a state of `state`, or the last checkpoint returned by `checkpoint`."""
+        for name, array in self._state_arrays().items():
             if state[name] is self._copies.get(name):
                 self.device.copy(array, state[name])
             else:

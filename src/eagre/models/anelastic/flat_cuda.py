@@ -36,29 +36,29 @@ class Gradient(NamedTuple):
     keep_x: Any
 
 
-OWN = {**SCOPE, "flat_load": flat_load, "next_to": next_to, "HALF": HALF, "SCALE": SCALE}
+NAMESPACE = {**SCOPE, "flat_load": flat_load, "next_to": next_to, "HALF": HALF, "SCALE": SCALE}
 
 
 def residual(vector: int, alone: bool) -> Entry:
     """Return the kernel for `vector` points per thread; alone : True for a single device."""
-    return kernel(flat_text.RESIDUAL, vector, OWN, ALONE=int(alone))
+    return kernel(flat_text.RESIDUAL, vector, NAMESPACE, ALONE=int(alone))
 
 
 def divergence(vector: int) -> Entry:
     """Return the kernel of the residual of phi = 0."""
-    return kernel(flat_text.DIVERGENCE, vector, OWN)
+    return kernel(flat_text.DIVERGENCE, vector, NAMESPACE)
 
 
 def wind(vector: int, in_place: bool, finishes: bool) -> Entry:
     """Return the kernel of the wind; in_place, finishes : see `operator`."""
-    return kernel(flat_text.WIND, vector, OWN, IN_PLACE=int(in_place), FINISHES=int(finishes))
+    return kernel(flat_text.WIND, vector, NAMESPACE, IN_PLACE=int(in_place), FINISHES=int(finishes))
 
 
 def sweep(vector: int, has_right: bool) -> Entry:
     """Return the kernel of a sweep; has_right : True if c is not 0."""
-    return kernel(flat_text.SWEEP, vector, OWN, HAS_RIGHT=int(has_right))
+    return kernel(flat_text.SWEEP, vector, NAMESPACE, HAS_RIGHT=int(has_right))
 
 
-def add_force_to_wind(vector: int, driven: bool) -> Entry:
-    """Return the kernel of the forces; driven : True with explicit tendencies."""
-    return kernel(flat_text.ADD_FORCES, vector, OWN, DRIVEN=int(driven))
+def add_force_to_wind(vector: int, has_tendency: bool) -> Entry:
+    """Return the kernel of the forces; has_tendency : True with explicit tendencies."""
+    return kernel(flat_text.ADD_FORCES, vector, NAMESPACE, DRIVEN=int(has_tendency))

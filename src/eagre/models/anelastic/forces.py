@@ -4,7 +4,7 @@
 
 S : sources (heating, nudging targets divided by the relaxation time); R : nudging rate; w_s : large-scale vertical
 velocity, positive upwards, with upwind differences; A : damping rate of the side sponge layers; x_e : ambient value.
-Profiles are read by `kernels.at`.
+Profiles are read by `kernels.profile_at`.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.models.anelastic.kernels import at
+from eagre.models.anelastic.kernels import profile_at
 
 DIFFUSED = switch("DIFFUSED", False)  # True if D contains the diffusion
 RELAXED = switch("RELAXED", False)  # True with sources or nudging
@@ -34,10 +34,10 @@ class Push(NamedTuple):
 @cell
 def sinking(k, j, i, x, push):
     """Compute w_s dx/dz by upwind differences, one-sided at the ends."""
-    speed = at(push.subsidence, k, j, i)
+    speed = profile_at(push.subsidence, k, j, i)
     lower = np.int64(k) if speed < real(0.0) else np.int64(k) - 1
     lower = min(max(lower, np.int64(0)), np.int64(x.shape[0] - 2))
-    return speed * (x[lower + 1, j, i] - x[lower, j, i]) * at(push.over_dz, lower, j, i)
+    return speed * (x[lower + 1, j, i] - x[lower, j, i]) * profile_at(push.over_dz, lower, j, i)
 
 
 @cell
@@ -46,11 +46,11 @@ def add_push(k, j, i, x, push, out):
     total = out[k, j, i] if DIFFUSED else real(0.0)
     here = x[k, j, i]
     if RELAXED:
-        total += at(push.source, k, j, i) - at(push.rate, k, j, i) * here
+        total += profile_at(push.source, k, j, i) - profile_at(push.rate, k, j, i) * here
     if SUBSIDING:
         total -= sinking(k, j, i, x, push)
     if ABSORBED:
-        total -= push.rate_sides[j, i] * (here - at(push.ambient, k, j, i))
+        total -= push.rate_sides[j, i] * (here - profile_at(push.ambient, k, j, i))
     out[k, j, i] = total
 
 

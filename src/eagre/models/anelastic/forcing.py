@@ -49,8 +49,8 @@ class Nudging:
 
     def targets(self) -> dict[str, Profile]:
         """Return the target profiles by field name."""
-        given = {"u": self.u, "v": self.v, "theta": self.theta, **self.scalars}
-        return {name: profile_of(name, value) for name, value in given.items() if value is not None}
+        options = {"u": self.u, "v": self.v, "theta": self.theta, **self.scalars}
+        return {name: profile_of(name, value) for name, value in options.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class Forcing:
 
     def profiles(self) -> dict[str, Profile]:
         """Return all profiles by name."""
-        given: dict[str, float | Profile | None] = {"subsidence": self.subsidence, "heating": self.heating}
+        options: dict[str, float | Profile | None] = {"subsidence": self.subsidence, "heating": self.heating}
         if self.geostrophic is not None:
-            given |= dict(zip(("geostrophic_wind_x", "geostrophic_wind_y"), self.geostrophic, strict=True))
-        found = {name: profile_of(name, one) for name, one in given.items() if one is not None}
+            options |= dict(zip(("geostrophic_wind_x", "geostrophic_wind_y"), self.geostrophic, strict=True))
+        profiles = {name: profile_of(name, one) for name, one in options.items() if one is not None}
         if self.nudging is not None:
-            found["nudging_time_scale"] = profile_of("time_scale", self.nudging.time_scale)
-            found |= {f"nudging_{name}": one for name, one in self.nudging.targets().items()}
-        return found
+            profiles["nudging_time_scale"] = profile_of("time_scale", self.nudging.time_scale)
+            profiles |= {f"nudging_{name}": one for name, one in self.nudging.targets().items()}
+        return profiles
 
     def check(self, z: Array, stratified: bool, scalars: tuple[str, ...]) -> None:
         """Raise `InputError` for profiles that end below the top, implausible values and unknown fields; z: m."""

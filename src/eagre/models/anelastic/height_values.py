@@ -96,9 +96,9 @@ def height_value(dimension: str) -> PlainValidator:
         if isinstance(value, dict):
             kind = HeightTable if "heights" in value or "values" in value else HeightFile
             return HeightValue(check(kind, value, info.context), dimension)
-        found = number_or_expression(value, info, dimension, ("z",))
-        if found is not None:
-            return HeightValue(found, dimension)
+        number = number_or_expression(value, info, dimension, ("z",))
+        if number is not None:
+            return HeightValue(number, dimension)
         key = key_of(info)
         raise InputError(
             f"{key} = {literal(value)}",

@@ -8,15 +8,15 @@ from eagre.models.anelastic.operator import c11_at, density_at, residual_of, ten
 @cell
 def across(q, medium, z, y, x):
     """Return rho* c11 times the derivative of q along x at a point, 0 at a boundary."""
-    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
-    return real(0.0) if x.on else share * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
+    weight = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if x.on else weight * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
 
 
 @cell
 def along(q, medium, z, y, x):
     """Return the same along y."""
-    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
-    return real(0.0) if y.on else share * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
+    weight = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if y.on else weight * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
 
 
 @cell
@@ -28,7 +28,7 @@ def horizontal_of(q, medium, z, y, x):
 
 
 @cell
-def set_horizontal(q, hat, out, medium, normal, z, y, x):
+def set_horizontal(q, inputs, out, medium, normal, z, y, x):
     """Compute nablaCnablax: H q / rho*."""
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = horizontal_of(q, medium, z, y, x) / density_at(medium.density, k, j, i)
@@ -44,15 +44,15 @@ def stiffness(medium, k, j, i):
 def diagonal_of(medium, z, y, x):
     """Return -(diagonal of H)."""
     k, j, i = z.here, y.here, x.here
-    east = real(0.0) if x.on_behind else stiffness(medium, k, j, x.behind) * x.over_behind
-    west = real(0.0) if x.on_before else stiffness(medium, k, j, x.before) * x.over_before
-    north = real(0.0) if y.on_behind else stiffness(medium, k, y.behind, i) * y.over_behind
-    south = real(0.0) if y.on_before else stiffness(medium, k, y.before, i) * y.over_before
+    east = real(0.0) if x.on_high else stiffness(medium, k, j, x.high) * x.over_high
+    west = real(0.0) if x.on_low else stiffness(medium, k, j, x.low) * x.over_low
+    north = real(0.0) if y.on_high else stiffness(medium, k, y.high, i) * y.over_high
+    south = real(0.0) if y.on_low else stiffness(medium, k, y.low, i) * y.over_low
     return (east + west) * x.over + (north + south) * y.over
 
 
 @cell
-def set_line_system(q, hat, out, medium, normal, z, y, x):
+def set_line_system(q, inputs, out, medium, normal, z, y, x):
     """Compute d, w d and the coupling of a column; normal.x (1, 1, 1): 1 / beta, or 0 for the diagonal of H."""
     k, j, i = z.here, y.here, x.here
     over_beta = normal.x[0, 0, 0]
@@ -61,31 +61,31 @@ def set_line_system(q, hat, out, medium, normal, z, y, x):
         d = density_at(medium.density, k, j, i) * over_beta
     out.x[k, j, i] = d
     out.y[k, j, i] = real(0.5) * d if z.on else d
-    t = tensor_at(medium, z.behind, j, i)
+    t = tensor_at(medium, z.high, j, i)
     through = (t.g13 * t.g13 + t.g23 * t.g23) * t.c11 + t.g33 * t.g33 * t.c33
-    inner = z.on_behind == 0 and z.behind != k
-    over = z.over_behind * z.over_behind if inner else real(0.0)
-    out.z[k, j, i] = density_at(medium.density, z.behind, j, i) * through * over
+    inner = z.on_high == 0 and z.high != k
+    over = z.over_high * z.over_high if inner else real(0.0)
+    out.z[k, j, i] = density_at(medium.density, z.high, j, i) * through * over
 
 
 @cell
-def set_line_right(q, hat, out, medium, normal, z, y, x):
-    """Compute rho* r - H q - d q; hat: r and d."""
+def set_line_right(q, inputs, out, medium, normal, z, y, x):
+    """Compute rho* r - H q - d q; inputs: r and d."""
     k, j, i = z.here, y.here, x.here
-    total = density_at(medium.density, k, j, i) * hat.x[k, j, i] - horizontal_of(q, medium, z, y, x)
-    out.x[k, j, i] = total - hat.y[k, j, i] * q[k, j, i]
+    total = density_at(medium.density, k, j, i) * inputs.x[k, j, i] - horizontal_of(q, medium, z, y, x)
+    out.x[k, j, i] = total - inputs.y[k, j, i] * q[k, j, i]
 
 
 @cell
-def set_weighed(q, hat, out, medium, normal, z, y, x):
+def set_weighed(q, inputs, out, medium, normal, z, y, x):
     """Compute rho* q."""
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = density_at(medium.density, k, j, i) * q[k, j, i]
 
 
 @cell
-def set_sweep(q, hat, out, medium, normal, z, y, x):
-    """Compute a q + b L q + c r; hat: r, and a, b, c as (1, 1, 3)."""
+def set_sweep(q, inputs, out, medium, normal, z, y, x):
+    """Compute a q + b L q + c r; inputs: r, and a, b, c as (1, 1, 3)."""
     k, j, i = z.here, y.here, x.here
-    total = hat.y[0, 0, 0] * q[k, j, i] + hat.y[0, 0, 1] * residual_of(q, hat, medium, normal, z, y, x)
-    out.x[k, j, i] = total + hat.y[0, 0, 2] * hat.x[k, j, i]
+    total = inputs.y[0, 0, 0] * q[k, j, i] + inputs.y[0, 0, 1] * residual_of(q, inputs, medium, normal, z, y, x)
+    out.x[k, j, i] = total + inputs.y[0, 0, 2] * inputs.x[k, j, i]

@@ -30,25 +30,25 @@ COPY_OF_HEAT = 8  # additional values on a CPU with theta', including initial fo
 DOUBLES = 4  # float64 values on the host during construction on a CPU
 DOUBLES_OVER_TERRAIN = 28  # additional float64 values over terrain: profiles at every point
 FIELDS = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
-MADE = ("wind_speed", "theta_perturbation", "ambient_theta", "w_max")
+DERIVED = ("wind_speed", "theta_perturbation", "ambient_theta", "w_max")
 IN_RESTARTS = ("clock", "counts", "grid", "heights", "terrain_height")
-RESERVED = (*FIELDS, *MADE, *IN_RESTARTS)  # names that scalars cannot have
+RESERVED = (*FIELDS, *DERIVED, *IN_RESTARTS)  # names that scalars cannot have
 HELD = ("past_", "force_", "drag_", "inflow_", "air_", "boundaries_", "averages", "maps")  # prefixes in restart files
 
 
 def bytes_of_point(
-    precision: str, on_cpu: bool, *, driven: int = 0, stratified: bool = False, terrain: bool = False, scalars: int = 0,
+    precision: str, on_cpu: bool, *, forced: int = 0, stratified: bool = False, terrain: bool = False, scalars: int = 0,
     closure: bool = False, averaged: float = 0.0,
 ) -> int:  # fmt: skip
     """Return the memory of a run per grid point, bytes.
 
-    driven : number of fields with explicit tendencies; averaged : number of fields of the time statistics.
+    forced : number of fields with explicit tendencies; averaged : number of fields of the time statistics.
     """
-    words = averaged + WORDS + TERRAIN * terrain + CLOSURE * closure + SCALAR * scalars + 2 * driven
+    values = averaged + WORDS + TERRAIN * terrain + CLOSURE * closure + SCALAR * scalars + 2 * forced
     if on_cpu:
-        words += COPY + COPY_OF_HEAT * stratified + scalars + driven
+        values += COPY + COPY_OF_HEAT * stratified + scalars + forced
     doubles = DOUBLES + DOUBLES_OVER_TERRAIN * terrain if on_cpu else 0
-    return ceil(words * (4 if precision == "single" else 8)) + 8 * doubles
+    return ceil(values * (4 if precision == "single" else 8)) + 8 * doubles
 
 
 def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str, **run: Any) -> None:
@@ -56,8 +56,8 @@ def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str,
     size = bytes_of_point(precision, device.kind != "cuda", **run)
     if isinstance(device, Group):
         nz, ny, nx = shape
-        rows = [own + WIDEST for own in equal_parts(ny, len(device.members))]
-        check_memory_of_each(device, [size * nz * nx * own for own in rows])
+        rows = [count + WIDEST for count in equal_parts(ny, len(device.members))]
+        check_memory_of_each(device, [size * nz * nx * count for count in rows])
     elif size * int(np.prod(shape)) > device.free_memory():
         raise MemoryNeededError(size * int(np.prod(shape)), device.free_memory(), str(device))
 
@@ -65,10 +65,11 @@ def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str,
 def checked_boundaries(boundaries: Any) -> tuple[str, str, str]:
     """Return the boundary conditions of z, y and x, from a mapping by axis name."""
     boundaries = of_type("boundaries", boundaries or {}, Mapping, 'boundaries={"x": "wall"}')
-    given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(boundaries)
-    for name in given:
+    conditions = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(boundaries)
+    for name in conditions:
         one_of("boundaries", name, ("x", "y", "z"))
-    return tuple(one_of(f"boundaries of {axis}", given[axis], SIDES[axis]) for axis in "zyx")  # type: ignore[return-value]
+    each = (one_of(f"boundaries of {axis}", conditions[axis], SIDES[axis]) for axis in "zyx")
+    return tuple(each)  # type: ignore[return-value]
 
 
 def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, grid: Grid, periodic: bool) -> Levels:
@@ -147,39 +148,39 @@ def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.nda
     """Return a number, profile (nz, 1, 1) or field (nz, ny, nx) as a field of finite numbers, float64."""
     array = own_array(name, value)
     try:
-        found = np.array(np.broadcast_to(array, shape))
+        field = np.array(np.broadcast_to(array, shape))
     except ValueError:
-        found = None
-    if found is None or array.ndim not in (0, 3):
+        field = None
+    if field is None or array.ndim not in (0, 3):
         raise InputError(
             f"{name} of shape {array.shape}",
             allowed=f"a number, or shape {shape}: (nz, ny, nx)",
             problem=f"The shape of {name} is not the shape of the grid.",
         )
-    if not np.isfinite(found).all():
-        k, j, i = (int(n) for n in np.argwhere(~np.isfinite(found))[0])
+    if not np.isfinite(field).all():
+        k, j, i = (int(n) for n in np.argwhere(~np.isfinite(field))[0])
         raise InputError(
-            f"{name} with {found[k, j, i]} at (k, j, i) = ({k}, {j}, {i})",
+            f"{name} with {field[k, j, i]} at (k, j, i) = ({k}, {j}, {i})",
             allowed="finite numbers",
             problem=f"The field {name} is not finite.",
         )
-    return found
+    return field
 
 
-def checked_scalars(given: Mapping[str, Any] | None, shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
+def checked_scalars(scalars: Mapping[str, Any] | None, shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
     """Return the initial passive scalars by name."""
-    found = {}
-    for name, value in (given or {}).items():
+    fields = {}
+    for name, value in (scalars or {}).items():
         if not str(name).isidentifier() or name in RESERVED or str(name).startswith(HELD):
-            taken = f"not one of {', '.join(RESERVED)}, without the prefixes {', '.join(HELD)}"
+            allowed_names = f"not one of {', '.join(RESERVED)}, without the prefixes {', '.join(HELD)}"
             raise InputError(
                 f"a scalar {name!r}",
-                allowed=f"a Python identifier, {taken}",
+                allowed=f"a Python identifier, {allowed_names}",
                 fix="dye = 1.0",
                 problem="The name of a passive scalar is not allowed.",
             )
-        found[str(name)] = checked_volume(name, value, shape)
-    return found
+        fields[str(name)] = checked_volume(name, value, shape)
+    return fields
 
 
 def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
@@ -197,26 +198,26 @@ def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
     if isinstance(top_sponge, tuple):
         thickness = checked_number("thickness of the top_sponge", top_sponge[0], 1e-6, float(heights[-1]) or 1.0)
         rate = checked_number("rate of the top_sponge", top_sponge[1], 0.0, 1e3)
-        part = np.clip((heights - heights[-1]) / thickness + 1.0, 0.0, 1.0)
-        return rate * np.sin(0.5 * np.pi * part) ** 2
-    found = own_array("top_sponge", top_sponge)
-    if found.shape != heights.shape or not (np.isfinite(found) & (found >= 0.0)).all():
+        fraction = np.clip((heights - heights[-1]) / thickness + 1.0, 0.0, 1.0)
+        return rate * np.sin(0.5 * np.pi * fraction) ** 2
+    rates = own_array("top_sponge", top_sponge)
+    if rates.shape != heights.shape or not (np.isfinite(rates) & (rates >= 0.0)).all():
         raise InputError(
             "this top_sponge",
             allowed=f"(thickness, rate), or an array of {heights.size} rates >= 0, s-1",
             problem="The damping rates of top_sponge are not allowed.",
         )
-    return found
+    return rates
 
 
-def checked_side_sponges(given: Mapping[str, Any] | None, grid: Grid) -> np.ndarray | None:
+def checked_side_sponges(side_sponges: Mapping[str, Any] | None, grid: Grid) -> np.ndarray | None:
     """Return the damping rates of side sponge layers, (ny, nx), s-1, or None without layers.
 
-    `given` maps axes to (thickness, m, rate at the boundary, s-1). The rate increases as sin^2 from the inner edge of a
-    layer; where layers overlap the larger rate applies.
+    `side_sponges` maps axes to (thickness, m, rate at the boundary, s-1). The rate increases as sin^2 from the inner
+    edge of a layer; where layers overlap the larger rate applies.
     """
     total = np.zeros(grid.shape)
-    for axis, layer in (given or {}).items():
+    for axis, layer in (side_sponges or {}).items():
         one_of("side_sponges", axis, ("x", "y"))
         points = grid.x if axis == "x" else grid.y
         if points.size == 1:
@@ -229,8 +230,8 @@ def checked_side_sponges(given: Mapping[str, Any] | None, grid: Grid) -> np.ndar
         thickness = checked_number(f"thickness of the side_sponges along {axis}", layer[0], 1e-6, half)
         rate = checked_number(f"rate of the side_sponges along {axis}", layer[1], 0.0, 1e3)
         from_end = half - np.abs(points - 0.5 * (points[0] + points[-1]))
-        part = np.clip(1.0 - from_end / thickness, 0.0, 1.0)
-        along = rate * np.sin(0.5 * np.pi * part) ** 2
+        fraction = np.clip(1.0 - from_end / thickness, 0.0, 1.0)
+        along = rate * np.sin(0.5 * np.pi * fraction) ** 2
         total = np.maximum(total, along[None, :] if axis == "x" else along[:, None])
     return total if total.any() else None
 
@@ -278,7 +279,7 @@ def checked_start(
     """Return the initial fields by name, (nz, ny, nx): wind (the ambient wind by default), theta', scalars."""
     if velocity is None:
         z = setup.levels.z
-        velocity = (*(own(z) + np.zeros(z.shape) for own in setup.air.wind), 0.0)
+        velocity = (*(profile(z) + np.zeros(z.shape) for profile in setup.air.wind), 0.0)
     if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
         raise InputError(
             "this velocity",
@@ -286,12 +287,12 @@ def checked_start(
             fix="velocity = (10.0, 0.0, 0.0)",
             problem="The initial velocity does not have three components.",
         )
-    found = {
+    fields = {
         name: checked_volume(f"velocity {name}", one, setup.shape) for name, one in zip("uvw", velocity, strict=True)
     }
-    for name, values in found.items():
+    for name, values in fields.items():
         check_plausible("wind", values, f"velocity {name}")
     heat = checked_perturbation(setup, theta, perturbation)
     if setup.stratified:
-        found["theta"] = heat
-    return found | checked_scalars(scalars, setup.shape)
+        fields["theta"] = heat
+    return fields | checked_scalars(scalars, setup.shape)

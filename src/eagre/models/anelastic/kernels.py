@@ -2,7 +2,7 @@
 
 Arrays are (nz, ny, nx). Base-state profiles are (nz, 1, 1), over terrain (nz, ny, nx), because the height of a level
 varies. Names: h = rho_b G, the density in computational space; gx, gy, gz the derivatives of the vertical coordinate;
-hat: after advection, before the implicit forces; half = dt / 2.
+provisional: after advection, before the implicit forces; half = dt / 2.
 
 Source: J. M. Prusa, P. K. Smolarkiewicz, A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008),
 doi:10.1016/j.compfluid.2007.12.001; P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998),
@@ -23,12 +23,12 @@ STRATIFIED = switch("STRATIFIED", True)
 class Extrapolation(NamedTuple):
     """Weights of the current and past velocity at t + dt/2, times dt/2 divided by the grid spacing."""
 
-    now: Any
-    then: Any
+    current: Any
+    previous: Any
 
 
 @cell
-def at(profile, k, j, i):
+def profile_at(profile, k, j, i):
     """Return a base-state profile at a point."""
     if TERRAIN:
         return profile[k, j, i]
@@ -39,9 +39,9 @@ def at(profile, k, j, i):
 
 
 @cell
-def mass_flux(k, j, i, now, then, h, weights):
+def mass_flux(k, j, i, q_n, q_nm1, h, weights):
     """Compute h times a horizontal velocity at t + dt/2, times dt/2 divided by the grid spacing."""
-    return at(h, k, j, i) * (weights.now * now[k, j, i] + weights.then * then[k, j, i])
+    return profile_at(h, k, j, i) * (weights.current * q_n[k, j, i] + weights.previous * q_nm1[k, j, i])
 
 
 @cell
@@ -54,11 +54,11 @@ def rise(k, j, i, u, v, w, g):
 
 
 @cell
-def upward_mass_flux(k, j, i, now, then, h, g, weights):
+def upward_mass_flux(k, j, i, wind_n, wind_nm1, h, g, weights):
     """Compute h w* at t + dt/2, times dt/2 divided by the grid spacing."""
-    fresh = rise(k, j, i, now.u, now.v, now.w, g)
-    old = rise(k, j, i, then.u, then.v, then.w, g)
-    return at(h, k, j, i) * (weights.now * fresh + weights.then * old)
+    fresh = rise(k, j, i, wind_n.u, wind_n.v, wind_n.w, g)
+    old = rise(k, j, i, wind_nm1.u, wind_nm1.v, wind_nm1.w, g)
+    return profile_at(h, k, j, i) * (weights.current * fresh + weights.previous * old)
 
 
 class Velocity(NamedTuple):
@@ -111,9 +111,9 @@ def add_force(k, j, i, x, force, drag, numbers):
 
 
 @cell
-def add_force_to_wind(k, j, i, x, force, drag, numbers, past):
-    """Apply `add_force` and store x in past, the previous velocity of the next step."""
-    past[k, j, i] = x[k, j, i]
+def add_force_to_wind(k, j, i, x, force, drag, numbers, x_nm1):
+    """Apply `add_force` and store x in x_nm1, the previous velocity of the next step."""
+    x_nm1[k, j, i] = x[k, j, i]
     add_force(k, j, i, x, force, drag, numbers)
 
 
@@ -124,20 +124,20 @@ def add_tendency(k, j, i, x, drag, numbers):
 
 
 @cell
-def add_drag(k, j, i, hat, drag, last, numbers):
-    """Add the tendency at the end of the step: hat + dt/2 ((1 + more) D^n - more D^(n-1)); store D^n in D^(n-1)."""
-    now, more = drag[k, j, i], numbers[MORE]
-    hat[k, j, i] += numbers[HALF] * ((real(1.0) + more) * now - more * last[k, j, i])
-    last[k, j, i] = now
+def add_drag(k, j, i, provisional, drag, last, numbers):
+    """Add the tendency at the end of the step: x + dt/2 ((1 + more) D^n - more D^(n-1)); store D^n in D^(n-1)."""
+    tendency, more = drag[k, j, i], numbers[MORE]
+    provisional[k, j, i] += numbers[HALF] * ((real(1.0) + more) * tendency - more * last[k, j, i])
+    last[k, j, i] = tendency
 
 
 @cell
-def take(k, j, i, x, moved):
+def take(k, j, i, x, advected):
     """Copy the advected field to x."""
-    x[k, j, i] = moved[k, j, i]
+    x[k, j, i] = advected[k, j, i]
 
 
-class AtRest(NamedTuple):
+class ImplicitTerms(NamedTuple):
     """Base-state profiles, and the inverse of the implicit operator, for one time step.
 
     c11, c12, c33 : see `eagre.models.anelastic.coefficients`
@@ -158,26 +158,26 @@ class AtRest(NamedTuple):
 
 
 @cell
-def without_pressure(k, j, i, hat, theta, rest, out):
-    """Compute v^ = C (v_hat + ambient-wind terms + buoyancy of theta_hat)."""
-    u = hat.u[k, j, i] + at(rest.ue, k, j, i)
-    v = hat.v[k, j, i] + at(rest.ve, k, j, i)
-    c11, c12 = at(rest.c11, k, j, i), at(rest.c12, k, j, i)
+def without_pressure(k, j, i, provisional, theta, implicit, out):
+    """Compute v^ = C (provisional v + ambient-wind terms + buoyancy of the provisional theta)."""
+    u = provisional.u[k, j, i] + profile_at(implicit.ue, k, j, i)
+    v = provisional.v[k, j, i] + profile_at(implicit.ve, k, j, i)
+    c11, c12 = profile_at(implicit.c11, k, j, i), profile_at(implicit.c12, k, j, i)
     out.u[k, j, i] = c11 * u + c12 * v
     out.v[k, j, i] = c11 * v - c12 * u
-    w = hat.w[k, j, i]
+    w = provisional.w[k, j, i]
     if STRATIFIED:
-        w += at(rest.lift, k, j, i) * theta[k, j, i]
-    out.w[k, j, i] = at(rest.c33, k, j, i) * w
+        w += profile_at(implicit.lift, k, j, i) * theta[k, j, i]
+    out.w[k, j, i] = profile_at(implicit.c33, k, j, i) * w
 
 
 @cell
-def finish_theta(k, j, i, theta, hat, w, rest):
-    """Compute theta'^(n+1), and overwrite hat by its increment dt/2 R."""
-    old = hat[k, j, i]
-    new = at(rest.keep, k, j, i) * (old - at(rest.lapse, k, j, i) * w[k, j, i])
+def finish_theta(k, j, i, theta, provisional, w, implicit):
+    """Compute theta'^(n+1), and overwrite the provisional value by its increment dt/2 R."""
+    old = provisional[k, j, i]
+    new = profile_at(implicit.keep, k, j, i) * (old - profile_at(implicit.lapse, k, j, i) * w[k, j, i])
     theta[k, j, i] = new
-    hat[k, j, i] = new - old
+    provisional[k, j, i] = new - old
 
 
 # -- viscosity ---------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def viscous(k, j, i, f, h, stretch, x, y, z, out):
     The density is a profile, and the vertical derivative stretch d/dzeta: the weight along z is h stretch^2.
     """
     nz, ny, nx = f.shape
-    here, mass = f[k, j, i], at(h, k, j, i)
+    here, mass = f[k, j, i], profile_at(h, k, j, i)
     west, east = place(i, -1, nx, x.periodic), place(i, 1, nx, x.periodic)
     south, north = place(j, -1, ny, y.periodic), place(j, 1, ny, y.periodic)
     below, above = place(k, -1, nz, z.periodic), place(k, 1, nz, z.periodic)
@@ -221,16 +221,16 @@ def viscous(k, j, i, f, h, stretch, x, y, z, out):
 
 
 @cell
-def largest_outflow(i, v1, v2, v3, h, out):
+def max_outflow(i, v1, v2, v3, h, out):
     """Compute the maximum outflow Courant number of a row; region (nz ny), rows k ny + j."""
     ny, nx = v1.shape[1], v2.shape[2]
     k = i // ny
     j = i - k * ny
-    most = real(0.0)
+    max_courant = real(0.0)
     for n in range(nx):
         along_x = max(v1[k, j, n + 1], real(0.0)) - min(v1[k, j, n], real(0.0))
         along_y = max(v2[k, j + 1, n], real(0.0)) - min(v2[k, j, n], real(0.0))
         along_z = max(v3[k + 1, j, n], real(0.0)) - min(v3[k, j, n], real(0.0))
         mass = h[k, j, n] if TERRAIN else h[k, 0, 0]
-        most = max(most, (along_x + along_y + along_z) / mass)
-    out[i] = most
+        max_courant = max(max_courant, (along_x + along_y + along_z) / mass)
+    out[i] = max_courant

@@ -19,96 +19,96 @@ from eagre.stepping.rounds import Rounds
 from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, largest_of
 
 COURANT = 0  # Courant number of the last step
-WORST = 1  # maximum Courant number of the batch
-LEAST = 2  # minimum Courant number of the batch
-MADE = 3  # total number of iterations
-MOST = 4  # maximum number of iterations of a step
-LEFT = 5  # dt max |div| over dt after the last step
+MAX_COURANT = 1  # maximum Courant number of the batch
+MIN_COURANT = 2  # minimum Courant number of the batch
+TOTAL_ITERATIONS = 3  # total number of iterations
+MAX_ITERATIONS = 4  # maximum number of iterations of a step
+DIVERGENCE = 5  # dt max |div| over dt after the last step
 UNFINISHED = 6  # number of steps without convergence
-SIZE = 7
-SIZES = (10, 1)  # number of steps per CUDA graph
-MANY = 100  # launches per step above which a graph holds one step
-SPARE = 16  # one spare iteration per this number of iterations
-SPARE_IN_VAIN = 4  # the same if iterations after convergence have negligible cost
-FEWER = 0.75  # fraction of the allowed iterations below which the next batch has fewer iterations
+RECORD_SIZE = 7
+GRAPH_SIZES = (10, 1)  # number of steps per CUDA graph
+MAX_GRAPH_LAUNCHES = 100  # launches per step above which a graph holds one step
+ITERATIONS_PER_MARGIN = 16  # one spare iteration per this number of iterations
+ITERATIONS_PER_CHEAP_MARGIN = 4  # the same if iterations after convergence have negligible cost
+SHRINK_FRACTION = 0.75  # fraction of the allowed iterations below which the next batch has fewer iterations
 
 
-class Book(NamedTuple):
+class StepRecord(NamedTuple):
     """Step statistics that the host reads after a batch."""
 
     courant: float
-    worst: float
-    least: float
-    made: float
-    most: float
-    left: float
+    max_courant: float
+    min_courant: float
+    iterations: float
+    max_iterations: float
+    divergence: float
     unfinished: float
 
 
 @entry
-def note_cuda(most, mixing, dt, control, book):
+def accumulate_record_cuda(courant_maxima, mixing, dt, control, record):
     """Accumulate the statistics of a step; one block.
 
-    most : partial maxima of the Courant number; mixing : partial maxima of the decay rate by a closure, 1/s
+    courant_maxima : partial maxima of the Courant number; mixing : partial maxima of the decay rate by a closure, 1/s
     control : control numbers of the pressure iteration
     """
     tree = cuda.shared.array(THREADS, np.float64)
-    t, largest = cuda.threadIdx.x, 0.0
-    for m in range(t, most.shape[0], THREADS):
-        largest = max(largest, most[m])
+    t, maximum = cuda.threadIdx.x, 0.0
+    for m in range(t, courant_maxima.shape[0], THREADS):
+        maximum = max(maximum, courant_maxima[m])
     for m in range(t, mixing.shape[0], THREADS):
-        largest = max(largest, float(mixing[m]) * dt[0])
-    largest_of(tree, t, THREADS, largest)
+        maximum = max(maximum, float(mixing[m]) * dt[0])
+    largest_of(tree, t, THREADS, maximum)
     if t == 0:
-        book[COURANT] = tree[0]
-        book[WORST] = max(book[WORST], tree[0])
-        book[LEAST] = min(book[LEAST], tree[0])
-        book[MADE] += control[ITERATIONS]
-        book[MOST] = max(book[MOST], control[ITERATIONS])
-        book[LEFT] = control[NORM]
+        record[COURANT] = tree[0]
+        record[MAX_COURANT] = max(record[MAX_COURANT], tree[0])
+        record[MIN_COURANT] = min(record[MIN_COURANT], tree[0])
+        record[TOTAL_ITERATIONS] += control[ITERATIONS]
+        record[MAX_ITERATIONS] = max(record[MAX_ITERATIONS], control[ITERATIONS])
+        record[DIVERGENCE] = control[NORM]
         if control[NORM] > control[SMALL]:
-            book[UNFINISHED] += 1.0
+            record[UNFINISHED] += 1.0
 
 
-def allowed(needed: int, spare: int = SPARE) -> int:
+def allowed(needed: int, per_margin: int = ITERATIONS_PER_MARGIN) -> int:
     """Return the number of iterations per step for a required number, with spares to avoid new graphs."""
-    return needed + needed // spare
+    return needed + needed // per_margin
 
 
-class Legs:
+class StepBatches:
     """Time stepping without host synchronisation.
 
     Parameters
     ----------
     steps : Steps
-    kept : dict of arrays
+    state_arrays : dict of arrays
         All arrays that the next step reads.
     """
 
-    def __init__(self, steps: Steps, kept: dict[str, Any]) -> None:
-        self._steps, self._kept, self._device = steps, kept, steps.device
-        self._book = self._device.zeros((SIZE,), np.float64)
+    def __init__(self, steps: Steps, state_arrays: dict[str, Any]) -> None:
+        self._steps, self._state_arrays, self._device = steps, state_arrays, steps.device
+        self._record = self._device.zeros((RECORD_SIZE,), np.float64)
         self._copies: dict[str, Any] = {}
-        self._before = (0.0, (0.0, 0.0))
-        self._rounds: dict[tuple[int, int], Rounds] = {}
+        self._previous_steps = (0.0, (0.0, 0.0))
+        self._graphs: dict[tuple[int, int], Rounds] = {}
         self.iterations = 1
 
-    def run(self, dt: float, times: Sequence[float]) -> Book:
-        """Advance steps of dt, s, with the given start times, s; `take_back` rolls them back."""
-        self._keep()
-        book = np.zeros(SIZE)
-        book[LEAST] = np.inf
-        self._device.fill(self._book, book)
-        made = 0
-        while made < len(times):
+    def run(self, dt: float, times: Sequence[float]) -> StepRecord:
+        """Advance steps of dt, s, with the given start times, s; `roll_back` restores the previous state."""
+        self._save_state()
+        record = np.zeros(RECORD_SIZE)
+        record[MIN_COURANT] = np.inf
+        self._device.fill(self._record, record)
+        steps_completed = 0
+        while steps_completed < len(times):
             alone = not self._goes_on(dt)
-            self._set_out(dt, times[made])
-            rounds = self._bound()  # new graphs after a change of the kind of coefficients
-            size = 1 if alone else rounds.size_for(len(times) - made)
-            rounds.run(0, size)
+            self._set_out(dt, times[steps_completed])
+            graphs = self._bound()  # new graphs after a change of the kind of coefficients
+            size = 1 if alone else graphs.size_for(len(times) - steps_completed)
+            graphs.run(0, size)
             self._steps.before = dt
-            made += size
-        return Book(*map(float, self._device.host(self._book)))
+            steps_completed += size
+        return StepRecord(*map(float, self._device.host(self._record)))
 
     def _goes_on(self, dt: float) -> bool:
         """Return whether the next steps of dt, s, need no new data of the host."""
@@ -122,43 +122,43 @@ class Legs:
     def _bound(self) -> Rounds:
         """Return graphs of steps with the allowed number of iterations."""
         key = (self._steps.projection.bound, self.iterations)
-        if key not in self._rounds:
+        if key not in self._graphs:
             launches = self._launches(self.iterations)
-            sizes = SIZES if len(launches) < MANY else SIZES[-1:]
-            self._rounds = {key: Rounds(self._device, lambda phase, size: (launches, size), sizes)}
-        return self._rounds[key]
+            sizes = GRAPH_SIZES if len(launches) < MAX_GRAPH_LAUNCHES else GRAPH_SIZES[-1:]
+            self._graphs = {key: Rounds(self._device, lambda phase, size: (launches, size), sizes)}
+        return self._graphs[key]
 
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """Roll back to the start of the last batch."""
-        for name, array in self._kept.items():
+        for name, array in self._state_arrays.items():
             self._device.copy(array, self._copies[name])
-        self._steps.before, self._steps.projection.steps = self._before
+        self._steps.before, self._steps.projection.steps = self._previous_steps
 
-    def finished(self, made: Book) -> bool:
+    def finished(self, record: StepRecord) -> bool:
         """Return whether all steps converged."""
-        if made.unfinished == 0.0 and made.most < FEWER * self.iterations:
-            self.iterations = max(1, allowed(int(made.most), self._spare))
-        return made.unfinished == 0.0
+        if record.unfinished == 0.0 and record.max_iterations < SHRINK_FRACTION * self.iterations:
+            self.iterations = max(1, allowed(int(record.max_iterations), self._iterations_per_margin))
+        return record.unfinished == 0.0
 
     def allow(self, needed: int) -> None:
         """Set the allowed iterations from the required number of a step."""
         if needed > self.iterations:
-            self.iterations = allowed(needed, self._spare)
+            self.iterations = allowed(needed, self._iterations_per_margin)
 
     @property
-    def _spare(self) -> int:
-        return SPARE_IN_VAIN if self._steps.projection.ends_at_once else SPARE
+    def _iterations_per_margin(self) -> int:
+        return ITERATIONS_PER_CHEAP_MARGIN if self._steps.projection.ends_at_once else ITERATIONS_PER_MARGIN
 
     def _launches(self, iterations: int) -> list[Any]:
         steps = self._steps
         measures, mixing = steps.tendencies.diffusion.measured
-        book = (steps.advector.most, mixing, steps.pace.dt, steps.projection.control, self._book)
-        note = Launch(self._device.program(note_cuda, "double"), book, (1,), (THREADS,))
+        arguments = (steps.advector.partial_maxima, mixing, steps.pace.dt, steps.projection.control, self._record)
+        note = Launch(self._device.program(accumulate_record_cuda, "double"), arguments, (1,), (THREADS,))
         return [*steps.explicit(), *steps.projection.unlooked(iterations), *steps.finish(), *measures, note]
 
-    def _keep(self) -> None:
-        self._before = self._steps.before, self._steps.projection.steps
-        for name, array in self._kept.items():
+    def _save_state(self) -> None:
+        self._previous_steps = self._steps.before, self._steps.projection.steps
+        for name, array in self._state_arrays.items():
             if name not in self._copies:
                 self._copies[name] = self._device.zeros(array.shape, array.dtype)
             self._device.copy(self._copies[name], array)

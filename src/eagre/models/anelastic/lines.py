@@ -35,22 +35,22 @@ class Grid(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Indices on a line through a point: two and one before it, the point, one and two behind it.
+    """Indices on a line through a point: two and one below it, the point, one and two above it.
 
     `over_*`: factor of a difference across a point; `on_*`: 1 if a point is on a boundary.
     """
 
-    before2: Any
-    before: Any
+    low2: Any
+    low: Any
     here: Any
-    behind: Any
-    behind2: Any
-    over_before: Any
+    high: Any
+    high2: Any
+    over_low: Any
     over: Any
-    over_behind: Any
-    on_before: Any
+    over_high: Any
+    on_low: Any
     on: Any
-    on_behind: Any
+    on_high: Any
 
 
 class Pair(NamedTuple):
@@ -82,16 +82,16 @@ def axis_z(grid):
 
 
 @cell
-def before(i, axis):
-    """Return the index before i; at a boundary i."""
+def lower_neighbour(i, axis):
+    """Return the next lower index; at a boundary i."""
     if i > 0:
         return i - 1
     return axis.n - 1 if axis.periodic else np.int64(0)
 
 
 @cell
-def behind(i, axis):
-    """Return the index behind i; at a boundary i."""
+def upper_neighbour(i, axis):
+    """Return the next higher index; at a boundary i."""
     if i < axis.n - 1:
         return i + 1
     return np.int64(0) if axis.periodic else axis.n - 1
@@ -112,27 +112,27 @@ def over_at(on, axis):
 @cell
 def line_at(i, axis):
     """Return the line through point i along an axis."""
-    at = np.int64(i)
-    low, high = before(at, axis), behind(at, axis)
-    on_low, on, on_high = is_side(low, axis), is_side(at, axis), is_side(high, axis)
+    here = np.int64(i)
+    low, high = lower_neighbour(here, axis), upper_neighbour(here, axis)
+    on_low, on, on_high = is_side(low, axis), is_side(here, axis), is_side(high, axis)
     over_low, over, over_high = over_at(on_low, axis), over_at(on, axis), over_at(on_high, axis)
-    low2, high2 = before(low, axis), behind(high, axis)
-    return Line(low2, low, at, high, high2, over_low, over, over_high, on_low, on, on_high)
+    low2, high2 = lower_neighbour(low, axis), upper_neighbour(high, axis)
+    return Line(low2, low, here, high, high2, over_low, over, over_high, on_low, on, on_high)
 
 
 @line_at.variant("cuda")
 def _line_at_unsigned(i, axis):
     # unsigned indices need no test for negative values
-    n, at, one, zero = np.uint32(axis.n), np.uint32(i), np.uint32(1), np.uint32(0)
+    n, here, one, zero = np.uint32(axis.n), np.uint32(i), np.uint32(1), np.uint32(0)
     last = np.uint32(n - one)
     first, end = (last, zero) if axis.periodic else (zero, last)
-    low = np.uint32(at - one) if at > zero else first
-    high = np.uint32(at + one) if at < last else end
+    low = np.uint32(here - one) if here > zero else first
+    high = np.uint32(here + one) if here < last else end
     low2 = np.uint32(low - one) if low > zero else first
     high2 = np.uint32(high + one) if high < last else end
-    on_low, on, on_high = is_side(low, axis), is_side(at, axis), is_side(high, axis)
+    on_low, on, on_high = is_side(low, axis), is_side(here, axis), is_side(high, axis)
     over_low, over, over_high = over_at(on_low, axis), over_at(on, axis), over_at(on_high, axis)
-    return Line(low2, low, at, high, high2, over_low, over, over_high, on_low, on, on_high)
+    return Line(low2, low, here, high, high2, over_low, over, over_high, on_low, on, on_high)
 
 
 @cell
@@ -143,29 +143,29 @@ def inner_line(corner, axis):
 
 
 @cell
-def ring_line(i, axis):
+def periodic_line(i, axis):
     """Return the line through point i of a periodic axis, or with two points on each side."""
-    last, at, over = np.uint32(axis.n - 1), np.uint32(i), axis.over
-    low = np.uint32(at - 1) if at > 0 else last
-    high = np.uint32(at + 1) if at < last else np.uint32(0)
+    last, here, over = np.uint32(axis.n - 1), np.uint32(i), axis.over
+    low = np.uint32(here - 1) if here > 0 else last
+    high = np.uint32(here + 1) if here < last else np.uint32(0)
     low2 = np.uint32(low - 1) if low > 0 else last
     high2 = np.uint32(high + 1) if high < last else np.uint32(0)
-    return Line(low2, low, at, high, high2, over, over, over, 0, 0, 0)
+    return Line(low2, low, here, high, high2, over, over, over, 0, 0, 0)
 
 
 @cell
 def centre(line):
     """Return the centre point of a line."""
-    return Pair(line.before, line.here, line.behind, line.over, line.on)
+    return Pair(line.low, line.here, line.high, line.over, line.on)
 
 
 @cell
 def lower(line):
-    """Return the point before the centre."""
-    return Pair(line.before2, line.before, line.here, line.over_before, line.on_before)
+    """Return the point below the centre."""
+    return Pair(line.low2, line.low, line.here, line.over_low, line.on_low)
 
 
 @cell
 def upper(line):
-    """Return the point behind the centre."""
-    return Pair(line.here, line.behind, line.behind2, line.over_behind, line.on_behind)
+    """Return the point above the centre."""
+    return Pair(line.here, line.high, line.high2, line.over_high, line.on_high)

@@ -30,7 +30,7 @@ NUMBERS = (
 
 
 @cell
-def largest_wind(j, i, u, v, w, g, over, out):
+def max_wind(j, i, u, v, w, g, over, out):
     """Compute the maxima of the wind along y at level j and column i; over: inverse grid spacings (z, y, x), m-1."""
     along_x = along_y = rate = real(0.0)
     up = down = real(-1e30)
@@ -50,7 +50,7 @@ def largest_wind(j, i, u, v, w, g, over, out):
 
 
 @cell
-def largest_value(j, i, q, row, out):
+def max_value(j, i, q, row, out):
     """Compute the maxima of q and -q along y at level j and column i."""
     high = low = real(-1e30)
     for n in range(q.shape[1]):
@@ -61,12 +61,12 @@ def largest_value(j, i, q, row, out):
 
 
 @cell
-def largest_of_line(j, i, found, out):
+def max_of_row(j, i, values, out):
     """Compute the maximum along x of row j at level i."""
-    most = found[j, i, 0]
-    for n in range(found.shape[2]):
-        most = max(most, found[j, i, n])
-    out[j, i] = most
+    maximum = values[j, i, 0]
+    for n in range(values.shape[2]):
+        maximum = max(maximum, values[j, i, n])
+    out[j, i] = maximum
 
 
 class Maxima:
@@ -99,25 +99,25 @@ class Maxima:
     def sample(self) -> dict[str, np.ndarray]:
         """Return the current value of each variable."""
         engine = self._engine()
-        largest = self._largest(engine)
+        maxima = self._maxima(engine)
         dt, counts = engine.steps.before, engine.counts
-        found = {"max_abs_u": largest[0], "max_abs_v": largest[1], "max_w": largest[2], "min_w": -largest[3]}
+        values = {"max_abs_u": maxima[0], "max_abs_v": maxima[1], "max_w": maxima[2], "min_w": -maxima[3]}
         for n, field in enumerate(self._carried.values()):
-            found |= {f"max_{field}": largest[WIND + 2 * n], f"min_{field}": -largest[WIND + 2 * n + 1]}
-        found |= {"advective_courant_number": dt * largest[4], "stability_number": counts["courant"]}
-        found |= {"scaled_divergence": counts["divergence"], "time_step": dt}
-        found |= {name: counts[name] for name in ("steps", "iterations")}
-        return {one.name: np.array(found[one.name]) for one in self.variables}
+            values |= {f"max_{field}": maxima[WIND + 2 * n], f"min_{field}": -maxima[WIND + 2 * n + 1]}
+        values |= {"advective_courant_number": dt * maxima[4], "stability_number": counts["courant"]}
+        values |= {"scaled_divergence": counts["divergence"], "time_step": dt}
+        values |= {name: counts[name] for name in ("steps", "iterations")}
+        return {one.name: np.array(values[one.name]) for one in self.variables}
 
-    def _largest(self, engine: Engine) -> np.ndarray:
+    def _maxima(self, engine: Engine) -> np.ndarray:
         """Return the maxima of all rows, float64; halo rows of several devices do not change the maxima."""
-        return np.max([self._largest_of(engine.precision, part) for part in engine.parts], axis=0)
+        return np.max([self._subdomain_maxima(engine.precision, subdomain) for subdomain in engine.subdomains], axis=0)
 
-    def _largest_of(self, precision: str, part: Stages) -> np.ndarray:
+    def _subdomain_maxima(self, precision: str, subdomain: Stages) -> np.ndarray:
         """Return the maxima over the points of one device."""
-        device, setup, own = part.device, part.setup, part.fields
+        device, setup, fields = subdomain.device, subdomain.setup, subdomain.fields
         nz, _, nx = setup.shape
-        rows, dtype = WIND + 2 * len(self._carried), own.now.u.dtype
+        rows, dtype = WIND + 2 * len(self._carried), fields.now.u.dtype
         planes, lines = device.zeros((rows, nz, nx), dtype), device.zeros((rows, nz), dtype)
         inverse = [1.0 / d if n > 1 else 0.0 for d, n in zip(setup.spacing, setup.shape, strict=True)]
         over = device.array(np.array(inverse, dtype))
@@ -126,9 +126,9 @@ class Maxima:
             loop = device.loop(one, precision, {"TERRAIN": setup.terrain})
             return device.over(loop, (nz, nx), arguments)
 
-        work = [over_plane(largest_wind, *own.now, part.slopes, over, planes)]
+        work = [over_plane(max_wind, *fields.now, subdomain.slopes, over, planes)]
         for n, name in enumerate(self._carried):
-            work.append(over_plane(largest_value, own.present[name], WIND + 2 * n, planes))
-        loop = device.loop(largest_of_line, precision)
+            work.append(over_plane(max_value, fields.present[name], WIND + 2 * n, planes))
+        loop = device.loop(max_of_row, precision)
         device.run([*work, device.over(loop, (rows, nz), (planes, lines))])
         return device.host(lines).astype(np.float64).max(axis=1)

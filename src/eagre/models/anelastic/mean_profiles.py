@@ -99,7 +99,7 @@ class MeanProfiles:
         device, size = engine.device, self.heights.size
         self._sums: Callable[[], None] | None = None
         self._numbers = device.zeros((2,), np.float64)
-        self._found, self._gathered = (device.zeros((self._rows.count, size), np.float64) for _ in range(2))
+        self._averages, self._accumulated = (device.zeros((self._rows.count, size), np.float64) for _ in range(2))
         weight = self.share * self._weight
         self._over_weight = device.array(np.divide(1.0, weight, out=np.zeros(size), where=weight > 0.0))
         self._neighbours = _neighbours(self.heights, engine.setup.boundaries[0], engine.setup.top_height)
@@ -129,8 +129,8 @@ class MeanProfiles:
     def begin(self, time: float) -> None:
         """Reset the sums and start an averaging interval at the current time, s."""
         self._sample(time, 0.0)
-        self._engine.device.fill(self._gathered, np.zeros((self._rows.count, self.heights.size)))
-        self._first = self._energy(self._engine.device.host(self._found))
+        self._engine.device.fill(self._accumulated, np.zeros((self._rows.count, self.heights.size)))
+        self._first = self._energy(self._engine.device.host(self._averages))
         self.start, self._last, self._since = time, time, 0
 
     def stepped(self, time: float) -> None:
@@ -159,18 +159,18 @@ class MeanProfiles:
                 problem="The averaging interval of the profiles is empty.",
             )
         host = self._engine.device.host
-        found, energy = host(self._gathered) / lasted, self._energy(host(self._found))
-        result = self._named(found)
-        result |= self._budget(found, result, (energy - self._first) / lasted)
-        self._engine.device.fill(self._gathered, np.zeros(found.shape))
+        averages, energy = host(self._accumulated) / lasted, self._energy(host(self._averages))
+        result = self._named(averages)
+        result |= self._budget(averages, result, (energy - self._first) / lasted)
+        self._engine.device.fill(self._accumulated, np.zeros(averages.shape))
         self._first, self.start = energy, time
-        cut = self.share <= 0.0
-        return {one.name: np.where(cut, np.nan, result[one.name]) for one in self.variables}
+        below_terrain = self.share <= 0.0
+        return {one.name: np.where(below_terrain, np.nan, result[one.name]) for one in self.variables}
 
     # -- sums on the device -------------------------------------------------------------------------
 
     def _sample(self, time: float, lasted: float) -> None:
-        """Compute the averages at a time, s, in `_found` and add them to `_gathered` with a weight, s."""
+        """Compute the averages at a time, s, in `_averages` and add them to `_accumulated` with a weight, s."""
         device, dt = self._engine.device, self._engine.steps.before
         for subgrid in self._subgrids:
             subgrid.set_time(time)
@@ -200,30 +200,30 @@ class MeanProfiles:
         Only `_numbers`, the pressure factor and the weight, change between samples.
         """
         engine, rows, columns = self._engine, self._rows, self._columns
-        device, own, means = engine.device, engine.steps.fields, len(self._rows.means)
-        plane, found = (self.heights.size, engine.setup.shape[2]), self._found
+        device, state, means = engine.device, engine.steps.fields, len(self._rows.means)
+        plane, averages = (self.heights.size, engine.setup.shape[2]), self._averages
         sums = device.zeros((rows.count - 1, *plane), np.float64)
         one, scale, weight = device.array(np.ones(1)), self._numbers[:1], self._numbers[1:]
-        carried = [own.present[name] for name in self._carried]
-        fields = Winds(own.now.u, own.now.v, own.now.w, engine.steps.projection.phi)
-        mean = [found[row] for row in range(means)]
+        carried = [state.present[name] for name in self._carried]
+        fields = Winds(state.now.u, state.now.v, state.now.w, engine.steps.projection.phi)
+        mean = [averages[row] for row in range(means)]
         wind = Winds(*mean[:4])
         first = [
             self._over(cells.sum_field, plane, field, scale if row == PRESSURE else one, columns, row, sums)
             for row, field in enumerate((*fields, *carried))
         ]
-        work = [self._over(cells.average, (means, plane[0]), sums[:means], self._over_weight, found)]
+        work = [self._over(cells.average, (means, plane[0]), sums[:means], self._over_weight, averages)]
         work.append(self._over(cells.sum_wind, plane, fields, scale, columns, wind, means, sums))
         for n, (field, average) in enumerate(zip(carried, mean[4:], strict=True)):
             row = means + len(WIND) + n * len(CARRIED)
-            work.append(self._over(cells.sum_carried, plane, field, own.now.w, average, mean[2], columns, row, sums))
+            work.append(self._over(cells.sum_carried, plane, field, state.now.w, average, mean[2], columns, row, sums))
         work += self._closed(plane, one, sums)
         region = len(rows.moments), plane[0]
-        last = [self._over(cells.average, region, sums[means:], self._over_weight, found[means:])]
-        u, v, w = (found[rows.of(name)] for name in ("uw", "vw", "ww"))
-        shear = wind, Winds(u, v, w, w), *self._near, found[rows.of("shear")]
+        last = [self._over(cells.average, region, sums[means:], self._over_weight, averages[means:])]
+        u, v, w = (averages[rows.of(name)] for name in ("uw", "vw", "ww"))
+        shear = wind, Winds(u, v, w, w), *self._near, averages[rows.of("shear")]
         last.append(self._over(cells.set_shear, plane[:1], *shear))
-        last.append(self._over(cells.gather, (rows.count, plane[0]), found, weight, self._gathered))
+        last.append(self._over(cells.accumulate, (rows.count, plane[0]), averages, weight, self._accumulated))
         return sums, first, work, last
 
     def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Any]:
@@ -236,7 +236,7 @@ class MeanProfiles:
         for name in subgrids[0].names:
             work += self._each([subgrid.launches(name) for subgrid in subgrids])
             work.append(self._over(cells.sum_field, plane, field, one, self._columns, row(f"closure {name}"), sums))
-        mixing = self._joined([part.tendencies.diffusion.mixing for part in self._engine.parts])
+        mixing = self._joined([subdomain.tendencies.diffusion.mixing for subdomain in self._engine.subdomains])
         return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
     def _each(self, launches: list[list[Work]]) -> list[Any]:
@@ -245,8 +245,8 @@ class MeanProfiles:
 
     def _joined(self, fields: list[Any]) -> Any:
         """Return a field of all devices."""
-        several = isinstance(self._engine.device, SeveralDevices)
-        return Banded(fields, self._engine.setup.shape, -2) if several else fields[0]
+        is_group = isinstance(self._engine.device, SeveralDevices)
+        return Banded(fields, self._engine.setup.shape, -2) if is_group else fields[0]
 
     def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Any:
         """Return a loop over a region, or for several devices a stage of loops over their parts."""
@@ -256,42 +256,43 @@ class MeanProfiles:
 
     # -- output records -----------------------------------------------------------------------------
 
-    def _energy(self, found: Array) -> Array:
+    def _energy(self, averages: Array) -> Array:
         """Return <e> from the rows of the sums."""
-        uu, vv, ww = (found[self._rows.of(name)] for name in ("uu", "vv", "ww"))
+        uu, vv, ww = (averages[self._rows.of(name)] for name in ("uu", "vv", "ww"))
         return 0.5 * (uu + vv + ww)
 
-    def _named(self, found: Array) -> dict[str, Array]:
+    def _named(self, averages: Array) -> dict[str, Array]:
         """Return means and moments by the names of `variables`."""
         row = self._rows.of
-        result = {name: found[row(name)] for name in self._rows.means}
+        result = {name: averages[row(name)] for name in self._rows.means}
         if "theta" in self._carried:
             result["theta_perturbation"] = result["theta"]
             result["theta"] = self._engine.setup.air.ambient(self.heights) + result["theta"]
-        result |= {one.name: found[row(key)] for key, one in zip(WIND, WINDS[:7], strict=False)}
+        result |= {one.name: averages[row(key)] for key, one in zip(WIND, WINDS[:7], strict=False)}
         for name in self._carried:
             keys = [f"{name} {one}" for one in CARRIED]
-            result |= {one.name: found[row(key)] for key, one in zip(keys, of_scalar(name)[1:], strict=True)}
+            result |= {one.name: averages[row(key)] for key, one in zip(keys, of_scalar(name)[1:], strict=True)}
         if self._subgrids:
             keys = (*(f"closure {name}" for name in self._subgrids[0].names), "eddies")
             closed = of_closure(self._engine.setup.stratified, self._engine.setup.scalars)
-            result |= {one.name: found[row(key)] for key, one in zip(keys, closed, strict=True)}
-        return result | {"turbulent_kinetic_energy": self._energy(found)}
+            result |= {one.name: averages[row(key)] for key, one in zip(keys, closed, strict=True)}
+        return result | {"turbulent_kinetic_energy": self._energy(averages)}
 
-    def _budget(self, found: Array, result: Mapping[str, Array], storage: Array) -> dict[str, Array]:
+    def _budget(self, averages: Array, result: Mapping[str, Array], storage: Array) -> dict[str, Array]:
         """Return the terms of the TKE budget, m2 s-3."""
-        air, row = self._engine.setup.air, self._rows.of
+        atmosphere, row = self._engine.setup.air, self._rows.of
         low, high, over = self._neighbours
-        density = air.density(self.heights)
-        rates = {"tke_storage": storage, "tke_shear": found[row("shear")]}
+        density = atmosphere.density(self.heights)
+        rates = {"tke_storage": storage, "tke_shear": averages[row("shear")]}
         if "theta" in self._carried:
-            rates["tke_buoyancy"] = air.gravity / air.reference(self.heights) * result["covariance_w_theta"]
+            buoyancy = atmosphere.gravity / atmosphere.reference(self.heights)
+            rates["tke_buoyancy"] = buoyancy * result["covariance_w_theta"]
         for name, key in (("tke_transport", "we"), ("tke_pressure", "wp")):
-            flux = density * found[row(key)]
+            flux = density * averages[row(key)]
             rates[name] = -(flux[high] - flux[low]) * over / density
         rates["tke_residual"] = storage - sum(rate for name, rate in rates.items() if name != "tke_storage")
-        cut = np.minimum(self.share, np.minimum(self.share[low], self.share[high])) < 1.0
-        return {name: np.where(cut, np.nan, rate) for name, rate in rates.items()}
+        near_terrain = np.minimum(self.share, np.minimum(self.share[low], self.share[high])) < 1.0
+        return {name: np.where(near_terrain, np.nan, rate) for name, rate in rates.items()}
 
     # -- restart ------------------------------------------------------------------------------------
 
@@ -299,7 +300,7 @@ class MeanProfiles:
         """Return the state for a restart."""
         host = self._engine.device.host
         return {
-            "averages": np.stack([host(self._gathered), host(self._found)]),
+            "averages": np.stack([host(self._accumulated), host(self._averages)]),
             "averages_first": self._first,
             "averages_clock": np.array([self.start, self._last, self._since]),
         }
@@ -310,7 +311,7 @@ class MeanProfiles:
         if held is None or held.shape != (2, self._rows.count, self.heights.size):
             self.begin(time)
             return
-        for array, values in zip((self._gathered, self._found), held, strict=True):
+        for array, values in zip((self._accumulated, self._averages), held, strict=True):
             self._engine.device.fill(array, values)
         self._first = np.array(state["averages_first"])
         start, last, since = map(float, state["averages_clock"])
@@ -323,10 +324,10 @@ def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
         return []
     return [
         SubgridFluxes(
-            part.setup, part.device, engine.precision, part.rest.density, part.fields.present,
-            part.tendencies.diffusion, part.tendencies.ground,
+            subdomain.setup, subdomain.device, engine.precision, subdomain.rest.density, subdomain.fields.present,
+            subdomain.tendencies.diffusion, subdomain.tendencies.ground,
         )
-        for part in engine.parts
+        for subdomain in engine.subdomains
     ]  # fmt: skip
 
 
@@ -336,23 +337,23 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
     lowest, top = 0.0 if levels.terrain_height is None else float(levels.terrain_height.min()), float(levels.height[-1])
     if heights is None:
         return levels.height[levels.height >= lowest], levels.terrain_height is not None
-    found = own_array("heights", heights)
-    if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
+    values = own_array("heights", heights)
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all() or not (np.diff(values) > 0.0).all():
         raise InputError(
             "these heights of profiles",
             allowed="heights that rise, m",
             fix="heights = [10.0, 50.0]",
             problem="The heights of the profiles do not increase.",
         )
-    wrong = found[(found < lowest) | (found > top)]
+    wrong = values[(values < lowest) | (values > top)]
     if wrong.size:
         raise InputError(
             f"profiles at z = {wrong[0]:g} m",
             allowed=f"lowest terrain, {lowest:g} m, to {top:g} m",
             problem="A height of the profiles is outside the domain.",
         )
-    same = levels.terrain_height is None and np.array_equal(found, levels.height)
-    return found, not same
+    same = levels.terrain_height is None and np.array_equal(values, levels.height)
+    return values, not same
 
 
 def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
@@ -361,12 +362,12 @@ def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Column
     ground = np.zeros(engine.setup.shape[1:]) if levels.terrain_height is None else levels.terrain_height
     y, x = plane_weights(engine.setup.shape, engine.setup.boundaries)
     plane = np.multiply.outer(y, x)
-    share = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
+    fraction = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
     planes = (ground, 1.0 / (1.0 - ground / levels.height[-1])) if interpolated else (np.zeros((1, 1)),) * 2
     put = device.field if interpolated else device.array
     weights = device.own_rows(y) if isinstance(device, SeveralDevices) else device.array(y)
-    places = device.array(heights), device.array(levels.height), put(planes[0]), put(planes[1])
-    return Columns(*places, weights, device.array(x)), share
+    arrays = device.array(heights), device.array(levels.height), put(planes[0]), put(planes[1])
+    return Columns(*arrays, weights, device.array(x)), fraction
 
 
 def _neighbours(heights: Array, side: str, period: float) -> tuple[Array, Array, Array]:

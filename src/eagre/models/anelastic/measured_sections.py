@@ -51,7 +51,7 @@ class ProfilesSection(MeasuredSection):
         return ProfileWriter(path, model, statistics, **options)
 
 
-class AirMapsSection(AveragesSection):
+class AnelasticMapsSection(AveragesSection):
     """Fields of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
 
     usual: ClassVar[str] = "u"
@@ -93,15 +93,15 @@ class SliceSection(MeasuredSection):
     )
 
     @property
-    def place(self) -> dict[str, float]:
+    def plane(self) -> dict[str, float]:
         """Coordinate or index of the plane, by key."""
         return {name: getattr(self, name) for name in ACROSS if getattr(self, name) is not None}
 
     @model_validator(mode="after")
-    def _one_place(self) -> SliceSection:
-        if len(self.place) != 1:
+    def _one_plane(self) -> SliceSection:
+        if len(self.plane) != 1:
             raise InputError(
-                " and ".join(self.place) or "a slice without a plane",
+                " and ".join(self.plane) or "a slice without a plane",
                 allowed="one of x, y, z, i, j, k",
                 fix="z = 100.0",
                 problem="A slice requires exactly one plane.",
@@ -111,14 +111,14 @@ class SliceSection(MeasuredSection):
     @property
     def note(self) -> str:
         """Description of the file content."""
-        ((name, value),) = self.place.items()
+        ((name, value),) = self.plane.items()
         return f"{name} = {value:g}{' m' if name in 'xyz' else ''}"
 
     def open(self, path: Path, model: AnelasticFlow, **options: Any) -> MeasuredWriter:
         """Open the writer of a slice."""
         from eagre.io import MeasuredWriter
 
-        return MeasuredWriter(path, model, model.slice(self.variables, **self.place), **options)
+        return MeasuredWriter(path, model, model.slice(self.variables, **self.plane), **options)
 
 
 class ProbeSection(Section):

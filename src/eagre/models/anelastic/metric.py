@@ -29,13 +29,13 @@ def derivative(a: np.ndarray, axis: int, spacing: float, periodic: bool) -> np.n
 
 def plane_weights(shape: Sequence[int], sides: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the cell fractions of points along y and x, (ny,) and (nx,): 1/2 on a boundary."""
-    found = []
+    weights = []
     for n, side in zip(shape[1:], sides[1:], strict=True):
         weight = np.ones(n)
         if n > 1 and side != "periodic":
             weight[[0, -1]] = 0.5
-        found.append(weight)
-    return found[0], found[1]
+        weights.append(weight)
+    return weights[0], weights[1]
 
 
 class Metric:
@@ -101,20 +101,20 @@ class Metric:
     def _levels(self, levels: Any) -> np.ndarray:
         nz, dz = self.shape[0], self.spacing[0]
         even = dz * np.arange(nz)
-        found = even if levels is None else np.array(levels, float)
-        if found.shape != (nz,) or found[0] != 0.0 or not (np.diff(found) > 0.0).all():
+        heights = even if levels is None else np.array(levels, float)
+        if heights.shape != (nz,) or heights[0] != 0.0 or not (np.diff(heights) > 0.0).all():
             raise InputError(
                 "these levels",
                 allowed=f"{nz} heights that rise from 0, m",
                 problem="The levels do not increase from 0.",
             )
-        if self.sides[0] == "periodic" and levels is not None and not np.allclose(found, even):
+        if self.sides[0] == "periodic" and levels is not None and not np.allclose(heights, even):
             raise InputError(
                 "levels along a periodic axis",
                 allowed='equal distances, or boundaries={"z": "wall"}',
                 problem="The levels along a periodic axis are not equidistant.",
             )
-        return found
+        return heights
 
     def _map(self, hill: np.ndarray) -> None:
         """Compute the columns and planes of the metric and the derived arrays."""
@@ -136,13 +136,13 @@ class Metric:
         if self.shape[0] > 1 and self.sides[0] != "periodic":
             stretch = np.gradient(self.levels, self.spacing[0])
         self.stretch = np.broadcast_to(stretch, (self.shape[0],)).copy()
-        self.share = 1.0 - hill / self.top
+        self.depth_fraction = 1.0 - hill / self.top
         self.fade = np.ones(1) - self.levels / self.top
         y, x = (self._difference(hill, axis) for axis in (0, 1))
         self.slope_y, self.slope_x = y, x
-        plane, share = (hill, self.share) if self.terrain else (hill[:1, :1], self.share[:1, :1])
-        self.height = plane + share * self.levels[:, None, None]
-        self.jacobian = share * self.stretch[:, None, None]
+        plane, fraction = (hill, self.depth_fraction) if self.terrain else (hill[:1, :1], self.depth_fraction[:1, :1])
+        self.height = plane + fraction * self.levels[:, None, None]
+        self.jacobian = fraction * self.stretch[:, None, None]
 
     def _difference(self, hill: np.ndarray, axis: int) -> np.ndarray:
         return derivative(hill, axis, self.spacing[axis + 1], self.sides[axis + 1] == "periodic")
@@ -150,12 +150,12 @@ class Metric:
     @property
     def weights(self) -> np.ndarray:
         """Cell fraction of each point, (nz, ny, nx)."""
-        found = np.ones(self.shape)
+        fractions = np.ones(self.shape)
         for axis, (n, side) in enumerate(zip(self.shape, self.sides, strict=True)):
             if n > 1 and side != "periodic":
                 for end in (0, -1):
-                    found[(slice(None),) * axis + (end,)] *= 0.5
-        return found
+                    fractions[(slice(None),) * axis + (end,)] *= 0.5
+        return fractions
 
     def grid(self, precision: str) -> Grid:
         """Return the axes, as arguments of kernel functions."""
@@ -168,10 +168,10 @@ class Metric:
     def arrays(self, device: Device, precision: str) -> dict[str, Any]:
         """Return the columns and planes of the metric on a device, by the names of `operator.Medium`."""
         real = check_precision(precision)
-        found = {"stretch": 1.0 / self.stretch, "fade": self.fade / self.stretch}
+        columns = {"stretch": 1.0 / self.stretch, "fade": self.fade / self.stretch}
         if self.terrain:
-            planes = 1.0 / self.share, -self.slope_x / self.share, -self.slope_y / self.share
+            planes = 1.0 / self.depth_fraction, -self.slope_x / self.depth_fraction, -self.slope_y / self.depth_fraction
         else:
             planes = (np.ones((1, 1)),) * 3
-        found |= dict(zip(("squeeze", "slope_x", "slope_y"), planes, strict=True))
-        return {name: device.array(values.astype(real)) for name, values in found.items()}
+        columns |= dict(zip(("squeeze", "slope_x", "slope_y"), planes, strict=True))
+        return {name: device.array(values.astype(real)) for name, values in columns.items()}

@@ -16,11 +16,11 @@ from eagre.contract import field_type
 from eagre.fields import Variable
 from eagre.given import of_type
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_air
-from eagre.models.anelastic.averaging import asked_of_air, fields_kept, maps_of
+from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_atmosphere
+from eagre.models.anelastic.averaging import maps_of, requested_statistics, stored_fields
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
-from eagre.models.anelastic.drives import checked_drives
+from eagre.models.anelastic.drives import checked_forcing
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.inputs import (
@@ -57,7 +57,7 @@ from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics
 from eagre.stepping.mapped import RunMaps
 
-SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
+MIN_TOLERANCE = {"single": 1e-8, "double": 1e-14}
 
 
 class AnelasticFlow(BaseModel):
@@ -142,8 +142,8 @@ class AnelasticFlow(BaseModel):
     """
 
     kind = "anelastic"
-    _taken_up: tuple[str, ...] = ()  # notes on the restart state
-    _profiles_asked: tuple[int, Any] | None = None  # sampling interval in steps, heights
+    _restart_notes: tuple[str, ...] = ()  # notes on the restart state
+    _profile_options: tuple[int, Any] | None = None  # sampling interval in steps, heights
 
     def __init__(
         self,
@@ -178,31 +178,31 @@ class AnelasticFlow(BaseModel):
     ) -> None:
         check_precision(precision)
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
-        kinds, air, names = checked_boundaries(boundaries), checked_air(atmosphere), tuple(scalars or ())
-        found = checked_levels(levels, top_height, terrain_height, grid, kinds[0] == "periodic")
-        shape = (found.height.size, *grid.shape)
+        kinds, base, names = checked_boundaries(boundaries), checked_atmosphere(atmosphere), tuple(scalars or ())
+        grid_levels = checked_levels(levels, top_height, terrain_height, grid, kinds[0] == "periodic")
+        shape = (grid_levels.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
-        check_height(air, float(found.height[-1]), kinds[0] == "periodic")
-        drives = checked_drives(
-            found, grid, stratified=air.gravity > 0.0, scalars=names, coriolis=coriolis,
+        check_height(base, float(grid_levels.height[-1]), kinds[0] == "periodic")
+        terms = checked_forcing(
+            grid_levels, grid, stratified=base.gravity > 0.0, scalars=names, coriolis=coriolis,
             viscosity=viscosity, diffusivity=diffusivity, side_sponges=side_sponges, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
-        asked = asked_of_air(time_statistics, fields_of(air.gravity > 0.0, names), names, shape[0])
+        requested = requested_statistics(time_statistics, fields_of(base.gravity > 0.0, names), names, shape[0])
         check_memory(
-            shape, self.device, precision, driven=drives.fields(len(names)), stratified=air.gravity > 0.0,
-            terrain=found.terrain_height is not None, scalars=len(names), closure=closure is not None,
-            averaged=fields_kept(asked, precision, shape[0]),
+            shape, self.device, precision, forced=terms.fields(len(names)), stratified=base.gravity > 0.0,
+            terrain=grid_levels.terrain_height is not None, scalars=len(names), closure=closure is not None,
+            averaged=stored_fields(requested, precision, shape[0]),
         )  # fmt: skip
-        bears = drives.longest_step(metric_of(found, grid, kinds), found, air)
-        longest, self._courant = checked_steps(time_step, courant_number, bears, shape)
+        stability_limit = terms.longest_step(metric_of(grid_levels, grid, kinds), grid_levels, base)
+        longest, self._courant = checked_steps(time_step, courant_number, stability_limit, shape)
         self.setup = Setup(
-            grid=grid, levels=found, boundaries=kinds, air=air, time_step=longest, adaptive=self._courant is not None,
-            coriolis=plausible_number("coriolis", coriolis, "coriolis"),
-            top_sponge=checked_top_sponge(top_sponge, found.height),
-            **drives._asdict(),
-            tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            scalars=names, time_statistics=asked,
+            grid=grid, levels=grid_levels, boundaries=kinds, air=base, time_step=longest,
+            adaptive=self._courant is not None, coriolis=plausible_number("coriolis", coriolis, "coriolis"),
+            top_sponge=checked_top_sponge(top_sponge, grid_levels.height),
+            **terms._asdict(),
+            tolerance=checked_number("tolerance", tolerance, MIN_TOLERANCE[precision], 0.1),
+            scalars=names, time_statistics=requested,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )  # fmt: skip
         fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
@@ -215,8 +215,8 @@ class AnelasticFlow(BaseModel):
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = Engine(self.setup, self.device, self.precision)
         self._stepper = Stepper(self._engine, 0.0, self._courant, self.setup.time_step)
-        if self._profiles_asked is not None:
-            self._stepper.profiles = MeanProfiles(self._engine, 0.0, *self._profiles_asked)
+        if self._profile_options is not None:
+            self._stepper.profiles = MeanProfiles(self._engine, 0.0, *self._profile_options)
 
     @property
     def engine(self) -> Engine:
@@ -311,11 +311,11 @@ class AnelasticFlow(BaseModel):
         InputError
             For heights below the terrain or above the top.
         """
-        found = MeanProfiles(self._engine, self.time, every, heights)
-        self._profiles_asked = (found.every, None if heights is None else found.heights)
-        self._stepper.profiles = found
+        statistics = MeanProfiles(self._engine, self.time, every, heights)
+        self._profile_options = (statistics.every, None if heights is None else statistics.heights)
+        self._stepper.profiles = statistics
         self._stepper.keeper.forget()
-        return found
+        return statistics
 
     @property
     def profile_statistics(self) -> MeanProfiles | None:
@@ -327,13 +327,13 @@ class AnelasticFlow(BaseModel):
         """Requested time statistics at the grid points, up to the current time; None without a request."""
         return maps_of(self._engine, lambda: (self._stepper.maps_state(), self.time))
 
-    def slice(self, variables: Sequence[str] | None = None, **place: float | None) -> Slice:
+    def slice(self, variables: Sequence[str] | None = None, **plane: float | None) -> Slice:
         """Return a sampler of a plane; its ``sample()`` returns the current fields in the plane.
 
-        `place` is one of x, y, z, m above z = 0, or of the indices i, j, k: ``model.slice(["w"], z=500.0)``. A plane at
+        `plane` is one of x, y, z, m above z = 0, or of the indices i, j, k: ``model.slice(["w"], z=500.0)``. A plane at
         z is horizontal; values below the terrain are NaN. A plane at k follows the terrain.
         """
-        return Slice(lambda: self._engine, variables, **place)
+        return Slice(lambda: self._engine, variables, **plane)
 
     def probes(self, points: Mapping[str, Mapping[str, Any]], variables: Sequence[str] | None = None) -> Probes:
         """Return a sampler of named probes, {"mast": {"x": 0.0, "y": 0.0, "z": [10, 40]}}.
@@ -364,10 +364,10 @@ class AnelasticFlow(BaseModel):
         Levels, terrain, base state and boundary conditions must be the same. Forcing, closure, viscosity and scalars
         can differ; notes of the model state which scalars were dropped or initialised.
         """
-        found = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
-        self._stepper.restore(found.state)
-        self._engine.steps.begin_tendencies(found.begun, self.time)
-        self._taken_up = found.notes
+        restored = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
+        self._stepper.restore(restored.state)
+        self._engine.steps.begin_tendencies(restored.begun, self.time)
+        self._restart_notes = restored.notes
         self._stepper.keeper.forget()
 
     # -- summary ------------------------------------------------------------------------------------
@@ -390,13 +390,13 @@ class AnelasticFlow(BaseModel):
     @property
     def bytes_per_step(self) -> int:
         """Compulsory memory traffic per point and step, bytes: advection, residual, direct solution, final wind."""
-        words = 10 + 5 + 14 + 7 + 2 * self.setup.stratified
-        return words * field_type(self).itemsize
+        values = 10 + 5 + 14 + 7 + 2 * self.setup.stratified
+        return values * field_type(self).itemsize
 
     @property
     def notes(self) -> list[str]:
         """Notes about the set-up, shown before the run."""
-        return [*notes_of(self.setup), *self._start_notes, *self._taken_up]
+        return [*notes_of(self.setup), *self._start_notes, *self._restart_notes]
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.rings import Rings, rings_of, solve_rings_cpu
 from eagre.solvers.poisson.axes import Axis
 
-NOTHING = 1e-14  # symbols below this are rounding errors of sin(pi)
+ROUNDING_LIMIT = 1e-14  # symbols below this are rounding errors of sin(pi)
 
 
 def wave_numbers(n: int, d: float, periodic: bool) -> tuple[np.ndarray, Axis | None]:
@@ -28,10 +28,10 @@ def wave_numbers(n: int, d: float, periodic: bool) -> tuple[np.ndarray, Axis | N
         return np.zeros(1), None
     axis = Axis(n, d, "periodic" if periodic else "neumann", "points")
     sine = np.sin(axis.angles)
-    return np.where(np.abs(sine) < NOTHING, 0.0, (sine / d) ** 2), None if periodic else axis
+    return np.where(np.abs(sine) < ROUNDING_LIMIT, 0.0, (sine / d) ** 2), None if periodic else axis
 
 
-class Basis(NamedTuple):
+class GridModes(NamedTuple):
     """Modes of a grid.
 
     waves : periodic, transformed axes (of z, y, x); the last one has half of its modes
@@ -46,7 +46,7 @@ class Basis(NamedTuple):
     periodic_z: bool
 
     @classmethod
-    def of(cls, metric: Metric, device: Device) -> Basis:
+    def of(cls, metric: Metric, device: Device) -> GridModes:
         """Return the modes of a grid on a device."""
         shape, periodic_z = metric.shape, metric.sides[0] == "periodic" and metric.shape[0] > 1
         numbers = [
@@ -63,12 +63,12 @@ class Basis(NamedTuple):
         return cls(shape, waves, cosines, (z, symbols[1], symbols[2]), periodic_z)
 
     @property
-    def closes(self) -> bool:
+    def has_periodic_columns(self) -> bool:
         """True if the columns of a periodic z are solved as periodic systems."""
         return self.periodic_z and 0 not in self.waves
 
     @property
-    def parts(self) -> int:
+    def reals_per_mode(self) -> int:
         """Number of real numbers per mode."""
         return 2 if self.waves else 1
 
@@ -85,7 +85,7 @@ class Modes:
     ----------
     device : Device
     precision : str
-    basis : Basis
+    modes : GridModes
         Modes of this device.
     dz : float
         Vertical spacing, m.
@@ -98,27 +98,28 @@ class Modes:
         Shape of the modes.
     """
 
-    def __init__(self, device: Device, precision: str, basis: Basis, dz: float, sign: float = 1.0) -> None:
+    def __init__(self, device: Device, precision: str, modes: GridModes, dz: float, sign: float = 1.0) -> None:
         self._device, self._real, self._sign = device, check_precision(precision), sign
-        self._basis, self._dz = basis, dz
-        nz = basis.shape[0]
-        wall = nz > 1 and not basis.periodic_z
+        self._modes, self._dz = modes, dz
+        nz = modes.shape[0]
+        wall = nz > 1 and not modes.periodic_z
         self._w = np.array([0.5 if wall and k in (0, nz - 1) else 1.0 for k in range(nz)])
-        self.shape = tuple(map(len, basis.symbols))
-        self._inverse = None if basis.periodic_z else device.zeros(self.shape, self._real)
+        self.shape = tuple(map(len, modes.symbols))
+        self._inverse = None if modes.periodic_z else device.zeros(self.shape, self._real)
         self._coupling = device.zeros((nz, 1, 1), self._real)
         self._tables, self._wide = self._symbols_in(self._real), self._symbols_in(np.float64)
         self._factor = device.loop(factor_modes, "double")
-        self._solve = column_solver(device, precision, {"PARTS": basis.parts})
-        self._divide = mode_divider(device, precision, basis.parts)
-        row = self.shape[1], basis.parts * self.shape[2]
-        self._rings = Rings(*(device.zeros(row, self._real) for _ in Rings._fields)) if basis.closes else None
-        self._carried = device.zeros(row if basis.closes else (1, 1), self._real)
-        self._close = device.program(solve_rings_cpu, precision) if basis.closes else None
+        self._solve = column_solver(device, precision, {"PARTS": modes.reals_per_mode})
+        self._divide = mode_divider(device, precision, modes.reals_per_mode)
+        row, closes = (self.shape[1], modes.reals_per_mode * self.shape[2]), modes.has_periodic_columns
+        arrays = (device.zeros(row, self._real) for _ in Rings._fields)
+        self._periodic_systems = Rings(*arrays) if closes else None
+        self._carried = device.zeros(row if closes else (1, 1), self._real)
+        self._close = device.program(solve_rings_cpu, precision) if closes else None
 
     def _symbols_in(self, real: Any) -> Symbols:
         """Return tables of symbols on the device in a precision, without coefficients."""
-        along_y, along_x = (self._device.array(one.astype(real)) for one in self._basis.symbols[1:])
+        along_y, along_x = (self._device.array(one.astype(real)) for one in self._modes.symbols[1:])
         across, along_z, scale = (self._device.zeros(self.shape[:1], real) for _ in range(3))
         return Symbols(across, along_z, along_y, along_x, scale)
 
@@ -134,17 +135,17 @@ class Modes:
         scale : (nz,)
             Factor of r: rho*, or 1 if r is already multiplied by rho*.
         """
-        nz, device, count = self._basis.shape[0], self._device, self.shape[0]
+        nz, device, count = self._modes.shape[0], self._device, self.shape[0]
         for tables in (self._tables, self._wide):
-            scaled = self._sign * self._w * scale / self._basis.points
-            parts = ((tables.across, (self._w * across)[:count]), (tables.scale, scaled[:count]))
-            for array, values in (*parts, (tables.along_z, up[0] * self._basis.symbols[0])):
+            scaled = self._sign * self._w * scale / self._modes.points
+            tables_and_values = ((tables.across, (self._w * across)[:count]), (tables.scale, scaled[:count]))
+            for array, values in (*tables_and_values, (tables.along_z, up[0] * self._modes.symbols[0])):
                 device.fill(array, values.astype(array.dtype))
-        if self._rings is not None:
-            flat = self._basis.symbols[1][:, None] + np.repeat(self._basis.symbols[2], self._basis.parts)
-            b = float(self._sign * scale[0]) / self._basis.points
-            found = rings_of(float(across[0]) * flat, float(up[0]) / (4.0 * self._dz**2), b, nz)
-            for array, values in zip(self._rings, found, strict=True):
+        if self._periodic_systems is not None:
+            flat = self._modes.symbols[1][:, None] + np.repeat(self._modes.symbols[2], self._modes.reals_per_mode)
+            b = float(self._sign * scale[0]) / self._modes.points
+            systems = rings_of(float(across[0]) * flat, float(up[0]) / (4.0 * self._dz**2), b, nz)
+            for array, values in zip(self._periodic_systems, systems, strict=True):
                 device.fill(array, values.astype(self._real))
         if self._inverse is None:
             return
@@ -155,9 +156,9 @@ class Modes:
         device.run([device.over(self._factor, self.shape[1:], arguments)])
 
     def launch(self, f: Any) -> Launch:
-        """Return a launch that solves in place; f : real numbers of the modes, last axis times `Basis.parts`."""
+        """Return a launch that solves in place; f : real numbers, last axis times `GridModes.reals_per_mode`."""
         if self._close is not None:
-            return Launch(self._close, (f, self._rings, self._carried))
-        if self._basis.periodic_z:
+            return Launch(self._close, (f, self._periodic_systems, self._carried))
+        if self._modes.periodic_z:
             return self._divide(f, self._tables)
         return self._solve((f, self._inverse, self._coupling, self._tables.scale))

@@ -269,14 +269,14 @@ def set_divergence(q, hat, out, medium, normal, z, y, x):
     """Compute divrhs: r of the velocity `hat`; q is not read."""
     k, j, i = z.here, y.here, x.here
     total = (
-        density_at(medium.density, k, j, x.behind) * hat.x[k, j, x.behind]
-        - density_at(medium.density, k, j, x.before) * hat.x[k, j, x.before]
+        density_at(medium.density, k, j, x.high) * hat.x[k, j, x.high]
+        - density_at(medium.density, k, j, x.low) * hat.x[k, j, x.low]
     ) * x.over
     total += (
-        density_at(medium.density, k, y.behind, i) * hat.y[k, y.behind, i]
-        - density_at(medium.density, k, y.before, i) * hat.y[k, y.before, i]
+        density_at(medium.density, k, y.high, i) * hat.y[k, y.high, i]
+        - density_at(medium.density, k, y.low, i) * hat.y[k, y.low, i]
     ) * y.over
-    above = flux_up(flow(hat, upper(z), centre(y), centre(x)), medium, z.behind, j, i)
-    below = flux_up(flow(hat, lower(z), centre(y), centre(x)), medium, z.before, j, i)
+    above = flux_up(flow(hat, upper(z), centre(y), centre(x)), medium, z.high, j, i)
+    below = flux_up(flow(hat, lower(z), centre(y), centre(x)), medium, z.low, j, i)
     total += (above - below) * z.over
     out.x[k, j, i] = -total / density_at(medium.density, k, j, i)

@@ -73,7 +73,7 @@ def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: fl
 
     before : length of the last step, s; 0 before the first step.
     """
-    rest, full = engine.rest, np.ones(engine.setup.shape)
+    rest, full = engine.base_state, np.ones(engine.setup.shape)
     if name in (*COMPONENTS, *engine.setup.scalars):
         return raw[name]
     if name == "w_max":

@@ -17,7 +17,7 @@ from eagre.backend.group import Stage
 from eagre.models.anelastic import operator as cells
 from eagre.models.anelastic.balance import Balance, balanced
 from eagre.models.anelastic.coefficients import Coefficients
-from eagre.models.anelastic.cutting import cut
+from eagre.models.anelastic.cutting import rows_of
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projected, add, stretch
@@ -91,7 +91,7 @@ class ProjectionBands:
             return
         if known is not None and known.update(*parts) and known.exact == self._direct:
             for rank, operator in enumerate(self._operators):
-                operator.update(*(cut(one, self._rows(rank)) for one in parts))
+                operator.update(*(rows_of(one, self._rows(rank)) for one in parts))
             for operator, flat in zip(self._operators, self._flat, strict=False):
                 flat.refill(operator)
             self._refresh()
@@ -104,7 +104,7 @@ class ProjectionBands:
         given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
         for rank, member in enumerate(self._devices.members):
             rows = self._rows(rank)
-            values = given[0].take(rows, axis=-1), given[1], cut(given[2], rows)
+            values = given[0].take(rows, axis=-1), given[1], rows_of(given[2], rows)
             self._normal[rank] = cells.Normal(*(member.array(one.astype(self._real)) for one in values))
         assert self._coefficients is not None
         self._bind(self._coefficients)
@@ -154,7 +154,7 @@ class ProjectionBands:
         self._operators = [
             PressureOperator(
                 member, self._precision, self._metrics[rank],
-                *(cut(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
+                *(rows_of(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
                 normal=self._normal[rank],
             )
             for rank, member in enumerate(devices.members)

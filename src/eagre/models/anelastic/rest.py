@@ -69,7 +69,7 @@ class RestState:
         )
 
     def implicit(self, dt: float, coriolis: float) -> dict[str, Array]:
-        """Return the fields of `kernels.AtRest` for a time step, s, by name.
+        """Return the fields of `kernels.ImplicitTerms` for a time step, s, by name.
 
         C is the inverse of the implicit operator of u, v and w after elimination of theta': with a = dt/2 alpha,
         b = dt/2 beta = a, gamma = dt/2 f: ``c11 = (1 + a) / ((1 + a)^2 + gamma^2)``, ``c12 = gamma / (...)`` and

@@ -38,9 +38,9 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
     if not given:
         return
     balance = projection.set_normal(**given)
-    if balance.share > NEARLY_BALANCED:
+    if (correction := balance.relative_correction) > NEARLY_BALANCED:
         raise InputError(
-            f"open boundaries with an ambient wind that needs a correction of {100.0 * balance.share:.0f} % for equal "
+            f"open boundaries with an ambient wind that needs a correction of {100.0 * correction:.0f} % for equal "
             "inflow and outflow of mass",
             allowed="terrain and wind that agree at opposite boundaries to 10 %",
             fix="terrain of equal height at opposite boundaries; see blend in [domain]",

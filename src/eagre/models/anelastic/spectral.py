@@ -12,7 +12,7 @@ import numpy as np
 from eagre.backend.arrays import array_module, fourier_module, on_gpu
 from eagre.backend.device import Device, HostCall, Work, check_precision
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.modes import Basis, Modes
+from eagre.models.anelastic.modes import GridModes, Modes
 from eagre.solvers.poisson.axes import workers
 
 
@@ -30,7 +30,7 @@ class Spectral:
 
     def __init__(self, device: Device, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._device, self._real = device, check_precision(precision)
-        self._basis = basis = Basis.of(metric, device)
+        self._basis = basis = GridModes.of(metric, device)
         self._modes = Modes(device, precision, basis, metric.spacing[0], sign)
         self.set_coefficients = self._modes.set_coefficients
         last_axes = basis.waves == tuple(range(3))[-len(basis.waves) :] if basis.waves else False
@@ -67,7 +67,7 @@ class Spectral:
         out[...] = found
 
 
-def solved(device: Device, basis: Basis, modes: Modes, f: Any) -> Any:
+def solved(device: Device, basis: GridModes, modes: Modes, f: Any) -> Any:
     """Return the solved columns of modes, with cosine transforms along y; f is overwritten."""
     if 1 in basis.cosines:
         f = basis.cosines[1].forward(f, 1)

@@ -19,7 +19,7 @@ from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER
 from eagre.decomposition import equal_parts
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.modes import Basis, Modes
+from eagre.models.anelastic.modes import GridModes, Modes
 from eagre.models.anelastic.spectral import complex_of, options_of, solved
 from eagre.several import Banded, SeveralDevices
 
@@ -49,7 +49,7 @@ class Share:
     """
 
     def __init__(
-        self, device: Device, precision: str, basis: Basis, own: slice, reached: bool, dz: float, sign: float
+        self, device: Device, precision: str, basis: GridModes, own: slice, reached: bool, dz: float, sign: float
     ) -> None:
         z, y, x = basis.symbols
         self._device, self._real = device, check_precision(precision)
@@ -104,7 +104,7 @@ class SpectralBands:
 
     def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._devices, self._real = devices, check_precision(precision)
-        self._basis = basis = Basis.of(metric, devices.members[0])
+        self._basis = basis = GridModes.of(metric, devices.members[0])
         ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.members))]).tolist()
         self._modes = [slice(*pair) for pair in pairwise(ends)]
         shares = zip(devices.members, self._modes, strict=True)

@@ -14,7 +14,7 @@ from eagre.backend.device import Device, Work
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.diffusion import EVEN, PARITY
-from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
+from eagre.models.anelastic.kernels import ImplicitTerms, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pace import Pace
 from eagre.models.anelastic.rest import RestState
@@ -145,10 +145,10 @@ class Stages:
         self._advection = plan_of(device, precision, setup.shape, setup.boundaries, setup.advection)
         self._masses = masses
         self._loops: dict[tuple[Any, ...], Any] = {}
-        self._at_rest: AtRest | None = None
+        self._at_rest: ImplicitTerms | None = None
         lines = setup.shape[0] * setup.shape[1]
         self._outflow = device.zeros((lines,), self._real)
-        loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
+        loop = device.loop(kernels.max_outflow, precision, {"TERRAIN": setup.terrain})
         faces = self.advector
         self.measure = device.over(loop, (lines,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
 
@@ -156,9 +156,10 @@ class Stages:
         """Set and return the implicit coefficients of a time step, s; see `RestState.implicit`."""
         parts = self.rest.implicit(dt, self.setup.coriolis)
         if self._at_rest is None:
-            self._at_rest = AtRest(*(self.device.array(parts[name].astype(self._real)) for name in AtRest._fields))
+            arrays = (self.device.array(parts[name].astype(self._real)) for name in ImplicitTerms._fields)
+            self._at_rest = ImplicitTerms(*arrays)
         else:
-            for name, array in zip(AtRest._fields, self._at_rest, strict=True):
+            for name, array in zip(ImplicitTerms._fields, self._at_rest, strict=True):
                 self.device.fill(array, parts[name].astype(self._real))
         return parts
 

@@ -115,7 +115,7 @@ class Steps(Stages):
     def courant(self) -> Place:
         """Return the maximum outflow Courant number of the last step, its k and j (on a GPU only if above 1)."""
         if self.device.kind == "cuda":
-            most = float(self.device.host(self.advector.most).max())
+            most = float(self.device.host(self.advector.partial_maxima).max())
             if most <= 1.0:
                 return most, (0, 0)
         return largest(self.outflow())

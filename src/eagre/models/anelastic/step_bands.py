@@ -1,7 +1,7 @@
 """Time steps of the anelastic model on several devices, each with a slab of rows.
 
-The halo covers the stencil of a step (`cutting.reach`), so that no exchange is needed before the projection. The halo
-rows of the new state are exchanged after the step.
+The halo covers the stencil of a step (`cutting.halo_rows`), so that no exchange is needed before the projection. The
+halo rows of the new state are exchanged after the step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import bands, check_thickness, equal_parts
 from eagre.errors import InputError
-from eagre.models.anelastic.cutting import cut, cut_metric, cut_rest, cut_setup, reach
+from eagre.models.anelastic.cutting import halo_rows, rows_of, subdomain_base_state, subdomain_metric, subdomain_setup
 from eagre.models.anelastic.diffusion import SHORTEST
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
@@ -42,7 +42,7 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
         For more devices than the rows or the modes along x allow.
     """
     (_, ny, nx), count = setup.shape, len(group.members)
-    rows = reach(setup)
+    rows = halo_rows(setup)
     check_thickness(group, ny, FEWEST, "rows of points", "bands of 4 rows or more")
     if ny < rows:
         allowed = f"one device, or {rows} rows: as far as a step reaches"
@@ -117,11 +117,12 @@ class StepsBands:
         for rank, member in enumerate(devices.members):
             low, high = devices.held(rank)
             rows = [row % setup.shape[1] for row in range(low, high)]
-            own, metrics = cut_setup(setup, rows, low), [*metrics, cut_metric(metric, rows)]
-            h = cut(mass, rows)
+            own, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows)]
+            h = rows_of(mass, rows)
             full = None if even else member.array((h * np.ones(own.shape)).astype(real))
             slopes = Slopes(**metrics[-1].arrays(member, precision))
-            known = (own, member, precision, cut_rest(rest, rows), member.array(h.astype(real)), slopes, metrics[-1])
+            base, density = subdomain_base_state(rest, rows), member.array(h.astype(real))
+            known = (own, member, precision, base, density, slopes, metrics[-1])
             self.parts.append(Stages(*known, full, names, devices.inside(rank)))
         self.fields = self._joined()
         self.inflow = InflowBands(devices, self.parts, setup, rest)
@@ -242,7 +243,7 @@ class StepsBands:
     def courant(self) -> Place:
         """See `Steps.courant`."""
         if self.devices.kind == "cuda":
-            most = max(float(part.device.host(part.advector.most).max()) for part in self.parts)
+            most = max(float(part.device.host(part.advector.partial_maxima).max()) for part in self.parts)
             if most <= 1.0:
                 return most, (0, 0)
             self.devices.run([self._measures()])

@@ -62,8 +62,8 @@ class Stepper:
                 return made
             dt, lands = self._next(left)
             ahead = [self._since + dt] if dt != self.time_step or lands or alone else self._ahead(until, count - made)
-            if alone or not self.engine.has_legs or not self._at_once(dt, ahead):
-                alone = max(alone, len(ahead)) - 1 if self.engine.has_legs else 0
+            if alone or not self.engine.has_step_batches or not self._at_once(dt, ahead):
+                alone = max(alone, len(ahead)) - 1 if self.engine.has_step_batches else 0
                 ahead = ahead[:1]
                 if (found := self._alone(dt)) is None:
                     return made
@@ -124,7 +124,7 @@ class Stepper:
         """Register completed steps, with `_since` after each, and adapt the time step."""
         found = self._fastest = self.engine.counts["courant"]
         self._mixed = None
-        if not found <= self.engine.bears:
+        if not found <= self.engine.stability_limit:
             self._failure = self._too_long(found)
         for self._since in ahead:
             if landed is not None:
@@ -136,7 +136,7 @@ class Stepper:
 
     def _too_long(self, found: float) -> Failure:
         """Return the failure of a Courant or diffusion number above its limit."""
-        (k, j), most = self.engine.worst, f"above {self.engine.bears:.3g}"
+        (k, j), most = self.engine.worst, f"above {self.engine.stability_limit:.3g}"
         if not self.engine.mixes:
             return Failure(f"a Courant number of {found:.3g}, {most}, in row k = {k}", (j, 0))
         self._mixed = self.engine.strongest_mixing()
@@ -201,7 +201,7 @@ class Stepper:
 
     def kept(self) -> State:
         """Return the state for the in-memory checkpoint, in the memory of the engine."""
-        return self.engine.kept() | self._own()
+        return self.engine.checkpoint() | self._own()
 
     def _own(self) -> State:
         gathered = self.maps_state() | ({} if self.profiles is None else self.profiles.state())

@@ -21,7 +21,7 @@ import math
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real, switch
-from eagre.models.anelastic.kernels import at
+from eagre.models.anelastic.kernels import profile_at
 from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, centre, line_at, lower, upper
 from eagre.models.anelastic.operator import Vector, differences
 
@@ -54,8 +54,8 @@ class Medium(NamedTuple):
 def weight_at(m, mix, k, j, i):
     """Compute h K at a point."""
     if CLOSED:
-        return at(m.h, k, j, i) * (mix.base + mix.share * mix.field[k, j, i])
-    return at(m.h, k, j, i) * mix.base
+        return profile_at(m.h, k, j, i) * (mix.base + mix.share * mix.field[k, j, i])
+    return profile_at(m.h, k, j, i) * mix.base
 
 
 @cell
@@ -136,13 +136,13 @@ def diffuse(k, j, i, f, m, grid, mix, out):
         total += across(slanted(f, m, mix, zc, yc, upper(x)).x, slanted(f, m, mix, zc, yc, lower(x)).x, xc)
         total += across(slanted(f, m, mix, zc, upper(y), xc).y, slanted(f, m, mix, zc, lower(y), xc).y, yc)
         total += across(slanted(f, m, mix, upper(z), yc, xc).z, slanted(f, m, mix, lower(z), yc, xc).z, zc)
-    out[k, j, i] = total / at(m.h, k, j, i)
+    out[k, j, i] = total / profile_at(m.h, k, j, i)
 
 
 @cell
 def with_ambient(k, j, i, theta, ambient, out):
     """Compute the sum of theta' and ambient theta, which the closure mixes."""
-    out[k, j, i] = theta[k, j, i] + at(ambient, k, j, i)
+    out[k, j, i] = theta[k, j, i] + profile_at(ambient, k, j, i)
 
 
 # -- momentum -----------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def stress(k, j, i, v, m, grid, mix, out):
     d = crossed(cross_x(v, m, mix, zc, yc, upper(x)), cross_x(v, m, mix, zc, yc, lower(x)), xc)
     e = crossed(cross_y(v, m, mix, zc, upper(y), xc), cross_y(v, m, mix, zc, lower(y), xc), yc)
     f = crossed(cross_z(v, m, mix, upper(z), yc, xc), cross_z(v, m, mix, lower(z), yc, xc), zc)
-    h = at(m.h, k, j, i)
+    h = profile_at(m.h, k, j, i)
     out.x[k, j, i] = (a.x + b.x + c.x + d.x + e.x + f.x) / h
     out.y[k, j, i] = (a.y + b.y + c.y + d.y + e.y + f.y) / h
     out.z[k, j, i] = (a.z + b.z + c.z + d.z + e.z + f.z) / h
@@ -280,7 +280,7 @@ def bounded(k, j, i, ny, eddy, layers):
     """Return K of the closure, limited to the stable decay rate of the step; ny : rows of a level."""
     if CAPPED:
         left = layers.cap[0] - layers.forcing[k * ny + j]
-        return min(eddy, max(left / at(layers.rate, k, j, i) - layers.base, real(0.0)))
+        return min(eddy, max(left / profile_at(layers.rate, k, j, i) - layers.base, real(0.0)))
     return eddy
 
 
@@ -292,8 +292,8 @@ def eddy_viscosity(k, j, i, v, theta, m, grid, layers, out):
     square = square_strain(v, m, z, y, x)
     if STRATIFIED:
         lapse = (theta[z.high, j, i] - theta[z.low, j, i]) * z.over * upward_at(m, k, j, i).z
-        square -= at(layers.stability, k, j, i) + at(layers.buoyancy, k, j, i) * lapse
-    eddy = at(layers.length2, k, j, i) * math.sqrt(max(square, real(0.0)))
+        square -= profile_at(layers.stability, k, j, i) + profile_at(layers.buoyancy, k, j, i) * lapse
+    eddy = profile_at(layers.length2, k, j, i) * math.sqrt(max(square, real(0.0)))
     out[k, j, i] = bounded(k, j, i, out.shape[1], eddy, layers)
 
 
@@ -301,7 +301,7 @@ def eddy_viscosity(k, j, i, v, theta, m, grid, layers, out):
 def match_ground(k, j, i, u, v, layers, root_over, out):
     """Compute K at the first level from the shear of the log law, u* / (kappa z1); region (1, ny, nx)."""
     speed = math.sqrt(u[k + 1, j, i] * u[k + 1, j, i] + v[k + 1, j, i] * v[k + 1, j, i])
-    eddy = at(layers.length2, k + 1, j, i) * root_over[j, i] * speed
+    eddy = profile_at(layers.length2, k + 1, j, i) * root_over[j, i] * speed
     out[k + 1, j, i] = bounded(k + 1, j, i, out.shape[1], eddy, layers)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Work, check_precision
 from eagre.models.anelastic.diffusion import Diffusion
-from eagre.models.anelastic.kernels import at
+from eagre.models.anelastic.kernels import profile_at
 from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, centre, line_at
 from eagre.models.anelastic.operator import differences
 from eagre.models.anelastic.setup import Setup
@@ -53,7 +53,7 @@ def upward_flux(k, j, i, f, w, m, grid, mix, out):
     flux = real(0.5) * z.over * (below + above) / upward_at(m, k, j, i).z
     if TILT > 0:
         flux += weight_at(m, mix, k, j, i) * slope_of_w(w, m, z, y, x)
-    out[k, j, i] = real(0.0) if z.on else -flux / at(m.h, k, j, i)
+    out[k, j, i] = real(0.0) if z.on else -flux / profile_at(m.h, k, j, i)
 
 
 @cell
@@ -74,7 +74,7 @@ def add_heat(k, j, i, flux, pattern, out):
 @cell
 def dissipation(k, j, i, mixing, length2, out):
     """Compute K^3 / l^4."""
-    square = at(length2, k, j, i)
+    square = profile_at(length2, k, j, i)
     over = mixing[k, j, i] / square if square > real(0.0) else real(0.0)
     out[k, j, i] = mixing[k, j, i] * over * over
 

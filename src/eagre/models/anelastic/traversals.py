@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, switch
-from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, inner_line, line_at, ring_line
+from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, inner_line, line_at, periodic_line
 from eagre.models.anelastic.operator import set_residual
 
 POINT = switch("POINT", set_residual)
@@ -31,7 +31,7 @@ def rows_cpu(q, hat, out, medium, normal, grid):
             i = m if m < 2 else nx - ends + m
             POINT(q, hat, out, medium, normal, z, y, line_at(i, axis_x(grid)))
         if without_sides or (k > 1 and k < nz - 2):
-            z = ring_line(k, axis_z(grid))
+            z = periodic_line(k, axis_z(grid))
             for m in range(nx - 4):
                 POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
         else:
