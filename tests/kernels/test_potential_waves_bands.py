@@ -13,7 +13,7 @@ from eagre.backend.group import Group
 from eagre.models.potential_waves import columns_cuda, laplace
 from eagre.models.potential_waves import plan_cuda as plan
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.laplace_bands import DistributedLaplace
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.solvers.multigrid import bands, plan_cuda
 
@@ -23,7 +23,7 @@ def problem_of(device, shape, periodic, dy=0.125, **more):
     ny, nx = shape
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) * dy)
     h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(2.6 * y)
-    kind: Any = LaplaceBands if isinstance(device, Group) else LaplaceProblem
+    kind: Any = DistributedLaplace if isinstance(device, Group) else LaplaceProblem
     problem = kind(h, (dy, 0.125), Vertical(4, 2), periodic, device, "double", **more)
     wave = np.cos(2.0 * np.pi * x) + 0.3 * np.sin(0.7 * y)
     problem.device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))

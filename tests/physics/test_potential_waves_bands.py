@@ -66,7 +66,7 @@ def test_the_bits_of_one_device(run):
     """Of every array of a restart, and of what is told of the run."""
     make, options = run
     ours, theirs, others = (make(device, **options) for device in (TWO, "cpu", THREE))
-    assert isinstance(ours.device, Group) and len(ours._engine.laplace.parts) == 2
+    assert isinstance(ours.device, Group) and len(ours._engine.laplace.subdomains) == 2
     for until, steps in ((30.0, 5), (theirs.time_step * (30.3 if make is tank else 7.3), None)):
         for model in (ours, theirs, others):
             model.advance(until, max_steps=steps)
