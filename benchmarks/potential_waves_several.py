@@ -63,7 +63,7 @@ def measured(points: tuple[int, int, int], precision: str, order: int, device: A
     found: dict[str, Any] = {"steps": times_of(laplace.device, steps, repeats=STEPS, warm_up=2)}
     found["answer"], found["w"] = laplace.device.host(laplace.fields)[0], laplace.device.host(laplace.w)[0]
     found["count"] = model.statistics()["iterations_a_solve"]
-    found["bands"] = laplace.multigrid.cut.first if isinstance(laplace, DistributedLaplace) else "-"
+    found["bands"] = laplace.multigrid.decomposition.first if isinstance(laplace, DistributedLaplace) else "-"
     found["iterations"] = iteration_times(laplace, order)
     found["alone"] = iteration_times(laplace, order, alone=True)
     return found

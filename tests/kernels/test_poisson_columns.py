@@ -10,7 +10,7 @@ from eagre.backend.device import Launch
 from eagre.backend.select import select
 from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
-from eagre.solvers.poisson.seams import CpuSeams
+from eagre.solvers.poisson.seams import CpuInterfaces
 
 
 def expected(f, dx, dy, screening, nx):
@@ -64,7 +64,7 @@ def test_bands_on_the_cpu(rng, heights, screening):
         scratch, carry = np.zeros((-(-(nx - 1) // CHUNK), 2, CHUNK)), np.zeros(CHUNK)
         device.run([Launch(device.program(solve_columns_cpu, "double"), (work, table, scratch, carry))])
         works.append(work)
-        seams.append(CpuSeams(device, "double", index, heights, nx, dx, dy, screening))
+        seams.append(CpuInterfaces(device, "double", index, heights, nx, dx, dy, screening))
         device.run(seams[-1].leave(work))
     for one, work in zip(seams, works, strict=True):
         for other in seams:

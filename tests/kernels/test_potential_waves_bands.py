@@ -78,7 +78,7 @@ def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first
     monkeypatch.setattr(laplace, "LARGE", 1)
     one, group = SimulatedDevice(), Group([SimulatedDevice() for _ in range(count)])
     ours, theirs = (problem_of(device, shape, periodic, correction=correction) for device in (group, one))
-    assert ours.multigrid.cut.first == first
+    assert ours.multigrid.decomposition.first == first
     assert {part.paired for part in (*ours.multigrid.fine, theirs.multigrid)} == {correction == "single"}
     assert ours.multigrid.visiting > 0 and ours.multigrid.fine[0].used == theirs.multigrid.used
     stages = [*ours.start(), *ours.iteration(0.8), *ours.end()]
@@ -100,7 +100,7 @@ def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
 
     periodic, one, group = (shape[0] % 2 == 0, True), SimulatedDevice(), Group([SimulatedDevice()] * 2)
     ours, theirs = (problem_of(device, shape, periodic, dy, **more) for device in (group, one))
-    assert ours.multigrid.cut.first > 0 and ours.multigrid.visiting > 0
+    assert ours.multigrid.decomposition.first > 0 and ours.multigrid.visiting > 0
     same(ours, theirs)
 
 
@@ -119,5 +119,5 @@ def test_what_is_lost_shows(marches, monkeypatch, lost):
     shape, periodic = (25, 8), (False, True)
     ours = problem_of(Group([SimulatedDevice()] * 2), shape, periodic)
     theirs = problem_of(SimulatedDevice(), shape, periodic)
-    assert ours.multigrid.cut.first == 1
+    assert ours.multigrid.decomposition.first == 1
     assert np.abs(corrected(ours)[0][:-1] - corrected(theirs)[0][:-1]).max() > 1e-12

@@ -205,7 +205,7 @@ def test_long_steps_are_cut_where_waves_break(monkeypatch):
             assert np.array_equal(model.state()["surface"], other.state()["surface"])
     assert model.breakers and (np.diff(energies) < 1e-3 * energies[0]).all() and energies[-1] < 0.8 * energies[0]
     assert model.statistics()["dt_min"] < 0.6 * model.time_step
-    monkeypatch.setattr(Breaking, "parts", lambda *_: 1)
+    monkeypatch.setattr(Breaking, "substeps", lambda *_: 1)
     with pytest.raises(BlowUpError):
         steep_waves(0.11, 25)[1].advance(2.0 * wave.period)
 

@@ -29,7 +29,7 @@ from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import ZoneRelaxation
 from eagre.several import Banded, SeveralDevices, part_of
-from eagre.solvers.multigrid.bands import MultigridBands, cut_of
+from eagre.solvers.multigrid.bands import DistributedMultigrid, decompose_grids
 from eagre.solvers.multigrid.plan import Choices, plan_of
 from eagre.stepping.until import THREADS, StopTest
 
@@ -70,10 +70,10 @@ class DistributedLaplace(Laplace):
         choices: Any = {**factors, **(multigrid or {})}
         modes, q = vertical.modes(), MIN_SCREENING / float(h.max()) ** 2
         plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**choices), ENOUGH)
-        decomposition = cut_of(plan, q, group, vertical.order, correction or precision, periodic[0])
+        decomposition = decompose_grids(plan, q, group, vertical.order, correction or precision, periodic[0])
         self.device = SeveralDevices(group, decomposition.rows)
         known = (plan, q, decomposition, self.device, correction or precision, plain)
-        self.multigrid = MultigridBands(*known, paired=is_large(h.shape, vertical) and bool(factors))
+        self.multigrid = DistributedMultigrid(*known, paired=is_large(h.shape, vertical) and bool(factors))
         self.subdomains = [
             LaplacePart(
                 self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device, precision,

@@ -44,7 +44,7 @@ class Laplace:
         Phi - phi~, m2/s; the initial guess of the next solve.
     lines : Lines
         Weights of differences of the surface.
-    multigrid : Multigrid or MultigridBands
+    multigrid : Multigrid or DistributedMultigrid
     test : StopTest
     max_iterations : int
         Maximum number of iterations of a solve.
