@@ -68,7 +68,7 @@ def test_bands_on_the_cpu(rng, heights, screening):
         device.run(seams[-1].leave(work))
     for one, work in zip(seams, works, strict=True):
         for other in seams:
-            one.ends[other.own] = other.ends[other.own]
+            one.ends[other.local_rows] = other.ends[other.local_rows]
         device.run(one.join(work))
     found = np.concatenate([work[1:-1, 1:-1] for work in works])
     assert (np.abs(found - wanted).max(axis=0) < 1e-12 * np.abs(wanted).max(axis=0)).all()

@@ -166,7 +166,7 @@ class Bands:
         return self.transport.exchange(messages)
 
     def _ends_of_all(self, field: str) -> list[Message]:
-        ranks, own = range(len(self.bands)), [(band.seams[0].own,) for band in self.bands]
+        ranks, own = range(len(self.bands)), [(band.seams[0].local_rows,) for band in self.bands]
         return [Message(field, k, target, own[k], own[k]) for target in ranks for k in ranks if k != target]
 
     @property

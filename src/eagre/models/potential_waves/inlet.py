@@ -315,7 +315,7 @@ def _edge(shape: tuple[int, ...], side: str, periodic: bool) -> tuple[tuple[np.n
 
 
 def _check_bed(h: np.ndarray, away: np.ndarray, depth: float, side: str) -> None:
-    """Reject a bed with a flow through it of more than `MOST_FLOW` of U."""
+    """Reject a bed with a flow through it of more than `MAX_BED_FLOW` of U."""
     left = np.broadcast_to(np.exp(-math.pi * away / (HEIGHT * depth)), h.shape)
     flow = np.abs(h / depth - 1.0) * left
     if flow.max() > MAX_BED_FLOW:
