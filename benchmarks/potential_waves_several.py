@@ -18,7 +18,7 @@ from eagre import Grid, PotentialWaves
 from eagre.backend.group import BARRIER
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.laplace_bands import DistributedLaplace
 from eagre.models.potential_waves.stencils import RELAXATION
 
 AT_ONCE = 10  # iterations of a graph
@@ -48,7 +48,7 @@ def made(points: tuple[int, int, int], precision: str, order: int, device: Any) 
 def iteration_times(laplace: Any, order: int, alone: bool = False) -> list[float]:
     """Seconds of an iteration; alone: without what crosses cuts, of which the answer is no more use."""
     launches = laplace.iteration(RELAXATION[order])
-    if alone and isinstance(laplace, LaplaceBands):
+    if alone and isinstance(laplace, DistributedLaplace):
         crossing = [BARRIER, laplace._corrected, laplace.multigrid._together["f"]]
         launches = [stage for stage in launches if not any(stage is one for one in crossing)]
     laplace.go_on()
@@ -63,7 +63,7 @@ def measured(points: tuple[int, int, int], precision: str, order: int, device: A
     found: dict[str, Any] = {"steps": times_of(laplace.device, steps, repeats=STEPS, warm_up=2)}
     found["answer"], found["w"] = laplace.device.host(laplace.fields)[0], laplace.device.host(laplace.w)[0]
     found["count"] = model.statistics()["iterations_a_solve"]
-    found["bands"] = laplace.multigrid.cut.first if isinstance(laplace, LaplaceBands) else "-"
+    found["bands"] = laplace.multigrid.decomposition.first if isinstance(laplace, DistributedLaplace) else "-"
     found["iterations"] = iteration_times(laplace, order)
     found["alone"] = iteration_times(laplace, order, alone=True)
     return found

@@ -33,7 +33,7 @@ def test_as_one_gpu(run, devices, monkeypatch):
     if first:
         monkeypatch.setattr(bands, "GATHERED", 2**16)
     ours, theirs = (make(device, **options) for device in (devices, "cuda:0"))
-    assert (ours._engine.laplace.multigrid.cut.first >= 1) == bool(first)
+    assert (ours._engine.laplace.multigrid.decomposition.first >= 1) == bool(first)
     for model in (ours, theirs):
         model.advance(1e3, max_steps=8)
     print(f"{apart(ours, theirs):.1e} apart, different {different_arrays(ours, theirs)}, {ours.statistics()}")

@@ -37,7 +37,7 @@ def test_kinematics_as_the_cpu(precision):
         device.fill(problem.fields, np.stack([np.broadcast_to(f, h.shape) for f in fields]))
         flow = Flow(problem, 9.81, 1e-7 if precision == "single" else 1e-12)
         flow.update()
-        flow_at = flow.at(Probes(h, problem.points, vertical, periodic, np.linspace(0.1, 3.0, 9), 0.05, z=-0.2))
+        flow_at = flow.sample(Probes(h, problem.points, vertical, periodic, np.linspace(0.1, 3.0, 9), 0.05, z=-0.2))
         found.append(flow_at)
     for one, other in zip(*found, strict=True):
         assert np.abs(one - other).max() < (1e-4 if precision == "single" else 1e-10) * max(1.0, np.abs(other).max())

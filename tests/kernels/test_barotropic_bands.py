@@ -57,12 +57,12 @@ def test_joining_has_no_double_arithmetic_in_single_precision():
 
 
 def test_pieces_hold_every_row_that_is_felt():
-    from eagre.solvers.poisson.bands_cuda import felt_pieces
+    from eagre.solvers.poisson.bands_cuda import coupled_row_blocks
 
     width, rows, far, threads, rng = 8, 1000, 18.0, 256, np.random.default_rng(0)
     decay = np.sort(rng.uniform(0.001, 2.0, 64 * width))
     touched = np.zeros((64, rows), bool)
-    for tile, start in felt_pieces(decay, width, rows, far, threads):
+    for tile, start in coupled_row_blocks(decay, width, rows, far, threads):
         assert not touched[tile, start]
         touched[tile, start : start + threads // width] = True
     t = np.arange(rows)

@@ -150,7 +150,7 @@ def test_simulated_columns(precision, width, beside):
         matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
         expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
     device = SimulatedDevice()
-    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "BESIDE": beside}
+    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "INTERLEAVED": beside}
     program = device.program(solve_columns_cuda, precision, switches)
     table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
     height = -(-ny // (own * beside)) * own * beside

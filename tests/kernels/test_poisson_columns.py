@@ -10,7 +10,7 @@ from eagre.backend.device import Launch
 from eagre.backend.select import select
 from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
-from eagre.solvers.poisson.seams import CpuSeams
+from eagre.solvers.poisson.seams import CpuInterfaces
 
 
 def expected(f, dx, dy, screening, nx):
@@ -64,11 +64,11 @@ def test_bands_on_the_cpu(rng, heights, screening):
         scratch, carry = np.zeros((-(-(nx - 1) // CHUNK), 2, CHUNK)), np.zeros(CHUNK)
         device.run([Launch(device.program(solve_columns_cpu, "double"), (work, table, scratch, carry))])
         works.append(work)
-        seams.append(CpuSeams(device, "double", index, heights, nx, dx, dy, screening))
+        seams.append(CpuInterfaces(device, "double", index, heights, nx, dx, dy, screening))
         device.run(seams[-1].leave(work))
     for one, work in zip(seams, works, strict=True):
         for other in seams:
-            one.ends[other.own] = other.ends[other.own]
+            one.ends[other.local_rows] = other.ends[other.local_rows]
         device.run(one.join(work))
     found = np.concatenate([work[1:-1, 1:-1] for work in works])
     assert (np.abs(found - wanted).max(axis=0) < 1e-12 * np.abs(wanted).max(axis=0)).all()

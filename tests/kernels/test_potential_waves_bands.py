@@ -13,7 +13,7 @@ from eagre.backend.group import Group
 from eagre.models.potential_waves import columns_cuda, laplace
 from eagre.models.potential_waves import plan_cuda as plan
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.laplace_bands import DistributedLaplace
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.solvers.multigrid import bands, plan_cuda
 
@@ -23,7 +23,7 @@ def problem_of(device, shape, periodic, dy=0.125, **more):
     ny, nx = shape
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) * dy)
     h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(2.6 * y)
-    kind: Any = LaplaceBands if isinstance(device, Group) else LaplaceProblem
+    kind: Any = DistributedLaplace if isinstance(device, Group) else LaplaceProblem
     problem = kind(h, (dy, 0.125), Vertical(4, 2), periodic, device, "double", **more)
     wave = np.cos(2.0 * np.pi * x) + 0.3 * np.sin(0.7 * y)
     problem.device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
@@ -78,7 +78,7 @@ def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first
     monkeypatch.setattr(laplace, "LARGE", 1)
     one, group = SimulatedDevice(), Group([SimulatedDevice() for _ in range(count)])
     ours, theirs = (problem_of(device, shape, periodic, correction=correction) for device in (group, one))
-    assert ours.multigrid.cut.first == first
+    assert ours.multigrid.decomposition.first == first
     assert {part.paired for part in (*ours.multigrid.fine, theirs.multigrid)} == {correction == "single"}
     assert ours.multigrid.visiting > 0 and ours.multigrid.fine[0].used == theirs.multigrid.used
     stages = [*ours.start(), *ours.iteration(0.8), *ours.end()]
@@ -100,7 +100,7 @@ def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
 
     periodic, one, group = (shape[0] % 2 == 0, True), SimulatedDevice(), Group([SimulatedDevice()] * 2)
     ours, theirs = (problem_of(device, shape, periodic, dy, **more) for device in (group, one))
-    assert ours.multigrid.cut.first > 0 and ours.multigrid.visiting > 0
+    assert ours.multigrid.decomposition.first > 0 and ours.multigrid.visiting > 0
     same(ours, theirs)
 
 
@@ -119,5 +119,5 @@ def test_what_is_lost_shows(marches, monkeypatch, lost):
     shape, periodic = (25, 8), (False, True)
     ours = problem_of(Group([SimulatedDevice()] * 2), shape, periodic)
     theirs = problem_of(SimulatedDevice(), shape, periodic)
-    assert ours.multigrid.cut.first == 1
+    assert ours.multigrid.decomposition.first == 1
     assert np.abs(corrected(ours)[0][:-1] - corrected(theirs)[0][:-1]).max() > 1e-12

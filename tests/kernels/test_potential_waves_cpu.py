@@ -123,7 +123,7 @@ def stages(problem, rng):
     rates, shape = problem.surface_zeros(2), problem.multigrid.u.shape
     DEVICE.run(problem.start())
     DEVICE.run(problem.defect())
-    found = [*DEVICE.host(problem.geometry), *DEVICE.host(problem.part._sources), DEVICE.host(problem.multigrid.f)]
+    found = [*DEVICE.host(problem.geometry), *DEVICE.host(problem.subdomain._sources), DEVICE.host(problem.multigrid.f)]
     DEVICE.run(problem.multigrid.cycle_launches(from_zero=True))
     found.append(DEVICE.host(problem.multigrid.u))
     DEVICE.fill(problem.multigrid.u, rng.standard_normal(shape))

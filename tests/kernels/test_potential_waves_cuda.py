@@ -11,7 +11,7 @@ from eagre.backend.device import PlainDevice
 from eagre.backend.group import Group
 from eagre.models.potential_waves import columns_cuda, laplace, laplace_bands, plan_cuda, residuals
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.laplace_bands import DistributedLaplace
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 
@@ -54,7 +54,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
 
     small = {"THREADS": (8, residuals, laplace, laplace_bands), "KEPT": (1, residuals), "SLOTS": (2, residuals)}
-    small |= {"SHARES": (6, residuals), "NUMBERS": (8, residuals), "TILE": ((4, 8), plan_cuda)}
+    small |= {"FACTORS": (6, residuals), "NUMBERS": (8, residuals), "TILE": ((4, 8), plan_cuda)}
     small |= {"LINE": (8, columns_cuda), "SUMMED": (8, columns_cuda)}  # simulated threads are slow
     for name, (value, *modules) in small.items():
         for module in modules:
@@ -63,7 +63,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
     h = 0.5 - 0.2 * np.tanh((y + 0.3 * x - 0.5) / 0.2)
     fields = np.stack([np.zeros(h.shape), np.cos(2.0 * np.pi * y) + 0.0 * x])
     devices = PlainDevice(), SimulatedDevice(), Group([SimulatedDevice() for _ in range(2)])
-    kinds: Any = LaplaceProblem, LaplaceProblem, LaplaceBands
+    kinds: Any = LaplaceProblem, LaplaceProblem, DistributedLaplace
     for device, kind in zip(devices, kinds, strict=True):
         problem = kind(h, (0.125, 0.125), Vertical(4, 2), (False, False), device, "double")
         problem.device.fill(problem.fields, fields)

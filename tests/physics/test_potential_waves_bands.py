@@ -66,7 +66,7 @@ def test_the_bits_of_one_device(run):
     """Of every array of a restart, and of what is told of the run."""
     make, options = run
     ours, theirs, others = (make(device, **options) for device in (TWO, "cpu", THREE))
-    assert isinstance(ours.device, Group) and len(ours._engine.laplace.parts) == 2
+    assert isinstance(ours.device, Group) and len(ours._engine.laplace.subdomains) == 2
     for until, steps in ((30.0, 5), (theirs.time_step * (30.3 if make is tank else 7.3), None)):
         for model in (ours, theirs, others):
             model.advance(until, max_steps=steps)
@@ -172,7 +172,7 @@ def test_bands_are_cut_where_grids_nest(shape, dy, periodic, count):
     vertical = Vertical(17, 6)
     plan = plan_of((ny, nx), (dy, 1.0), vertical.modes().decay.tolist(), (periodic, False), Choices(), 0.5)
     used = plan.used(0.25 / 20.0**2)
-    cut = bands.Cut(plan, used, count, 6, 4, 9, periodic)
+    cut = bands.GridDecomposition(plan, used, count, 6, 4, 9, periodic)
     assert cut.first > 0 and sum(high - low for ((low, high), _) in map(cut.rows.own, range(count))) == ny
     for rank in range(count):
         (low, high), (first, last) = cut.rows.own(rank)[0], cut.rows.held(rank)[0]

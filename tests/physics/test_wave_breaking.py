@@ -18,8 +18,8 @@ from eagre.models.potential_waves.breaking import (
     SPEED_Y,
     Breaker,
     Breaking,
-    largest_symbol,
     length_of_speed,
+    max_first_difference,
 )
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical
@@ -93,7 +93,7 @@ def test_the_speed_of_a_crest(direction, shape):
     problem.solve(1e-9)
     DEVICE.run(steps._parts["rates"])
     breaking.add(0.0, 0.01, 0, steps._rates)
-    found = DEVICE.host(breaking._found)
+    found = DEVICE.host(breaking._crest_fields)
     u = float(np.hypot(*np.asarray(wave.velocity(0.0, 0.0, wave.crest, 0.0)[:2])))
     assert found[RATIO, 0, 0] == pytest.approx(u / wave.celerity, rel=5e-3)
     speed = found[[SPEED_X, SPEED_Y], 0, 0]
@@ -151,8 +151,8 @@ def test_crests_by_hand():
     DEVICE.fill(breaking._bed, np.where(x == 0.5, DEPTH, 0.1 * DEPTH)[None, None])  # that of the crest counts
     rates = problem.surface_zeros(2)
     DEVICE.fill(rates, np.stack([rate, 0.0 * rate])[:, None])
-    breaking._look(0.0, rates)
-    found = DEVICE.host(breaking._found)[:, 0]
+    breaking._detect(0.0, rates)
+    found = DEVICE.host(breaking._crest_fields)[:, 0]
     u = math.sin(2.0 * math.pi / n) / (2.0 * math.pi / n)
     # second differences of order 2 see the bump less bent than it is, first ones its rise less steep
     step = 2.0 * math.pi / n
@@ -160,10 +160,10 @@ def test_crests_by_hand():
     assert found[RATIO, 8] == pytest.approx(u / speed) and found[SPEED_X, 8] == pytest.approx(speed)
     assert np.count_nonzero(found[RATIO]) == 1
     DEVICE.fill(rates, np.zeros((2, 1, n)))  # a crest that stands: the speed is that of its curvature
-    breaking._look(0.0, rates)
+    breaking._detect(0.0, rates)
     k = 2.0 * math.pi * (2.0 * math.sin(0.5 * step) / step)
     slowest = 0.8 * math.sqrt(GRAVITY / k * math.tanh(k * DEPTH))
-    assert DEVICE.host(breaking._found)[SPEED_X, 0, 8] == pytest.approx(slowest)
+    assert DEVICE.host(breaking._crest_fields)[SPEED_X, 0, 8] == pytest.approx(slowest)
 
 
 def test_a_standing_wave_has_no_way():
@@ -205,7 +205,7 @@ def test_long_steps_are_cut_where_waves_break(monkeypatch):
             assert np.array_equal(model.state()["surface"], other.state()["surface"])
     assert model.breakers and (np.diff(energies) < 1e-3 * energies[0]).all() and energies[-1] < 0.8 * energies[0]
     assert model.statistics()["dt_min"] < 0.6 * model.time_step
-    monkeypatch.setattr(Breaking, "parts", lambda *_: 1)
+    monkeypatch.setattr(Breaking, "substeps", lambda *_: 1)
     with pytest.raises(BlowUpError):
         steep_waves(0.11, 25)[1].advance(2.0 * wave.period)
 
@@ -232,9 +232,9 @@ def test_parts_by_hand():
         (3.5 * MAX_ADVECTION / swift, 4),
         (9.0, 16),
     ):
-        assert breaking.parts(dt) == parts
+        assert breaking.substeps(dt) == parts
     DEVICE.fill(problem.phi, np.full((1, 1, n), np.nan))
-    assert breaking.parts(0.1) == 1
+    assert breaking.substeps(0.1) == 1
 
 
 def test_what_belongs_to_a_crest_by_hand():
@@ -271,7 +271,8 @@ def test_viscosity_is_no_more_than_a_step_bears():
 
 
 def test_the_largest_that_a_difference_makes_of_a_wave():
-    assert [largest_symbol(order) for order in (2, 4, 6, 8)] == pytest.approx([1.0, 1.372, 1.586, 1.732], abs=2e-3)
+    symbols = [max_first_difference(order) for order in (2, 4, 6, 8)]
+    assert symbols == pytest.approx([1.0, 1.372, 1.586, 1.732], abs=2e-3)
 
 
 def test_lengths_of_speeds():

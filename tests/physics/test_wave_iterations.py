@@ -129,7 +129,7 @@ def test_large_products_of_single_precision():
 def test_a_bed_that_is_steep_at_one_point_is_left_to_weights():
     """As many iterations as of conjugate residuals from the start, of a third of the work: the rate decides."""
     problem = over_a_bed(*bow(), 6)
-    assert 0.6 < problem._steepest() < iteration.STEEP
+    assert 0.6 < problem._max_bed_slope() < iteration.STEEP
     solved = problem.solve(1e-8).iterations
     problem._iteration._steep = True
     DEVICE.fill(problem.psi, np.zeros(problem.psi.shape))
@@ -209,7 +209,7 @@ def test_a_guess_goes_on_straight_after_a_step_as_long(monkeypatch):
     """Before both solutions half a step after the last; before the first of them only if the last step was as long."""
     problem, scale = under_a_wave(32, 4, height=0.02)
     steps, made = Steps(problem, 9.81, 1e-5 * scale), []
-    solve, straight = steps._solve, "guess further"
+    solve, straight = steps._solve, "extrapolated guess"
     monkeypatch.setattr(
         steps, "_solve", lambda t: (made.extend([steps.last] * steps._waiting.count(straight)), solve(t))[1]
     )
@@ -223,19 +223,19 @@ def test_a_straight_guess():
     rng, problem = np.random.default_rng(0), over_a_bed(np.ones((3, 4)), (0.3, 0.3), 2)
     steps = Steps(problem, 9.81, 1.0)
     before, now = rng.standard_normal((2, *problem.psi.shape))
-    DEVICE.fill(steps.before, before)
+    DEVICE.fill(steps.psi_mid, before)
     DEVICE.fill(problem.psi, now)
-    DEVICE.run(steps._parts["guess further"])
+    DEVICE.run(steps._parts["extrapolated guess"])
     assert np.abs(DEVICE.host(problem.psi) - (2.0 * now - before)).max() < 1e-15
-    assert np.array_equal(DEVICE.host(steps.before), now)
+    assert np.array_equal(DEVICE.host(steps.psi_mid), now)
     DEVICE.run(steps._parts["guess"])
-    assert np.array_equal(DEVICE.host(steps.before), DEVICE.host(problem.psi))
+    assert np.array_equal(DEVICE.host(steps.psi_mid), DEVICE.host(problem.psi))
 
 
 @pytest.mark.nojit
 def test_a_step_in_graphs(monkeypatch):
     """Where rounds are one launch, as on a GPU, a step is the same: what waits comes in the same order."""
-    monkeypatch.setattr(iteration, "LOOK_EVERY", 1)  # plain cells do not stop within a round
+    monkeypatch.setattr(iteration, "SYNC_INTERVAL", 1)  # plain cells do not stop within a round
     found, wave = [], AiryWave(height=0.02, depth=0.5, length=2.0)
     for device in (PlainDevice(), DeviceWithGraphs()):
         known = ((1.0, 0.25), Vertical(4, 2), (False, False), device, "double")

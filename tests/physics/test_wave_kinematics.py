@@ -54,7 +54,7 @@ def test_the_kinematics_of_a_stream_function_wave(kind):
     x = rng.uniform(0.0, lengths[1], 60) if shape[1] > 1 else np.zeros(60)
     y = rng.uniform(0.0, lengths[0], 60) if shape[0] > 1 else np.zeros(60)
     level = np.concatenate([[0.0, 1.0], rng.uniform(0.0, 1.0, 58)])
-    found = flow.at(Probes(*grid, x, y, sigma=level))
+    found = flow.sample(Probes(*grid, x, y, sigma=level))
     place = x, y, found.z, 0.0
     speed, rate = 0.5 * wave.height * wave.angular_frequency, 0.5 * wave.height * wave.angular_frequency**2
     assert apart(found.elevation, wave.elevation(x, y, 0.0), wave.height) < 2e-5
@@ -71,7 +71,7 @@ def test_the_models_flow_on_a_pile_and_in_files_of_openfast(tmp_path):
     wave = StreamFunctionWave(0.05 * np.pi, 1.0, length=np.pi, eulerian_current=0.0)
     flow, grid, _ = flow_of(wave, (1, 40), (1.0, np.pi), (False, True), Vertical(13, 6))
     share = np.linspace(0.0, 1.0, 21)
-    column = flow.at(Probes(*grid, 0.4, 0.0, sigma=share))
+    column = flow.sample(Probes(*grid, 0.4, 0.0, sigma=share))
     z = (1.0 + float(wave.elevation(0.4, 0.0, 0.0))) * share - 1.0
     exact = (np.stack(f(0.4, 0.0, z, 0.0)[:2]) for f in (wave.velocity, wave.material_acceleration))
     found = morison_force(column.z, column.velocity[:2], column.acceleration[:2], 0.1)
@@ -82,7 +82,7 @@ def test_the_models_flow_on_a_pile_and_in_files_of_openfast(tmp_path):
     box, root = SeaStateGrid(0.8, 0.5, 1.0, 3, 2, 5), tmp_path / "sea"
     x, _, z = box.points()
     with SeaStateFiles(root, box, 0.1) as files:
-        at = flow.at(Probes(*grid, 1.5 + x, 0.0, sigma=1.0 + z))
+        at = flow.sample(Probes(*grid, 1.5 + x, 0.0, sigma=1.0 + z))
         files.write(at.velocity, at.acceleration, at.dynamic_pressure, at.elevation)
     eta = wave.elevation(1.5 + x, 0.0, 0.0)
     u, _, w = wave.velocity(1.5 + x, 0.0, (1.0 + eta) * (1.0 + z) - 1.0, 0.0)
@@ -96,7 +96,7 @@ def test_the_kinematics_of_a_small_wave():
     wave = AiryWave(0.01, 1.0, length=np.pi)
     flow, grid, _ = flow_of(wave, (1, 32), (1.0, np.pi), (False, True), Vertical(11, 6), linear=True)
     x, z = np.linspace(0.0, np.pi, 9), np.linspace(-1.0, 0.0, 9)
-    found, place = flow.at(Probes(*grid, x, 0.0, z=z)), (x, 0.0, z, 0.0)
+    found, place = flow.sample(Probes(*grid, x, 0.0, z=z)), (x, 0.0, z, 0.0)
     speed, rate = 0.005 * wave.angular_frequency, 0.005 * wave.angular_frequency**2
     assert apart(found.velocity, np.stack(wave.velocity(*place)), speed) < 2e-5
     assert apart(found.acceleration, np.stack(wave.acceleration(*place)), rate) < 2e-5
@@ -111,7 +111,7 @@ def test_errors_fall_with_the_order():
     for n in (20, 40):
         flow, grid, _ = flow_of(wave, (1, n), (1.0, np.pi), (False, True), Vertical(n // 2 + 5, 4))
         x, level = np.linspace(0.1, 3.0, 41), np.linspace(0.1, 0.95, 41)
-        found = flow.at(Probes(*grid, x, 0.0, sigma=level))
+        found = flow.sample(Probes(*grid, x, 0.0, sigma=level))
         place = x, 0.0, found.z, 0.0
         errors.append(
             [
@@ -136,12 +136,12 @@ def test_a_sloping_bed_and_the_surface():
     flow.update()
     at = np.random.default_rng(1).uniform(0.0, 1.0, (2, 30))
     grid = h, problem.points, Vertical(13, 6), periodic
-    bed = flow.at(Probes(*grid, *at, sigma=0.0))
+    bed = flow.sample(Probes(*grid, *at, sigma=0.0))
     h_x = -0.03 * wave * np.sin(wave * at[0]) * np.cos(wave * at[1])
     h_y = -0.03 * wave * np.cos(wave * at[0]) * np.sin(wave * at[1])
     for u, v, w in (bed.velocity, bed.local_acceleration):
         assert np.abs(w + u * h_x + v * h_y).max() < 2e-4 * np.abs([u, v]).max()
-    top = flow.at(Probes(*grid, *at, below=0.0))
+    top = flow.sample(Probes(*grid, *at, below=0.0))
     assert top.z == pytest.approx(top.elevation)
     assert np.abs(top.pressure).max() < 2e-4 * 1000.0 * GRAVITY * 0.01
 
@@ -151,13 +151,13 @@ def test_local_acceleration_is_the_change_of_the_velocity_in_time():
     flow, grid, problem = flow_of(wave, (1, 40), (1.0, np.pi), (False, True), Vertical(11, 6))
     probes, dt = Probes(*grid, np.linspace(0.0, 3.0, 7), 0.0, z=-0.2), 1e-3
     steps, velocities = Steps(problem, GRAVITY, 1e-12), []
-    local = [flow.at(probes).local_acceleration]
+    local = [flow.sample(probes).local_acceleration]
     for _ in range(2):
-        velocities.append(flow.at(probes).velocity)
+        velocities.append(flow.sample(probes).velocity)
         steps.step(dt)
         flow.update()
-        local.append(flow.at(probes).local_acceleration)
-    velocities.append(flow.at(probes).velocity)
+        local.append(flow.sample(probes).local_acceleration)
+    velocities.append(flow.sample(probes).velocity)
     assert np.abs((velocities[2] - velocities[0]) / (2.0 * dt) - local[1]).max() < 1e-5 * np.abs(local[1]).max()
 
 
@@ -183,7 +183,7 @@ def test_still_water_and_points_without_water():
     problem = LaplaceProblem(h, (1.0, 1.0), vertical, (False, False), DEVICE, "double")
     flow = Flow(problem, GRAVITY, 1e-9, DENSITY)
     flow.update()
-    found = flow.at(Probes(h, points, vertical, (False, False), [0.0, 3.3, 15.0], 0.0, z=[0.0, -0.5, 0.01]))
+    found = flow.sample(Probes(h, points, vertical, (False, False), [0.0, 3.3, 15.0], 0.0, z=[0.0, -0.5, 0.01]))
     assert found.pressure[:2] == pytest.approx([0.0, 0.5 * DENSITY * GRAVITY])
     assert not found.velocity[:, :2].any() and not found.acceleration[:, :2].any()
     assert np.isnan(found.velocity[:, 2]).all() and np.isnan(found.pressure[2]) and found.elevation[2] == 0.0
@@ -196,7 +196,7 @@ def test_single_precision():
         flow, grid, _ = flow_of(
             wave, (1, 32), (1.0, np.pi), (False, True), Vertical(9, 6), precision=precision, small=1e-7
         )
-        found.append(flow.at(Probes(*grid, np.linspace(0.1, 3.0, 9), 0.0, z=np.linspace(-0.9, -0.1, 9))))
+        found.append(flow.sample(Probes(*grid, np.linspace(0.1, 3.0, 9), 0.0, z=np.linspace(-0.9, -0.1, 9))))
     assert np.abs(found[0].velocity - found[1].velocity).max() < 1e-5 * np.abs(found[1].velocity).max()
     assert np.abs(found[0].acceleration - found[1].acceleration).max() < 1e-4 * np.abs(found[1].acceleration).max()
 
@@ -254,11 +254,11 @@ def test_many_places_come_in_parts(monkeypatch):
     flow, grid, _ = flow_of(wave, (1, 16), (1.0, np.pi), (False, True), Vertical(8, 4), small=1e-8)
     x = np.linspace(0.1, 3.0, 11)
     probes = Probes(*grid, np.repeat(x, 3), 0.0, z=np.tile([-0.5, -0.9, -0.1], 11))
-    whole = flow.at(probes)
-    monkeypatch.setattr("eagre.models.potential_waves.probes.MOST_PLACES", 4)
-    for one, other in zip(whole, flow.at(probes), strict=True):
+    whole = flow.sample(probes)
+    monkeypatch.setattr("eagre.models.potential_waves.probes.MAX_COLUMNS", 4)
+    for one, other in zip(whole, flow.sample(probes), strict=True):
         assert np.array_equal(one, other)
-    assert whole.velocity[:, 4] == pytest.approx(flow.at(Probes(*grid, x[1], 0.0, z=-0.9)).velocity[:, 0])
+    assert whole.velocity[:, 4] == pytest.approx(flow.sample(Probes(*grid, x[1], 0.0, z=-0.9)).velocity[:, 0])
 
 
 def test_all_weights_are_those_of_each_derivative():

@@ -12,10 +12,10 @@ import pytest
 from eagre import Grid, PotentialWaves, SpongeLayer
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, shares, stroke_of_height
+from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, profile_coefficients, stroke_of_height
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.predicted_errors import wavemaker_reflection
-from eagre.models.potential_waves.reflecting import Line, Made, _of_height
+from eagre.models.potential_waves.reflecting import IncidentWaves, Line, _of_height
 from eagre.models.potential_waves.sponge import Sponge
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
@@ -46,7 +46,7 @@ def record(problem, steps, dt, end):
 @pytest.mark.nojit
 def test_the_potential_of_the_wall_by_hand():
     """Harmonic, its bed closed, 1 m/s through all of the water at the side; gone after some depths."""
-    f, high = shares(), 4.0 * DEPTH
+    f, high = profile_coefficients(), 4.0 * DEPTH
     n = 2.0 * np.arange(f.size) + 1.0
 
     def a(s, z):
@@ -80,7 +80,7 @@ def test_what_the_wall_adds_as_the_formulas(side):
     inlet.add(0.0, 0.1, 0, steps._rates)
     found = DEVICE.host(steps._rates).reshape(2, n)
     away, sign = (place, 1.0) if side == "west" else (12.0 - place, -1.0)
-    f = shares()
+    f = profile_coefficients()
     k = (2.0 * np.arange(f.size) + 1.0)[:, None] * math.pi / (4.0 * DEPTH)
     left = f[:, None] * np.exp(-k * away)
     a, a_n = -(left / k * np.cos(k * (eta + DEPTH))).sum(axis=0), (left * np.cos(k * (eta + DEPTH))).sum(axis=0)
@@ -261,7 +261,7 @@ def test_what_linear_theory_takes_for_reflection_in_high_waves(kh, steepness):
     found = separate_reflection(eta, x, t[1], 1.0, band=(0.75 / period, 1.25 / period), taper=0.0)
     setup: Any = SimpleNamespace(gravity=GRAVITY)
     line = Line("x", [0, 1, 2], x, 1.0, 0.0)
-    expected = _of_height(setup, Made("west", period, True, 0.0), line, found.incident_height)
+    expected = _of_height(setup, IncidentWaves("west", period, True, 0.0), line, found.incident_height)
     assert found.coefficient == pytest.approx(expected, rel=0.05) and found.coefficient > 2e-3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.solvers.poisson.bands import FIRST, LAST, band_couplings, band_heights
+from eagre.solvers.poisson.bands import FIRST, LAST, slab_couplings, slab_heights
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, column_table
 
 NX, DX, DY = 9, 0.1, 0.13
@@ -35,7 +35,7 @@ def test_bands_join_exactly(rng, heights, screening):
         for j in range(len(p) - 2, -1, -1):
             p[j] += r * p[j + 1]
         ends += [p[0].copy(), p[-1].copy()]
-    for p, couplings in zip(parts, band_couplings(heights, NX, DX, DY, screening)[..., 1:], strict=True):
+    for p, couplings in zip(parts, slab_couplings(heights, NX, DX, DY, screening)[..., 1:], strict=True):
         low, high = (couplings * np.array(ends)).sum(axis=1)
         t = np.arange(len(p))[:, None]
         p += low * r ** (t + 1) + high * r ** (len(p) - t)
@@ -44,6 +44,6 @@ def test_bands_join_exactly(rng, heights, screening):
 
 
 def test_cuts():
-    assert band_heights(23, 4) == [6, 6, 6, 5] and (FIRST, LAST) == (0, 1)
+    assert slab_heights(23, 4) == [6, 6, 6, 5] and (FIRST, LAST) == (0, 1)
     table = column_table(NX, 24, DX, DY, walls=False)
     assert (table[IMAGE] == 0.0).all() and (table[DECAY] > 1e29).all()

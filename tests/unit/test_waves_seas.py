@@ -334,7 +334,7 @@ def test_fixed_points(monkeypatch):
         assert eta.shape == (3, 9)
         assert np.allclose(eta, sea.elevation(x, y, t), atol=1e-12)
         assert np.allclose(phi, sea.surface_potential(x, y, t), atol=1e-11)
-    monkeypatch.setattr(points, "LARGEST", 16 * 100)
+    monkeypatch.setattr(points, "MAX_TABLE_BYTES", 16 * 100)
     with pytest.raises(InputError, match="27 points and 30 waves"):
         FixedPoints(sea, x, y)
 

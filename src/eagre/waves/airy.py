@@ -74,8 +74,9 @@ class AiryWave(RegularWave):
         return density * (self.celerity - self.eulerian_current) * even.real
 
 
-def surface_level(at: str, elevation: Callable[[], Array]) -> Array | float:
+def surface_level(level_name: str, elevation: Callable[[], Array]) -> Array | float:
     """Return the level, m, at which a linear potential is evaluated, by name."""
-    if at not in ("still water", "surface"):
-        raise InputError(f"at = {at!r}", allowed='"still water" (z = 0) or "surface" (z = eta)', fix='at = "surface"')
-    return elevation() if at == "surface" else 0.0
+    if level_name not in ("still water", "surface"):
+        allowed = '"still water" (z = 0) or "surface" (z = eta)'
+        raise InputError(f"at = {level_name!r}", allowed=allowed, fix='at = "surface"')
+    return elevation() if level_name == "surface" else 0.0

@@ -54,9 +54,9 @@ def too_high(height: float, length: float, depth: float, reached: float = 0.0) -
             f"{what}L/h = {length / depth:.4g}{relative}", allowed="waves up to about 100 depths long",
             fix=f"length = {50.0 * depth:g}",
         )  # fmt: skip
-    found = f"; solutions were found up to H = {reached:.4g} m" if 0.0 < reached < highest else ""
+    hint = f"; solutions were found up to H = {reached:.4g} m" if 0.0 < reached < highest else ""
     return InputError(
-        f"{what}H/L = {height / length:.5f} (limit {highest / length:.5f}){relative}{found}",
+        f"{what}H/L = {height / length:.5f} (limit {highest / length:.5f}){relative}{hint}",
         allowed="waves below the highest one (Fenton 1990)",
         fix=f"height = {0.95 * min(highest, reached or highest):.3g}",
     )

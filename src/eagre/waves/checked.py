@@ -18,10 +18,10 @@ def number(name: str, value: Any, unit: str = "", example: float = 0.0) -> float
     InputError
         For any other value.
     """
-    found = _float(value)
-    if not math.isfinite(found):
+    result = _float(value)
+    if not math.isfinite(result):
         raise InputError(f"{name} = {value!r}", allowed=f"a finite number{_of(unit)}", fix=f"{name} = {example:g}")
-    return found
+    return result
 
 
 def positive(name: str, value: Any, unit: str = "", example: float = 1.0, infinite: bool = False) -> float:
@@ -32,11 +32,11 @@ def positive(name: str, value: Any, unit: str = "", example: float = 1.0, infini
     InputError
         For any other value.
     """
-    found = _float(value)
-    if not (0.0 < found < math.inf or (infinite and found == math.inf)):
+    result = _float(value)
+    if not (0.0 < result < math.inf or (infinite and result == math.inf)):
         more = ", or math.inf" if infinite else ""
         raise InputError(f"{name} = {value!r}", allowed=f"a number > 0{_of(unit)}{more}", fix=f"{name} = {example:g}")
-    return found
+    return result
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
@@ -60,11 +60,11 @@ def exactly_one(names: dict[str, Any], fix: str) -> str:
     InputError
         If none or several are given.
     """
-    given = [name for name, value in names.items() if value is not None]
-    if len(given) != 1:
-        what = " and ".join(given) or f"neither {' nor '.join(names)}"
+    present = [name for name, value in names.items() if value is not None]
+    if len(present) != 1:
+        what = " and ".join(present) or f"neither {' nor '.join(names)}"
         raise InputError(what, allowed=f"exactly one of {' and '.join(names)}", fix=fix)
-    return given[0]
+    return present[0]
 
 
 def _float(value: Any) -> float:

@@ -22,18 +22,18 @@ def solve(problem: Problem, order: int | None, log_lam: float | None) -> tuple[S
     """
     n, path = order or MODES[0], []
     lam = 1.0 if log_lam is None else math.exp(log_lam)
-    wanted, depth = lam * problem.height, lam * problem.depth
-    done, step = 0.0, min(1.0, _nearly_linear(depth) / wanted)
+    scaled_height, depth = lam * problem.height, lam * problem.depth
+    done, step = 0.0, min(1.0, _nearly_linear(depth) / scaled_height)
     while done < 1.0:
         target = min(1.0, done + step)
-        guess = _predicted(path, target) if path else linear_guess(target * wanted, depth, n, log_lam)
-        found = newton(guess, problem._replace(height=target * problem.height), n)
-        if found is None:
+        guess = _predicted(path, target) if path else linear_guess(target * scaled_height, depth, n, log_lam)
+        solution = newton(guess, problem._replace(height=target * problem.height), n)
+        if solution is None:
             step *= 0.5
             if step < _SMALLEST_STEP * min(1.0, target):
                 break
             continue
-        done, step, path = target, 2.0 * step, [*path[-1:], (target, found)]
+        done, step, path = target, 2.0 * step, [*path[-1:], (target, solution)]
         if order is None:
             path, n = _refined(path, problem, n, _FINE if done == 1.0 else _ROUGH)
     return (path[-1][1] if path else None), n, done
@@ -48,17 +48,18 @@ def _predicted(path: Path, target: float) -> State:
     """Return the wave at a fraction of the height, extrapolated linearly from the last two waves."""
     if len(path) == 1:
         return path[0][1]
-    (a, before), (b, last) = path
-    return before.towards(last, (target - a) / (b - a))
+    (a, previous), (b, last) = path
+    return previous.towards(last, (target - a) / (b - a))
 
 
 def _refined(path: Path, problem: Problem, n: int, tolerance: float) -> tuple[Path, int]:
     """Add modes until the residual between the points is small or no longer decreases."""
-    share, state = path[-1]
+    fraction, state = path[-1]
     while state.error > tolerance * float(state.eta[0] - state.eta[-1]):
         wider = next((m for m in MODES if m > n), None)
-        better = wider and newton(more_modes(state, n, wider), problem._replace(height=share * problem.height), wider)
+        target = problem._replace(height=fraction * problem.height)
+        better = wider and newton(more_modes(state, n, wider), target, wider)
         if not better or not wider or better.error > 0.7 * state.error:
             break
-        path, n, state = [(s, more_modes(u, n, wider)) for s, u in path[:-1]] + [(share, better)], wider, better
+        path, n, state = [(s, more_modes(u, n, wider)) for s, u in path[:-1]] + [(fraction, better)], wider, better
     return path, n

@@ -14,16 +14,16 @@ def checked_current(eulerian: float | None, stokes: float | None, depth: float) 
 
     Exactly one must be given; a Stokes current requires a finite depth.
     """
-    given = exactly_one(
+    name = exactly_one(
         {"eulerian_current": eulerian, "stokes_current": stokes},
         "eulerian_current = 0.0 (open sea), or stokes_current = 0.0 (closed flume)",
     )
-    if given == "stokes_current" and math.isinf(depth):
+    if name == "stokes_current" and math.isinf(depth):
         raise InputError(
             f"stokes_current = {stokes} in infinite depth", allowed="a mean over a finite depth, or eulerian_current",
             fix=f"eulerian_current = {stokes}",
         )  # fmt: skip
-    return number(given, eulerian if stokes is None else stokes, "m/s"), given.removesuffix("_current")
+    return number(name, eulerian if stokes is None else stokes, "m/s"), name.removesuffix("_current")
 
 
 def eulerian_from(current: float, kind: str, transport: float, unit: float, depth: float, gravity: float) -> float:

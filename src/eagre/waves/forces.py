@@ -81,8 +81,8 @@ def morison_force(
     drag = density * width * coefficients[0] * np.sqrt((u**2).sum(axis=0)) * u
     inertia = density * area * coefficients[1] * rate
     arm = levels - (levels[..., :1] if about is None else number("about", about, "m"))
-    parts = drag, inertia, (drag + inertia) * arm
-    whole = [np.asarray(simpson(part, x=levels, axis=-1), np.float64) for part in parts]
+    loads = drag, inertia, (drag + inertia) * arm
+    whole = [np.asarray(simpson(load, x=levels, axis=-1), np.float64) for load in loads]
     return CylinderForce(whole[0] + whole[1], whole[2], whole[0], whole[1])
 
 

@@ -61,8 +61,9 @@ class LinearWaves:
     ) -> None:  # fmt: skip
         self.depth = positive("depth", depth, "m", infinite=True)
         self.gravity = positive("gravity", gravity, "m s-2", GRAVITY)
-        given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "direction": direction, "phase": phase}
-        arrays = {name: own_array(name, value) for name, value in given.items()}
+        inputs = {"amplitude": amplitude, "angular_frequency": angular_frequency}
+        inputs |= {"direction": direction, "phase": phase}
+        arrays = {name: own_array(name, value) for name, value in inputs.items()}
         try:
             shaped = np.broadcast_arrays(*(np.atleast_1d(array) for array in arrays.values()))
         except ValueError:
@@ -75,7 +76,7 @@ class LinearWaves:
         ]
         if bad or (shaped[1] <= 0.0).any():
             what = bad[0] if bad else "angular_frequency"
-            raise InputError(f"{what} = {given[what]!r}", allowed="finite numbers, (n,); frequencies > 0")
+            raise InputError(f"{what} = {inputs[what]!r}", allowed="finite numbers, (n,); frequencies > 0")
         if stretching not in STRETCHINGS:
             raise InputError(
                 f"stretching = {stretching!r}", allowed=", ".join(STRETCHINGS), fix='stretching = "wheeler"'
@@ -138,9 +139,9 @@ class LinearWaves:
         self, weights: Array, level: str, upward: str, x: Field, y: Field, z: Field, t: Field
     ) -> tuple[Array, Array, Array]:
         """Return the sums for x, y (with cosh) and z (with sinh); `level` and `upward` are cos or sin."""
-        d, at = self.direction, self._level(x, y, z, t)
+        d, z_level = self.direction, self._level(x, y, z, t)
         u, v, w = self._sums(
-            x, y, at, t, (weights * np.cos(d), "cosh", level), (weights * np.sin(d), "cosh", level),
+            x, y, z_level, t, (weights * np.cos(d), "cosh", level), (weights * np.sin(d), "cosh", level),
             (weights, "sinh", upward),
         )  # fmt: skip
         return u, v, w
@@ -156,23 +157,23 @@ class LinearWaves:
         return (z - eta) if math.isinf(self.depth) else (z - eta) * (self.depth / (self.depth + eta))
 
     def _sums(
-        self, x: Field, y: Field, z: Array | float | None, t: Field, *parts: tuple[Array, str, str]
+        self, x: Field, y: Field, z: Array | float | None, t: Field, *terms: tuple[Array, str, str]
     ) -> list[Array]:
         """Return sums of weights times 1, cosh k(z + h) / cosh k h or sinh k(z + h) / cosh k h, times cos or sin."""
         arrays = [np.asarray(value, np.float64) for value in ((x, y, t) if z is None else (x, y, t, z))]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         flat = [np.broadcast_to(array, shape).reshape(-1, 1) for array in arrays]
         k_x, k_y = self.wave_number * np.cos(self.direction), self.wave_number * np.sin(self.direction)
-        out = [np.zeros(flat[0].size) for _ in parts]
-        trigs = {name: getattr(np, name) for name in {part[2] for part in parts}}
+        out = [np.zeros(flat[0].size) for _ in terms]
+        trigs = {name: getattr(np, name) for name in {term[2] for term in terms}}
         points = max(1, _BLOCK // k_x.size)
         for start in range(0, flat[0].size, points):
-            at = slice(start, start + points)
-            theta = flat[0][at] * k_x + flat[1][at] * k_y - flat[2][at] * self.angular_frequency + self.phase
+            chunk = slice(start, start + points)
+            theta = flat[0][chunk] * k_x + flat[1][chunk] * k_y - flat[2][chunk] * self.angular_frequency + self.phase
             turning = {name: trig(theta) for name, trig in trigs.items()}
-            profiles = {"one": 1.0} if z is None else self._profiles(flat[3][at])
-            for total, (weights, profile, trig) in zip(out, parts, strict=True):
-                total[at] = (turning[trig] * profiles[profile]) @ weights
+            profiles = {"one": 1.0} if z is None else self._profiles(flat[3][chunk])
+            for total, (weights, profile, trig) in zip(out, terms, strict=True):
+                total[chunk] = (turning[trig] * profiles[profile]) @ weights
         return [total.reshape(shape) for total in out]
 
     def _profiles(self, z: Array) -> dict[str, Array]:

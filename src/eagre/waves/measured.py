@@ -59,22 +59,22 @@ class MeasuredWaves(LinearWaves):
         self.mean_level, self.duration = float(eta.mean()), eta.size * interval
         modes = np.fft.rfft((eta - self.mean_level) * tapering(eta.size, taper)) * (2.0 / eta.size)
         frequency = np.arange(modes.size) / self.duration
-        kept = (frequency > 0.0) & (2 * np.arange(modes.size) < eta.size)
+        selected = (frequency > 0.0) & (2 * np.arange(modes.size) < eta.size)
         if band is not None:
-            kept &= (frequency >= band[0]) & (frequency <= band[1])
-        if not kept.any():
+            selected &= (frequency >= band[0]) & (frequency <= band[1])
+        if not selected.any():
             raise InputError(
                 f"band = {band}", allowed=f"a band within {1 / self.duration:.4g} to {0.5 / interval:.4g} Hz",
                 fix=f"band = ({1 / self.duration:.4g}, {0.25 / interval:.4g})",
             )  # fmt: skip
         direction = number("direction", direction, "rad")
         super().__init__(
-            amplitude=np.abs(modes[kept]), angular_frequency=2.0 * np.pi * frequency[kept], direction=direction,
+            amplitude=np.abs(modes[selected]), angular_frequency=2.0 * np.pi * frequency[selected], direction=direction,
             phase=0.0, depth=depth, gravity=gravity, stretching=stretching,
         )  # fmt: skip
-        self.energy_fraction = float(np.sum(np.abs(modes[kept]) ** 2) / max(np.sum(np.abs(modes) ** 2), 1e-300))
+        self.energy_fraction = float(np.sum(np.abs(modes[selected]) ** 2) / max(np.sum(np.abs(modes) ** 2), 1e-300))
         along = number("x", x) * math.cos(direction) + number("y", y) * math.sin(direction)
-        self.phase = self.angular_frequency * float(times[0]) - np.angle(modes[kept]) - self.wave_number * along
+        self.phase = self.angular_frequency * float(times[0]) - np.angle(modes[selected]) - self.wave_number * along
 
 
 def checked_record(times: Field, surface: Field) -> tuple[Array, Array, float]:
@@ -101,10 +101,10 @@ def checked_record(times: Field, surface: Field) -> tuple[Array, Array, float]:
     return t, eta, float(interval)
 
 
-def tapering(count: int, share: float) -> Array:
-    """Return a cosine taper, (count,), that rises and falls over a fraction `share` of the record at its ends."""
-    if not 0.0 <= share <= 0.5:
-        raise InputError(f"taper = {share!r}", allowed="a number from 0 to 0.5", fix="taper = 0.05")
-    place = (np.arange(count) + 0.5) / count
-    edge = np.minimum(place, 1.0 - place)
-    return np.where(edge < share, 0.5 - 0.5 * np.cos(np.pi * edge / max(share, 1e-12)), 1.0)
+def tapering(count: int, fraction: float) -> Array:
+    """Return a cosine taper, (count,), that rises and falls over a fraction `fraction` of the record at its ends."""
+    if not 0.0 <= fraction <= 0.5:
+        raise InputError(f"taper = {fraction!r}", allowed="a number from 0 to 0.5", fix="taper = 0.05")
+    position = (np.arange(count) + 0.5) / count
+    edge = np.minimum(position, 1.0 - position)
+    return np.where(edge < fraction, 0.5 - 0.5 * np.cos(np.pi * edge / max(fraction, 1e-12)), 1.0)

@@ -51,17 +51,17 @@ class State(NamedTuple):
     """
 
     eta: Array
-    rest: Array
+    unknowns: Array
     error: float = 0.0
 
     def towards(self, other: State, factor: float) -> State:
         """Return the linear inter- or extrapolation between this state (factor 0) and another one (factor 1)."""
-        change = (other.eta - self.eta) * factor, (other.rest - self.rest) * factor
-        return State(self.eta + change[0], self.rest + change[1])
+        change = (other.eta - self.eta) * factor, (other.unknowns - self.unknowns) * factor
+        return State(self.eta + change[0], self.unknowns + change[1])
 
 
 @lru_cache(maxsize=64)
-def basis(n: int) -> tuple[Array, Array, Array]:
+def fourier_basis(n: int) -> tuple[Array, Array, Array]:
     """Return cosines and sines of j theta at the points, (2 n + 1, n), and j, (n,)."""
     j = np.arange(1.0, n + 1)
     angles = np.outer(np.arange(2 * n + 1), j) * (0.5 * np.pi / n)
@@ -70,47 +70,47 @@ def basis(n: int) -> tuple[Array, Array, Array]:
 
 def newton(guess: State, problem: Problem, n: int) -> State | None:
     """Return the wave with n modes, or None if the iteration does not converge to a regular wave."""
-    eta, rest, last = guess.eta.copy(), guess.rest.copy(), np.inf
+    eta, unknowns, last = guess.eta.copy(), guess.unknowns.copy(), np.inf
     with np.errstate(all="ignore"):
         for _ in range(_MOST):
-            change = _change(eta, rest, problem, n)
+            change = _change(eta, unknowns, problem, n)
             if change is None:
                 return None
-            eta, rest = eta + change.eta, rest + change.rest
-            size = max(np.abs(change.eta).max(), np.abs(change.rest).max())
+            eta, unknowns = eta + change.eta, unknowns + change.unknowns
+            size = max(np.abs(change.eta).max(), np.abs(change.unknowns).max())
             if size < _SMALL or (size < 1e-7 and size > 0.3 * last):
-                error = float(np.abs(surface_conditions(eta, rest, problem, n)[2]).max())
-                return State(eta, rest, error) if _is_regular(eta, rest, n) else None
+                error = float(np.abs(surface_conditions(eta, unknowns, problem, n)[2]).max())
+                return State(eta, unknowns, error) if _is_regular(eta, unknowns, n) else None
             if not size < 1e3:
                 return None
             last = size
     return None
 
 
-def _change(eta: Array, rest: Array, problem: Problem, n: int) -> State | None:
+def _change(eta: Array, unknowns: Array, problem: Problem, n: int) -> State | None:
     """Return the next update; None if the equations are singular.
 
     M. M. Rienecker and J. D. Fenton (1981), doi:10.1017/S0022112081002851, equations 7 to 13, with the stream function
     and the Bernoulli constant relative to the mean level, so that infinite depth needs no special case. The change of
     eta at a point follows from the stream function there; the remaining pressure residual is solved by least squares.
     """
-    stream, stream_p, head, head_p, u, head_eta = surface_conditions(eta, rest, problem, n)
+    stream, stream_p, head, head_p, u, head_eta = surface_conditions(eta, unknowns, problem, n)
     scale = u / np.hypot(u, head_eta)
     ratio = head_eta / u
-    size = rest.size
+    size = unknowns.size
     matrix, right = np.zeros((eta.size + 3, size)), np.zeros(eta.size + 3)
     matrix[:-3] = scale[:, None] * (head_p - ratio[:, None] * stream_p)
     right[:-3] = scale * (head - ratio * stream)
-    slope, shift = stream_p / u[:, None], stream / u  # of eta: its change is -shift - slope @ (change of the rest)
+    slope, shift = stream_p / u[:, None], stream / u  # of eta: its change is -shift - slope @ (change of the unknowns)
     weights = np.full(eta.size, 0.5 / n)
     weights[[0, -1]] *= 0.5
-    lam = float(np.exp(rest[-1])) if problem.kind != "length" else 1.0
+    lam = float(np.exp(unknowns[-1])) if problem.kind != "length" else 1.0
     right[-3], matrix[-3] = weights @ (eta - shift), -weights @ slope
     right[-2] = (eta[0] - shift[0]) - (eta[-1] - shift[-1]) - lam * problem.height
     matrix[-2] = slope[-1] - slope[0]
     if problem.kind != "length":
         matrix[-2, -1] -= lam * problem.height
-        right[-1], matrix[-1] = _period(problem, rest, lam, n)
+        right[-1], matrix[-1] = _period(problem, unknowns, lam, n)
     matrix[-3:] *= _WEIGHT
     right[-3:] *= _WEIGHT
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
@@ -123,21 +123,21 @@ def _change(eta: Array, rest: Array, problem: Problem, n: int) -> State | None:
     return State(-shift - slope @ change, np.asarray(change, np.float64))
 
 
-def surface_conditions(eta: Array, rest: Array, problem: Problem, n: int) -> tuple[Array, ...]:
-    """Residuals of streamfunction and pressure at the points, their derivatives by `rest` and by eta.
+def surface_conditions(eta: Array, unknowns: Array, problem: Problem, n: int) -> tuple[Array, ...]:
+    """Residuals of streamfunction and pressure at the points, their derivatives by `unknowns` and by eta.
 
     Returns
     -------
     stream, (2n+1,); its derivatives (2n+1, size); head, (2n+1,); its derivatives; d stream / d eta; d head / d eta.
     """
-    cosines, sines, j = basis(n)
-    b, speed, q, r = rest[:n], rest[n], rest[n + 1], rest[n + 2]
-    depth = problem.depth * (float(np.exp(rest[-1])) if problem.kind != "length" else 1.0)
+    cosines, sines, j = fourier_basis(n)
+    b, speed, q, r = unknowns[:n], unknowns[n], unknowns[n + 1], unknowns[n + 2]
+    depth = problem.depth * (float(np.exp(unknowns[-1])) if problem.kind != "length" else 1.0)
     even, odd, tanh = _hyperbolic(eta, j, depth)
     cosh_cos, sinh_cos, sinh_sin, cosh_sin = even * cosines, odd * cosines, odd * sines, even * sines
     jb, jjb = j * b, j * j * b
     u, w = cosh_cos @ jb - speed, sinh_sin @ jb
-    stream_p, head_p = np.zeros((2, eta.size, rest.size))
+    stream_p, head_p = np.zeros((2, eta.size, unknowns.size))
     stream_p[:, :n], stream_p[:, n], stream_p[:, n + 1] = sinh_cos, -eta, 1.0
     head_p[:, :n] = j * (u[:, None] * cosh_cos + w[:, None] * sinh_sin)
     head_p[:, n], head_p[:, n + 2] = -u, -1.0
@@ -159,39 +159,40 @@ def _hyperbolic(eta: Array, j: Array, depth: float) -> tuple[Array, Array, Array
     return (down + up) / scale, (down - up) / scale, np.tanh(j * depth)
 
 
-def _period(problem: Problem, rest: Array, lam: float, n: int) -> tuple[float, Array]:
-    """Return residual and derivatives by `rest` of c = 2 pi / (k T) with l = g T^2 / (4 pi^2)."""
-    row, root, depth = np.zeros(rest.size), np.sqrt(lam), lam * problem.depth
-    transport = rest[n + 1] / depth if problem.kind == "stokes" else 0.0
+def _period(problem: Problem, unknowns: Array, lam: float, n: int) -> tuple[float, Array]:
+    """Return residual and derivatives by `unknowns` of c = 2 pi / (k T) with l = g T^2 / (4 pi^2)."""
+    row, root, depth = np.zeros(unknowns.size), np.sqrt(lam), lam * problem.depth
+    transport = unknowns[n + 1] / depth if problem.kind == "stokes" else 0.0
     row[n] = 1.0
     row[-1] = 0.5 * problem.current * root + 0.5 / root - transport
     if problem.kind == "stokes":
         row[n + 1] = 1.0 / depth
-    return rest[n] + problem.current * root + transport - 1.0 / root, row
+    return unknowns[n] + problem.current * root + transport - 1.0 / root, row
 
 
-def _is_regular(eta: Array, rest: Array, n: int) -> bool:
+def _is_regular(eta: Array, unknowns: Array, n: int) -> bool:
     """Return whether the wave decreases from crest to trough and no water is faster than the wave."""
-    crest_head = rest[n + 2] - eta[0]  # q^2 / 2 there
-    return bool(rest[n] > 0.0 and crest_head > 0.0 and eta[0] > 0.0 and (np.diff(eta) < 1e-7 * eta[0] + 1e-14).all())
+    crest_head = unknowns[n + 2] - eta[0]  # q^2 / 2 there
+    falls = np.diff(eta) < 1e-7 * eta[0] + 1e-14
+    return bool(unknowns[n] > 0.0 and crest_head > 0.0 and eta[0] > 0.0 and falls.all())
 
 
 def linear_guess(height: float, depth: float, n: int, log_lam: float | None) -> State:
     """Return the linear wave of height k H in depth k h."""
     tanh = np.tanh(depth)
     speed, a = np.sqrt(tanh), 0.5 * height
-    rest = np.zeros(n + 3 + (log_lam is not None))
-    rest[0], rest[n], rest[n + 1], rest[n + 2] = a / speed, speed, -0.5 * a * a / speed, 0.5 * tanh
+    unknowns = np.zeros(n + 3 + (log_lam is not None))
+    unknowns[0], unknowns[n], unknowns[n + 1], unknowns[n + 2] = a / speed, speed, -0.5 * a * a / speed, 0.5 * tanh
     if log_lam is not None:
-        rest[-1] = log_lam
-    return State(a * np.cos(np.arange(2 * n + 1) * (0.5 * np.pi / n)), rest)
+        unknowns[-1] = log_lam
+    return State(a * np.cos(np.arange(2 * n + 1) * (0.5 * np.pi / n)), unknowns)
 
 
 def more_modes(state: State, n: int, m: int) -> State:
     """Return a wave of n modes as initial guess for m modes."""
     angles = np.outer(np.arange(2 * m + 1) * (0.5 * np.pi / m), np.arange(1, 2 * n + 1))
-    rest = np.concatenate([state.rest[:n], np.zeros(m - n), state.rest[n:]])
-    return State(np.cos(angles) @ elevation_modes(state.eta), rest)
+    unknowns = np.concatenate([state.unknowns[:n], np.zeros(m - n), state.unknowns[n:]])
+    return State(np.cos(angles) @ elevation_modes(state.eta), unknowns)
 
 
 def elevation_modes(eta: Array) -> Array:
@@ -207,8 +208,8 @@ def elevation_modes(eta: Array) -> Array:
 def profile_of(state: State, n: int) -> Profile:
     """Return the unknowns as a profile, without elevation modes at rounding level."""
     modes = elevation_modes(state.eta)
-    kept = int(np.flatnonzero(np.abs(modes) > 1e-17 * abs(modes[0]))[-1]) + 1
+    count = int(np.flatnonzero(np.abs(modes) > 1e-17 * abs(modes[0]))[-1]) + 1
     return Profile(
-        modes[:kept], state.rest[:n].copy(),
-        float(state.rest[n]), float(-state.rest[n + 1]), float(state.rest[n + 2]),
+        modes[:count], state.unknowns[:n].copy(),
+        float(state.unknowns[n]), float(-state.unknowns[n + 1]), float(state.unknowns[n + 2]),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fast evaluation of waves at fixed points, such as those of a wave-generation zone."""
+"""Fast evaluation of waves at fixed points, such as the points of a wave-generation zone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from eagre.errors import InputError
 from eagre.waves.linear import LinearWaves
 from eagre.waves.steady import Array, Complex, Field, RegularWave
 
-LARGEST = 4 * 2**30
+MAX_TABLE_BYTES = 4 * 2**30
 """Maximum size of a table of points and waves, bytes."""
-SMALL = 1e-13
+NEGLIGIBLE = 1e-13
 """Harmonics below this fraction of the largest one are omitted."""
-MOST_POINTS = 4096
+MAX_SAMPLES = 4096
 """Maximum number of points per wave length for the harmonics; reached only for nearly limiting waves."""
 
 
@@ -58,28 +58,29 @@ class FixedPoints:
     """
 
     def __init__(self, waves: LinearWaves | RegularWave, x: Field, y: Field) -> None:
-        place_x, place_y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
-        self.waves, self.shape = waves, place_x.shape
-        own = from_regular(waves) if isinstance(waves, RegularWave) else from_linear(waves)
-        count = own.phase.size
-        if 16 * place_x.size * count > LARGEST:
+        points_x, points_y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        self.waves, self.shape = waves, points_x.shape
+        components = from_regular(waves) if isinstance(waves, RegularWave) else from_linear(waves)
+        count = components.phase.size
+        if 16 * points_x.size * count > MAX_TABLE_BYTES:
             raise InputError(
-                f"{place_x.size} points and {count} waves", allowed=f"{LARGEST // 16:.3g} points times waves",
-                fix=f"count = {max(1, LARGEST // 16 // place_x.size)}",
+                f"{points_x.size} points and {count} waves", allowed=f"{MAX_TABLE_BYTES // 16:.3g} points times waves",
+                fix=f"count = {max(1, MAX_TABLE_BYTES // 16 // points_x.size)}",
             )  # fmt: skip
-        x_column, y_column = place_x.reshape(-1, 1), place_y.reshape(-1, 1)
-        self.table = np.exp(1j * (x_column * own.wave_number_x + y_column * own.wave_number_y + own.phase))
-        self.weights, self.angular_frequency = own.weights, own.angular_frequency
-        self._level, self._rate = own.level, own.rate
-        self._drift = own.drift_x * place_x + own.drift_y * place_y
+        x_column, y_column = points_x.reshape(-1, 1), points_y.reshape(-1, 1)
+        angle = x_column * components.wave_number_x + y_column * components.wave_number_y + components.phase
+        self.table = np.exp(1j * angle)
+        self.weights, self.angular_frequency = components.weights, components.angular_frequency
+        self._level, self._rate = components.level, components.rate
+        self._drift = components.drift_x * points_x + components.drift_y * points_y
 
     def surface(self, t: float) -> tuple[Array, Array]:
         """Return elevation, m, and potential, m2/s, at a time, s, with the shape of the points.
 
         The potential is evaluated at z = 0 for linear waves, and at the surface for a regular wave.
         """
-        turned = self.weights * np.exp(-1j * self.angular_frequency * float(t))[:, None]
-        both = (self.table @ turned).real
+        phased_weights = self.weights * np.exp(-1j * self.angular_frequency * float(t))[:, None]
+        both = (self.table @ phased_weights).real
         elevation, potential = both[:, 0].reshape(self.shape), both[:, 1].reshape(self.shape)
         return elevation + self._level, potential + (self._drift + self._rate * float(t))
 
@@ -99,13 +100,13 @@ def from_regular(wave: RegularWave) -> Harmonics:
     points = 64
     while True:
         along = (2.0 * np.pi / points * np.arange(points) - wave.phase) / wave.wave_number
-        places = along_x * along, along_y * along, 0.0
-        eta = wave.elevation(*places) - wave.mean_level
-        phi = wave.surface_potential(*places) - wave.eulerian_current * along
+        positions = along_x * along, along_y * along, 0.0
+        eta = wave.elevation(*positions) - wave.mean_level
+        phi = wave.surface_potential(*positions) - wave.eulerian_current * along
         weights = 2.0 / points * np.fft.rfft(np.stack([eta, phi], axis=1), axis=0)[1 : points // 2]
-        part = np.abs(weights) / np.abs(weights).max(axis=0, initial=np.finfo(float).tiny)
-        count = int(np.nonzero((part > SMALL).any(axis=1))[0].max(initial=0)) + 1
-        if count <= points // 4 or points >= MOST_POINTS:
+        relative = np.abs(weights) / np.abs(weights).max(axis=0, initial=np.finfo(float).tiny)
+        count = int(np.nonzero((relative > NEGLIGIBLE).any(axis=1))[0].max(initial=0)) + 1
+        if count <= points // 4 or points >= MAX_SAMPLES:
             break
         points *= 2
     number = np.arange(1.0, count + 1.0).astype(np.float64)

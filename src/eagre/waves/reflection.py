@@ -201,13 +201,13 @@ def _line(eta: Array, x: Array, interval: float, taper: float, depth: float, gra
 def _fitted(line: _Line, fraction: float) -> Reflection:
     """Return the least-squares fit of both waves at each frequency."""
     modes, frequency, k, x = line
-    ahead = np.exp(1j * np.outer(x, k))
-    both = (ahead**2).sum(axis=0)
-    one, other = (ahead * modes).sum(axis=0), (ahead.conj() * modes).sum(axis=0)
+    forward = np.exp(1j * np.outer(x, k))
+    both = (forward**2).sum(axis=0)
+    one, other = (forward * modes).sum(axis=0), (forward.conj() * modes).sum(axis=0)
     inverse = 1.0 / (x.size**2 - np.abs(both) ** 2)
     incident = (x.size * one - both * other) * inverse
     reflected = (x.size * other - both.conj() * one) * inverse
-    left = modes - incident * ahead.conj() - reflected * ahead
+    left = modes - incident * forward.conj() - reflected * forward
     residual = float(np.sum(np.abs(left) ** 2) / np.sum(np.abs(modes) ** 2)) if x.size > 2 else math.nan
     ahead_height, back_height = (
         4.0 * math.sqrt(0.5 * float(np.sum(np.abs(waves) ** 2))) for waves in (incident, reflected)

@@ -80,13 +80,13 @@ class Sea(LinearWaves):
         frequency, variance = discretised(spectrum, self.band, count, bins)
         draw = np.random.default_rng(self.seeds[1])
         amplitude = np.sqrt(2.0 * variance)
-        share = (draw.random() + _GOLDEN * np.arange(count)) % 1.0
+        fraction = (draw.random() + _GOLDEN * np.arange(count)) % 1.0
         if amplitudes == "random":
             amplitude *= np.sqrt(-np.log1p(-draw.random(count)))  # a^2 is exponential about its mean
-            share = draw.random(count)
+            fraction = draw.random(count)
         super().__init__(
             amplitude=amplitude, angular_frequency=2.0 * np.pi * frequency,
-            direction=_directions(spectrum, spreading, mean, frequency, share),
+            direction=_directions(spectrum, spreading, mean, frequency, fraction),
             phase=2.0 * np.pi * np.random.default_rng(self.seeds[0]).random(count), depth=depth, gravity=gravity,
             stretching=stretching,
         )  # fmt: skip
@@ -94,7 +94,9 @@ class Sea(LinearWaves):
         self.energy_fraction = min(1.0, float(variance.sum()) / spectrum.variance)
 
 
-def _directions(spectrum: Spectrum, spreading: Spreading | None, mean: float, frequency: Array, share: Array) -> Array:
+def _directions(
+    spectrum: Spectrum, spreading: Spreading | None, mean: float, frequency: Array, fraction: Array
+) -> Array:
     """Return the direction of each wave, rad."""
     if isinstance(spectrum, DirectionalSpectrum):
         if spreading is not None or mean != 0.0:
@@ -102,8 +104,8 @@ def _directions(spectrum: Spectrum, spreading: Spreading | None, mean: float, fr
                 "a DirectionalSpectrum with spreading or mean_direction",
                 allowed="a DirectionalSpectrum alone, which defines the directions", fix="Sea(spectrum, depth)",
             )  # fmt: skip
-        return spectrum.directions(frequency, share)
-    return np.full(frequency.size, mean) if spreading is None else mean + spreading.quantile(share)
+        return spectrum.directions(frequency, fraction)
+    return np.full(frequency.size, mean) if spreading is None else mean + spreading.quantile(fraction)
 
 
 def discretised(spectrum: Spectrum, band: tuple[float, float], count: int, bins: str) -> tuple[Array, Array]:
@@ -119,9 +121,9 @@ def discretised(spectrum: Spectrum, band: tuple[float, float], count: int, bins:
         edges = np.linspace(*band, count + 1)
         return 0.5 * (edges[1:] + edges[:-1]), np.diff(np.interp(edges, f, below))
     first = _running(f * density, f)
-    shares = np.linspace(0.0, below[-1], count + 1)
+    energy_edges = np.linspace(0.0, below[-1], count + 1)
     rising = np.concatenate([[True], np.diff(below) > 0.0])
-    means = np.diff(np.interp(shares, below[rising], first[rising])) / (below[-1] / count)
+    means = np.diff(np.interp(energy_edges, below[rising], first[rising])) / (below[-1] / count)
     return means, np.full(count, below[-1] / count)
 
 

@@ -40,11 +40,11 @@ def read_directional_spectrum(
 
     if kind not in KINDS:
         raise InputError(f"kind = {kind!r}", allowed=", ".join(KINDS), fix='kind = "swan"')
-    found = input_file(path, "spectrum")
-    return read_swan(found, time, site) if kind == "swan" else _read_ww3(found, time, site)
+    file = input_file(path, "spectrum")
+    return read_swan(file, time, site) if kind == "swan" else _read_ww3(file, time, site)
 
 
-def _read_ww3(found: Path, time: int, site: int) -> DirectionalSpectrum:
+def _read_ww3(file: Path, time: int, site: int) -> DirectionalSpectrum:
     """Read a spectrum of WAVEWATCH III; directions of the library are nautical (coming from, clockwise from north)."""
     from eagre.io.files import read_values
 
@@ -52,32 +52,32 @@ def _read_ww3(found: Path, time: int, site: int) -> DirectionalSpectrum:
         library: Any = importlib.import_module("wavespectra")
     except ImportError:
         raise InputError(
-            f"{found}, a file of WAVEWATCH III, without the library wavespectra", allowed="an installed wavespectra",
+            f"{file}, a file of WAVEWATCH III, without the library wavespectra", allowed="an installed wavespectra",
             fix="pip install 'eagre[spectra]'",
         ) from None  # fmt: skip
     try:
-        data: Any = library.read_ww3(str(found))["efth"]
+        data: Any = library.read_ww3(str(file))["efth"]
     except Exception as error:  # of many kinds: the library raises what its parsers meet
         raise InputError(
-            f"{found}, in which wavespectra finds no spectrum ({type(error).__name__})",
+            f"{file}, in which wavespectra finds no spectrum ({type(error).__name__})",
             allowed="point output of WAVEWATCH III in NetCDF (efth)", fix='kind = "swan", if the file is of that model',
         ) from error  # fmt: skip
     for name, index in (("time", time), ("site", site)):
         if name in data.dims:
             if not -data.sizes[name] <= index < data.sizes[name]:
                 raise InputError(
-                    f"{name} = {index}", allowed=f"0 to {data.sizes[name] - 1} in {found}", fix=f"{name} = 0"
+                    f"{name} = {index}", allowed=f"0 to {data.sizes[name] - 1} in {file}", fix=f"{name} = 0"
                 )
             data = data.isel({name: index})
     others = [name for name in data.dims if name not in ("freq", "dir") and data.sizes[name] > 1]
     if others or not {"freq", "dir"} <= set(data.dims):
-        got = f"{found}: a spectrum over {', '.join(map(str, data.dims))}"
+        got = f"{file}: a spectrum over {', '.join(map(str, data.dims))}"
         raise InputError(got, allowed="spectra over time, site, frequency and direction")
     data = data.squeeze([name for name in data.dims if name not in ("freq", "dir")], drop=True).transpose("freq", "dir")
-    values = read_values(data, found).astype(np.float64)
+    values = read_values(data, file).astype(np.float64)
     if not np.isfinite(values).all():
         raise InputError(
-            f"{found}: {int((~np.isfinite(values)).sum())} of {values.size} densities without a value",
+            f"{file}: {int((~np.isfinite(values)).sum())} of {values.size} densities without a value",
             allowed="finite numbers", problem=f"The spectrum at time = {time}, site = {site} has missing values.",
         )  # fmt: skip
     return DirectionalSpectrum(data["freq"].values, from_nautical(data["dir"].values), np.rad2deg(1.0) * values)

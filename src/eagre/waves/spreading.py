@@ -91,8 +91,8 @@ class WrappedNormalSpreading(Spreading):
         positive("deviation", self.deviation, "rad", 0.4)
 
     def density(self, angle: Field) -> Array:
-        turns = np.arange(-8, 9) * (2.0 * np.pi)
-        around = wrapped(angle)[..., None] + turns
+        revolutions = np.arange(-8, 9) * (2.0 * np.pi)
+        around = wrapped(angle)[..., None] + revolutions
         return np.exp(-0.5 * (around / self.deviation) ** 2).sum(axis=-1) / (np.sqrt(2.0 * np.pi) * self.deviation)
 
 

@@ -110,11 +110,11 @@ def zero_crossings(surface: Field, interval: float, *, crossing: str = "up") -> 
     eta = checked_surface(surface)
     eta = eta - eta.mean()
     sign = eta if crossing == "up" else -eta
-    before = np.flatnonzero((sign[:-1] < 0.0) & (sign[1:] >= 0.0))
-    if before.size < 2:
+    index = np.flatnonzero((sign[:-1] < 0.0) & (sign[1:] >= 0.0))
+    if index.size < 2:
         return ZeroCrossingWaves(*(np.empty(0) for _ in range(4)))
-    times = (before + eta[before] / (eta[before] - eta[before + 1])) * interval
-    starts, end = before + 1, before[-1] + 1
+    times = (index + eta[index] / (eta[index] - eta[index + 1])) * interval
+    starts, end = index + 1, index[-1] + 1
     crest = np.maximum.reduceat(eta[:end], starts[:-1])
     trough = np.minimum.reduceat(eta[:end], starts[:-1])
     return ZeroCrossingWaves(crest - trough, crest, trough, np.diff(times))

@@ -13,7 +13,7 @@ from eagre.waves.currents import checked_current, eulerian_from, longest_wave, s
 from eagre.waves.steady import Profile, RegularWave
 from eagre.waves.stokes_series import stokes_series
 
-LARGEST_URSELL = 40.0
+MAX_URSELL = 40.0
 """Largest valid Ursell number H L^2 / h^3: T. S. Hedges (1995), doi:10.1680/iwtme.1995.27656."""
 
 
@@ -53,7 +53,7 @@ class StokesWave(RegularWave):
         current, kind = checked_current(eulerian_current, stokes_current, depth)
 
         def profile(k: float) -> Profile:
-            return stokes_series(k * depth, self.order).at(0.5 * k * height)
+            return stokes_series(k * depth, self.order).evaluate(0.5 * k * height)
 
         if exactly_one({"length": length, "period": period}, "length = 10.0, or period = 2.5") == "length":
             k = 2.0 * math.pi / positive("length", length, "m")
@@ -62,16 +62,16 @@ class StokesWave(RegularWave):
         length = 2.0 * math.pi / k
         check_height(height, length, depth)
         ursell = height * length**2 / depth**3
-        if ursell > LARGEST_URSELL:
+        if ursell > MAX_URSELL:
             raise InputError(
                 f"H L^2 / h^3 = {ursell:.4g} of a wave of height {height:g} m and length {length:.6g} m",
-                allowed=f"up to {LARGEST_URSELL:g} for the Stokes expansion",
+                allowed=f"up to {MAX_URSELL:g} for the Stokes expansion",
                 fix='StreamFunctionWave(...); kind = "stream_function" in a case file',
             )  # fmt: skip
-        found = profile(k)
+        series = profile(k)
         super().__init__(
-            found, height=height, depth=depth, gravity=gravity, wave_number=k, direction=direction, phase=phase,
-            eulerian_current=eulerian_from(current, kind, found.transport, 1.0 / k, depth, gravity),
+            series, height=height, depth=depth, gravity=gravity, wave_number=k, direction=direction, phase=phase,
+            eulerian_current=eulerian_from(current, kind, series.transport, 1.0 / k, depth, gravity),
         )  # fmt: skip
 
 
@@ -82,9 +82,9 @@ def _of_period(
     """Return the wave number, rad/m, for a period, s, by the secant method from the linear wave."""
 
     def excess(k: float) -> float:
-        found = profile(k)
-        eulerian = eulerian_from(current, kind, found.transport, 1.0 / k, depth, gravity)
-        return k * (found.mean_speed * math.sqrt(gravity / k) + eulerian) * period / (2.0 * math.pi) - 1.0
+        series = profile(k)
+        eulerian = eulerian_from(current, kind, series.transport, 1.0 / k, depth, gravity)
+        return k * (series.mean_speed * math.sqrt(gravity / k) + eulerian) * period / (2.0 * math.pi) - 1.0
 
     a = small_wave_number(period, depth, gravity, current)
     check_height(height, longest_wave(period, depth, gravity, current), depth)

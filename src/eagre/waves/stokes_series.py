@@ -27,7 +27,7 @@ class StokesSeries(NamedTuple):
     transport: Array
     bernoulli: Array
 
-    def at(self, epsilon: float) -> Profile:
+    def evaluate(self, epsilon: float) -> Profile:
         """Return the wave of a steepness epsilon."""
         powers = epsilon ** np.arange(self.mean_speed.size)
         speed = float(powers @ self.mean_speed)

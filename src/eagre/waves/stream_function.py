@@ -12,7 +12,7 @@ from eagre.waves.currents import checked_current, eulerian_from, longest_wave, s
 from eagre.waves.newton import Problem, profile_of
 from eagre.waves.steady import RegularWave
 
-MOST_MODES = 300
+MAX_MODES = 300
 _LARGEST_RESIDUAL = 1e-5  # relative to the height
 
 
@@ -70,7 +70,7 @@ class StreamFunctionWave(RegularWave):
     ) -> None:  # fmt: skip
         height, depth = positive("height", height, "m"), positive("depth", depth, "m", infinite=True)
         gravity = positive("gravity", gravity, "m s-2", GRAVITY)
-        order = None if order is None else whole("order", order, 2, MOST_MODES)
+        order = None if order is None else whole("order", order, 2, MAX_MODES)
         current, kind = checked_current(eulerian_current, stokes_current, depth)
         if exactly_one({"length": length, "period": period}, "length = 10.0, or period = 2.5") == "length":
             problem, unit, log_lam = _of_length(height, depth, positive("length", length, "m"))
@@ -79,7 +79,7 @@ class StreamFunctionWave(RegularWave):
             problem, unit, log_lam = _of_period(height, depth, period, gravity, current, kind)
         state, n, reached = solve(problem, order, log_lam)
         if log_lam is not None:
-            unit /= math.exp(log_lam if state is None else state.rest[-1])
+            unit /= math.exp(log_lam if state is None else state.unknowns[-1])
         if (
             state is None
             or reached < 1.0

@@ -140,7 +140,7 @@ def read_swan(path: Path, time: int = 0, site: int = 0) -> DirectionalSpectrum:
     values = _read_block(lines, header, blocks[time][site])
     if values is None:
         number = lines.number
-        there = [str(k) for k, at in enumerate(blocks[time]) if _read_block(lines, header, at) is not None]
+        there = [str(k) for k, start in enumerate(blocks[time]) if _read_block(lines, header, start) is not None]
         raise InputError(
             f"site = {site} at time = {time} in {path}: NODATA in line {number}",
             allowed=f"a site with data at that time: {', '.join(there[:20]) or 'none'}",

@@ -31,9 +31,9 @@ from eagre.models.barotropic.kernel_sets import kernel_set
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stages import Stages
 from eagre.models.barotropic.state import State
-from eagre.solvers.poisson.bands import band_heights
+from eagre.solvers.poisson.bands import slab_heights
 from eagre.solvers.poisson.box_cuda import Box
-from eagre.solvers.poisson.seams import CpuSeams, CudaSeams
+from eagre.solvers.poisson.seams import CpuInterfaces, CudaInterfaces
 from eagre.stepping.maps import cut_maps, join_maps
 
 LEAST_ROWS = 4  # minimum number of rows per slab
@@ -67,13 +67,13 @@ class Band:
         """Return the Helmholtz term of a layer, or of a vertical mode with two layers."""
         return self.setup.screening if self.setup.layers is None else self.setup.layers.inverse_radius_squared(layer)
 
-    def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
+    def _seams(self, layer: int, index: int, heights: list[int]) -> CpuInterfaces:
         grid, inversion = self.setup.grid, self._inversion
         device, precision = self.fields.device, self.fields.precision
         problem = (index, heights, grid.nx - 1, grid.dx, grid.dy, self._screening(layer))
         if isinstance(inversion, CudaBox):
-            return CudaSeams(device, precision, *problem, tiles=inversion.box.tiles)
-        return CpuSeams(device, precision, *problem)
+            return CudaInterfaces(device, precision, *problem, tiles=inversion.box.tiles)
+        return CpuInterfaces(device, precision, *problem)
 
     def _work(self, then: int) -> list[Any]:
         return [self._inversion.work(layer, self.fields.psi[layer][then]) for layer in self._layers]
@@ -130,7 +130,7 @@ class Bands:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         check_bands(setup, group, precision)
-        heights = band_heights(setup.inner[0], len(group.members))
+        heights = slab_heights(setup.inner[0], len(group.members))
         # Cells are the rows of unknowns; every slab has one boundary row on each side.
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
         self.transport = LocalTransport(group)
@@ -166,7 +166,7 @@ class Bands:
         return self.transport.exchange(messages)
 
     def _ends_of_all(self, field: str) -> list[Message]:
-        ranks, own = range(len(self.bands)), [(band.seams[0].own,) for band in self.bands]
+        ranks, own = range(len(self.bands)), [(band.seams[0].local_rows,) for band in self.bands]
         return [Message(field, k, target, own[k], own[k]) for target in ranks for k in ranks if k != target]
 
     @property
@@ -284,7 +284,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
         )
     rows, count = setup.inner[0], len(group.members)
     check_thickness(group, rows, LEAST_ROWS, "rows between the walls", f"{LEAST_ROWS} rows or more each")
-    tallest = max(band_heights(rows, count))
+    tallest = max(slab_heights(rows, count))
     if group.kind == "cuda" and not Box.serves(group.members[0], setup.grid.nx - 1, tallest + 1, precision):
         raise InputError(
             f"{setup.grid.nx} points along x and {tallest} rows on each of {count} GPUs",

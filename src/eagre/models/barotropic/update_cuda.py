@@ -97,7 +97,7 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
 
     psi, zeta, new, older, oldest : (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding;
-    spectrum : stored in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
+    spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)

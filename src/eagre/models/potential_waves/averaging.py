@@ -76,23 +76,26 @@ OF_THE_SURFACE = {"surface_elevation", "surface_potential"}
 ANY = (-1e12, 1e12)  # s
 
 
-def asked_of_waves(
+def requested_averages(
     variables: Sequence[Variable], time_statistics: TimeStatistics | None, statistics_from: float | None
 ) -> dict[str, Asked | None]:
-    """What a run gathers of its variables: its averages, and its statistics from a time, s, on."""
+    """Return the requested averages and the surface statistics; `statistics_from` is their start time, s."""
     known, possible = {one.name: one for one in variables}, QUANTITIES.cells
-    own, eta = None, ["surface_elevation"]
+    surface_statistics, eta = None, ["surface_elevation"]
     if statistics_from is not None:
         checked_number("statistics_from", statistics_from, *ANY)
-        own = TimeStatistics(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
-    return {"time_statistics": asked_of(time_statistics, known, possible), "statistics": asked_of(own, known, possible)}
+        surface_statistics = TimeStatistics(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
+    return {
+        "time_statistics": asked_of(time_statistics, known, possible),
+        "statistics": asked_of(surface_statistics, known, possible),
+    }
 
 
 class SurfaceAverages(MomentAverages):
-    """The averages of a run; in double precision, as the surface is."""
+    """Time averages of a run, in double precision like the surface."""
 
-    def __init__(self, engine: Any, asked: Asked | None) -> None:
+    def __init__(self, engine: Any, requested: Asked | None) -> None:
         laplace, paddle_velocity = engine.laplace, engine.paddle_velocity
         switches = {"NONLINEAR": not engine.setup.linear, "PADDLES": paddle_velocity is not None}
         fields = laplace.fields, laplace.w, laplace.w if paddle_velocity is None else paddle_velocity, laplace.lines
-        super().__init__(engine, QUANTITIES, *fields, asked=asked, precision="double", switches=switches)
+        super().__init__(engine, QUANTITIES, *fields, asked=requested, precision="double", switches=switches)

@@ -41,8 +41,8 @@ DEFAULTS = {"max_crest_speed_ratio": MAX_CREST_SPEED_RATIO, "max_front_slope": M
 SLOWEST = 0.8  # minimum crest speed, relative to the linear wave with the curvature of the crest
 LONGEST = 10.0  # length, in depths, for crests faster than any linear wave
 SAME = 0.25  # wave lengths: crests closer than this to an active event belong to it; farther out, nu is below one half
-FOUND = 4
-RATIO, SPEED_X, SPEED_Y, SLOPE = range(FOUND)
+CREST_FIELDS = 4
+RATIO, SPEED_X, SPEED_Y, SLOPE = range(CREST_FIELDS)
 MAX_ADVECTION = 2.0  # limit of the advection frequency times dt; of the stability limit 2.83 the rest is for gravity
 MAX_SUBSTEPS = 16
 MAX_DAMPING = 2.0
@@ -109,14 +109,14 @@ def is_crest(a, j, i, e_x, e_y, lines):
     """Return whether a is a local maximum at (j, i) along the axis closest to (e_x, e_y)."""
     here = a[0, j, i]
     if abs(e_x) >= abs(e_y):
-        ahead, behind = place(i, 1, a.shape[2], lines.periodic_x), place(i, -1, a.shape[2], lines.periodic_x)
-        return here > real(0.0) and here >= a[0, j, ahead] and here >= a[0, j, behind]
-    ahead, behind = place(j, 1, a.shape[1], lines.periodic_y), place(j, -1, a.shape[1], lines.periodic_y)
-    return here > real(0.0) and here >= a[0, ahead, i] and here >= a[0, behind, i]
+        plus, minus = place(i, 1, a.shape[2], lines.periodic_x), place(i, -1, a.shape[2], lines.periodic_x)
+        return here > real(0.0) and here >= a[0, j, plus] and here >= a[0, j, minus]
+    plus, minus = place(j, 1, a.shape[1], lines.periodic_y), place(j, -1, a.shape[1], lines.periodic_y)
+    return here > real(0.0) and here >= a[0, plus, i] and here >= a[0, minus, i]
 
 
 @cell
-def find_crests(j, i, eta, phi, w, rates, h, gravity, found, lines):
+def find_crests(j, i, eta, phi, w, rates, h, gravity, crests, lines):
     """Compute u_c / c (0 away from crests), the crest velocity and the front slope; h is the still-water depth, m."""
     e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
     u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
@@ -132,22 +132,22 @@ def find_crests(j, i, eta, phi, w, rates, h, gravity, found, lines):
                 rise = e_x * along_x(rates, 0, j, i, lines.x, lines.periodic_x)
                 rise += e_y * along_y(rates, 0, j, i, lines.y, lines.periodic_y)
                 k = (-bend / eta[0, j, i]) ** real(0.5)
-                least = SLOWEST * (gravity / k * math.tanh(k * h[0, j, i])) ** real(0.5)
-                speed = max(-rise / bend, least)
+                min_speed = SLOWEST * (gravity / k * math.tanh(k * h[0, j, i])) ** real(0.5)
+                speed = max(-rise / bend, min_speed)
                 ratio = q / speed
-    found[RATIO, j, i] = ratio
-    found[SPEED_X, j, i] = e_x * speed
-    found[SPEED_Y, j, i] = e_y * speed
-    found[SLOPE, j, i] = slope
+    crests[RATIO, j, i] = ratio
+    crests[SPEED_X, j, i] = e_x * speed
+    crests[SPEED_Y, j, i] = e_y * speed
+    crests[SLOPE, j, i] = slope
 
 
 @cell
-def set_carried(j, i, eta, phi, w, found, over_dx, over_dy, lines):
+def set_carried(j, i, eta, phi, w, frequency, over_dx, over_dy, lines):
     """Compute the frequency, rad/s, at which the surface flow advects the shortest waves of the differences."""
     e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
     u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
     v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
-    found[0, j, i] = abs(u) * over_dx + abs(v) * over_dy
+    frequency[0, j, i] = abs(u) * over_dx + abs(v) * over_dy
 
 
 @cell
@@ -192,7 +192,7 @@ class Breaking:
         All breaking events, in chronological order.
     active : list of Breaker
         Events in progress.
-    found : dict of Breaker
+    detected : dict of Breaker
         Events of the log, and after a blow-up also those between the last valid state and the blow-up.
 
     Notes
@@ -216,7 +216,7 @@ class Breaking:
         self._max_ratio, self._max_slope, self._strength = max_crest_speed_ratio, max_front_slope, strength
         self.log: list[Breaker] = []
         self.active: list[Breaker] = []
-        self.found: dict[Breaker, None] = {}  # an ordered set: repeated steps find the same events
+        self.detected: dict[Breaker, None] = {}  # an ordered set: repeated steps find the same events
         x, y = laplace.points
         self._around = tuple(
             n * d if n > 1 and round_ else math.inf
@@ -226,13 +226,13 @@ class Breaking:
             1.0 / d**2 if n > 1 else 0.0 for n, d in zip((x.size, y.size), spacing[::-1], strict=True)
         )
         device = laplace.device
-        self._found, self._nu = laplace.surface_zeros(FOUND), laplace.surface_zeros(1)
+        self._crest_fields, self._nu = laplace.surface_zeros(CREST_FIELDS), laplace.surface_zeros(1)
         self._bed = device.field(self._h[None])
         self._loops = {c.name: device.loop(c, "double") for c in (find_crests, set_carried, spread)}
-        most = largest_symbol(laplace.vertical.order)
-        self._over = tuple(most * math.sqrt(inverse) for inverse in self._inverse)
+        max_symbol = max_first_difference(laplace.vertical.order)
+        self._over = tuple(max_symbol * math.sqrt(inverse) for inverse in self._inverse)
 
-    def parts(self, dt: float) -> int:
+    def substeps(self, dt: float) -> int:
         """Return the number of substeps of a step of dt s, from the present water speed at the surface.
 
         The water in a breaking crest is as fast as the crest and advects short waves. For any wave length, u dt / dx
@@ -240,15 +240,15 @@ class Breaking:
         method.
         """
         laplace, device = self._laplace, self._laplace.device
-        known = (laplace.eta, laplace.phi, laplace.w, self._found, *self._over, laplace.lines)
+        known = (laplace.eta, laplace.phi, laplace.w, self._crest_fields, *self._over, laplace.lines)
         device.run([device.over(self._loops["set_carried"], laplace.shape, known)])
-        fastest = laplace.largest(self._found)
+        fastest = laplace.maximum(self._crest_fields)
         return min(MAX_SUBSTEPS, math.ceil(fastest * dt / MAX_ADVECTION)) if 0.0 < fastest < math.inf else 1
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
         """See `Forcing.add`; stage 0 detects breaking crests."""
         if stage == 0:
-            self._look(time, rates)
+            self._detect(time, rates)
             if self.active:
                 self._laplace.device.fill(self._nu, self._viscosity(time, dt)[None])
         if self.active:
@@ -256,54 +256,54 @@ class Breaking:
             arguments = (rates, laplace.fields, self._nu, *self._inverse, laplace.lines)
             device.run([device.over(self._loops["spread"], (2, *laplace.shape), arguments)])
 
-    def _look(self, time: float, rates: Any) -> None:
+    def _detect(self, time: float, rates: Any) -> None:
         laplace = self._laplace
         device = laplace.device
         arguments = (
-            laplace.eta, laplace.phi, laplace.w, rates, self._bed, self._gravity, self._found, laplace.lines,
+            laplace.eta, laplace.phi, laplace.w, rates, self._bed, self._gravity, self._crest_fields, laplace.lines,
         )  # fmt: skip
         device.run([device.over(self._loops["find_crests"], laplace.shape, arguments)])
-        found = device.host(self._found)
+        values = device.host(self._crest_fields)
         self.active = [breaker for breaker in self.active if time < breaker.time + breaker.period]
-        crests = np.argwhere(found[RATIO] > 0.0)
-        for j, i in np.argwhere((found[RATIO] > self._max_ratio) | (found[SLOPE] > self._max_slope)):
+        crests = np.argwhere(values[RATIO] > 0.0)
+        for j, i in np.argwhere((values[RATIO] > self._max_ratio) | (values[SLOPE] > self._max_slope)):
             if crests.size:
-                at = self._nearest(j, i, crests)
-                self._begin(time, at, found[:, *at], max(float(found[SLOPE, j, i]), 0.0))
+                crest = self._nearest(j, i, crests)
+                self._begin(time, crest, values[:, *crest], max(float(values[SLOPE, j, i]), 0.0))
 
     def _nearest(self, j: int, i: int, crests: np.ndarray) -> tuple[int, int]:
         """Return the crest closest to point (j, i)."""
         x, y = self._laplace.points
         away = [
-            _shorter(along[crests[:, 1 - n]] - along[at], around)
-            for n, (along, at, around) in enumerate(zip((x, y), (i, j), self._around, strict=True))
+            _shorter(along[crests[:, 1 - n]] - along[index], around)
+            for n, (along, index, around) in enumerate(zip((x, y), (i, j), self._around, strict=True))
         ]
         k = int(np.argmin(np.hypot(*away)))
         return int(crests[k, 0]), int(crests[k, 1])
 
-    def _begin(self, time: float, at: tuple[int, int], found: np.ndarray, slope: float) -> None:
+    def _begin(self, time: float, point: tuple[int, int], values: np.ndarray, slope: float) -> None:
         """Log a breaking event, unless the crest belongs to an active event."""
-        laplace, (j, i) = self._laplace, at
+        laplace, (j, i) = self._laplace, point
         x, y = float(laplace.points[0][i]), float(laplace.points[1][j])
         for other in self.active:
             away = self._away(other, time, np.array([x]), np.array([y]))
-            if math.hypot(*(float(part[0]) for part in away)) < SAME * other.length:
+            if math.hypot(*(float(distance[0]) for distance in away)) < SAME * other.length:
                 return
         crest = float(laplace.device.pick(laplace.eta, np.array([j]), np.array([i]))[0, 0])
-        ratio, speed_x, speed_y = (float(value) for value in found[:SLOPE])
+        ratio, speed_x, speed_y = (float(value) for value in values[:SLOPE])
         length = length_of_speed(math.hypot(speed_x, speed_y), float(self._h[j, i]), self._gravity)
         self.log.append(Breaker(time, x, y, ratio, slope, speed_x, speed_y, crest, length))
         self.active.append(self.log[-1])
-        self.found[self.log[-1]] = None
+        self.detected[self.log[-1]] = None
 
     def _away(self, breaker: Breaker, time: float, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
         """Return the distances of positions from the present position of a crest along x and y, m, periodic."""
         passed, away = time - breaker.time, []
-        for at, start, speed, around in (
+        for position, start, speed, around in (
             (x, breaker.x, breaker.speed_x, self._around[0]),
             (y, breaker.y, breaker.speed_y, self._around[1]),
         ):
-            away.append(_shorter(at - start - speed * passed, around))
+            away.append(_shorter(position - start - speed * passed, around))
         return away
 
     def _viscosity(self, time: float, dt: float) -> np.ndarray:
@@ -318,7 +318,7 @@ class Breaking:
         return np.minimum(nu, MAX_DAMPING / (8.0 * sum(self._inverse) * dt))
 
 
-def largest_symbol(order: int) -> float:
+def max_first_difference(order: int) -> float:
     """Return the largest eigenvalue of the first centred difference of an order, times the spacing."""
     weights, theta = centred(order, 1.0, 1), np.linspace(0.0, np.pi, 1001)
     return float(np.abs(np.exp(1j * np.outer(theta, np.arange(order + 1) - order // 2)) @ weights).max())

@@ -26,7 +26,7 @@ STRIDE = switch("STRIDE", 88)  # numbers of a row of the scratch
 MARGIN = 8  # before the first point of a row: a vector, more than half of any order
 GROUP = 4  # rows that are multiplied by a matrix at a time
 
-# Rows of the scratch: of the piece, four of each layer from LAYERS on, and one a mode after them.
+# Rows of the scratch: those of the row segment, four per layer from LAYERS on, and one per mode after them.
 X, Y, OVER_D, SUM, CHANGE = range(5)
 HX, HY, DX, DY, A0, A1, B0, B1, B2, SOURCE = range(5, 15)
 LAYERS = 15
@@ -58,43 +58,43 @@ class Windows(NamedTuple):
 
 
 @cell
-def odd(a, at, i, w):
-    """The first difference at point i of the row that begins at `at`."""
-    total = w[0] * (a[at + i + (MARGIN + 1)] - a[at + i + (MARGIN - 1)])
+def odd(a, row, i, w):
+    """Return the first difference at point i of the row at offset `row`."""
+    total = w[0] * (a[row + i + (MARGIN + 1)] - a[row + i + (MARGIN - 1)])
     if HALF > 1:
-        total += w[1] * (a[at + i + (MARGIN + 2)] - a[at + i + (MARGIN - 2)])
+        total += w[1] * (a[row + i + (MARGIN + 2)] - a[row + i + (MARGIN - 2)])
     if HALF > 2:
-        total += w[2] * (a[at + i + (MARGIN + 3)] - a[at + i + (MARGIN - 3)])
+        total += w[2] * (a[row + i + (MARGIN + 3)] - a[row + i + (MARGIN - 3)])
     if HALF > 3:
-        total += w[3] * (a[at + i + (MARGIN + 4)] - a[at + i + (MARGIN - 4)])
+        total += w[3] * (a[row + i + (MARGIN + 4)] - a[row + i + (MARGIN - 4)])
     return total
 
 
 @cell
-def even(a, at, i, w):
-    """The second difference at point i of the row that begins at `at`: of differences, which lose no digits."""
-    here = a[at + i + MARGIN]
-    total = w[0] * ((a[at + i + (MARGIN + 1)] - here) + (a[at + i + (MARGIN - 1)] - here))
+def even(a, row, i, w):
+    """Return the second difference at point i of the row at offset `row`, from differences, which lose no digits."""
+    here = a[row + i + MARGIN]
+    total = w[0] * ((a[row + i + (MARGIN + 1)] - here) + (a[row + i + (MARGIN - 1)] - here))
     if HALF > 1:
-        total += w[1] * ((a[at + i + (MARGIN + 2)] - here) + (a[at + i + (MARGIN - 2)] - here))
+        total += w[1] * ((a[row + i + (MARGIN + 2)] - here) + (a[row + i + (MARGIN - 2)] - here))
     if HALF > 2:
-        total += w[2] * ((a[at + i + (MARGIN + 3)] - here) + (a[at + i + (MARGIN - 3)] - here))
+        total += w[2] * ((a[row + i + (MARGIN + 3)] - here) + (a[row + i + (MARGIN - 3)] - here))
     if HALF > 3:
-        total += w[3] * ((a[at + i + (MARGIN + 4)] - here) + (a[at + i + (MARGIN - 4)] - here))
+        total += w[3] * ((a[row + i + (MARGIN + 4)] - here) + (a[row + i + (MARGIN - 4)] - here))
     return total
 
 
 @cell
-def vertical(a, at, i, w):
-    """The sum of a row of each layer of the window that begins at `at`."""
-    total = w[0] * a[at + i + MARGIN]
-    total += w[1] * a[at + i + (MARGIN + ROWS * STRIDE)] + w[2] * a[at + i + (MARGIN + 2 * ROWS * STRIDE)]
+def vertical(a, row, i, w):
+    """Return the weighted sum over the layers of the window whose first row is at offset `row`."""
+    total = w[0] * a[row + i + MARGIN]
+    total += w[1] * a[row + i + (MARGIN + ROWS * STRIDE)] + w[2] * a[row + i + (MARGIN + 2 * ROWS * STRIDE)]
     if HALF > 1:
-        total += w[3] * a[at + i + (MARGIN + 3 * ROWS * STRIDE)] + w[4] * a[at + i + (MARGIN + 4 * ROWS * STRIDE)]
+        total += w[3] * a[row + i + (MARGIN + 3 * ROWS * STRIDE)] + w[4] * a[row + i + (MARGIN + 4 * ROWS * STRIDE)]
     if HALF > 2:
-        total += w[5] * a[at + i + (MARGIN + 5 * ROWS * STRIDE)] + w[6] * a[at + i + (MARGIN + 6 * ROWS * STRIDE)]
+        total += w[5] * a[row + i + (MARGIN + 5 * ROWS * STRIDE)] + w[6] * a[row + i + (MARGIN + 6 * ROWS * STRIDE)]
     if HALF > 3:
-        total += w[7] * a[at + i + (MARGIN + 7 * ROWS * STRIDE)] + w[8] * a[at + i + (MARGIN + 8 * ROWS * STRIDE)]
+        total += w[7] * a[row + i + (MARGIN + 7 * ROWS * STRIDE)] + w[8] * a[row + i + (MARGIN + 8 * ROWS * STRIDE)]
     return total
 
 
@@ -114,19 +114,19 @@ def four(w):
 
 
 @cell
-def load_row(psi, m, j, x0, n, periodic, a, at):
-    """A piece of a row of layer m, with what stands beyond its ends."""
+def load_row(psi, m, j, x0, n, periodic, a, row):
+    """Load a segment of a row of layer m, with its halo points."""
     nx, last = psi.shape[2], np.int64(x0) + n - 1
     for i in range(n):
-        a[at + i + MARGIN] = psi[m, j, x0 + i]
+        a[row + i + MARGIN] = psi[m, j, x0 + i]
     for t in range(1, HALF + 1):
-        a[at + (MARGIN - t)] = psi[m, j, place(x0, -t, nx, periodic)]
-        a[at + (MARGIN + n - 1 + t)] = psi[m, j, place(last, t, nx, periodic)]
+        a[row + (MARGIN - t)] = psi[m, j, place(x0, -t, nx, periodic)]
+        a[row + (MARGIN + n - 1 + t)] = psi[m, j, place(last, t, nx, periodic)]
 
 
 @cell
 def across(psi, m, j, x0, n, along, a, to):
-    """Psi_y of a piece of a row."""
+    """Compute Psi_y of a row segment."""
     ny, w, p = psi.shape[1], four(along.y), along.periodic_y
     n1, n2, n3, n4 = place(j, 1, ny, p), place(j, 2, ny, p), place(j, 3, ny, p), place(j, 4, ny, p)
     s1, s2, s3, s4 = place(j, -1, ny, p), place(j, -2, ny, p), place(j, -3, ny, p), place(j, -4, ny, p)
@@ -143,13 +143,13 @@ def across(psi, m, j, x0, n, along, a, to):
 
 
 @cell
-def add_across(psi, m, j, x0, n, along, a, at, to):
-    """Add Psi_yy of a piece of a row, which lies at `at`, to the row that begins at `to`."""
+def add_across(psi, m, j, x0, n, along, a, row, to):
+    """Add Psi_yy of the row segment at offset `row` to the row at offset `to`."""
     ny, w, p = psi.shape[1], four(along.yy), along.periodic_y
     n1, n2, n3, n4 = place(j, 1, ny, p), place(j, 2, ny, p), place(j, 3, ny, p), place(j, 4, ny, p)
     s1, s2, s3, s4 = place(j, -1, ny, p), place(j, -2, ny, p), place(j, -3, ny, p), place(j, -4, ny, p)
     for i in range(n):
-        here = a[at + i + MARGIN]
+        here = a[row + i + MARGIN]
         total = w[0] * ((psi[m, n1, x0 + i] - here) + (psi[m, s1, x0 + i] - here))
         if HALF > 1:
             total += w[1] * ((psi[m, n2, x0 + i] - here) + (psi[m, s2, x0 + i] - here))
@@ -158,23 +158,23 @@ def add_across(psi, m, j, x0, n, along, a, at, to):
         a[to + i + MARGIN] += total
     if HALF > 3:
         for i in range(n):
-            here = a[at + i + MARGIN]
+            here = a[row + i + MARGIN]
             a[to + i + MARGIN] += w[3] * ((psi[m, n4, x0 + i] - here) + (psi[m, s4, x0 + i] - here))
 
 
 @cell
 def multiply(a, rows, groups, matrix, k, n):
-    """Row k of a matrix times rows of the scratch, GROUP at a time, into row SUM."""
+    """Multiply row k of a matrix by rows of the scratch, GROUP at a time, into row SUM."""
     to = np.uint32(SUM * STRIDE)
     for i in range(n):
         a[to + i + MARGIN] = real(0.0)
     for group in range(groups):
         first = GROUP * group
-        at = np.uint32((rows + first) * STRIDE)
+        row = np.uint32((rows + first) * STRIDE)
         w = (matrix[k, first], matrix[k, first + 1], matrix[k, first + 2], matrix[k, first + 3])
         for i in range(n):
-            total = w[0] * a[at + i + MARGIN] + w[1] * a[at + i + (MARGIN + STRIDE)]
-            total += w[2] * a[at + i + (MARGIN + 2 * STRIDE)] + w[3] * a[at + i + (MARGIN + 3 * STRIDE)]
+            total = w[0] * a[row + i + MARGIN] + w[1] * a[row + i + (MARGIN + STRIDE)]
+            total += w[2] * a[row + i + (MARGIN + 2 * STRIDE)] + w[3] * a[row + i + (MARGIN + 3 * STRIDE)]
             a[to + i + MARGIN] += total
 
 
@@ -183,7 +183,7 @@ def multiply(a, rows, groups, matrix, k, n):
 
 @cell
 def set_coefficients(geometry, sources, j, x0, n, a):
-    """What belongs to the columns of a piece; see the top."""
+    """Compute the column coefficients of a row segment; see the module docstring."""
     z = np.uint32(0)
     for i in range(n):
         a[z + i + (OVER_D * STRIDE + MARGIN)] = real(1.0) / geometry[D, j, x0 + i]
@@ -209,28 +209,28 @@ def set_coefficients(geometry, sources, j, x0, n, a):
 @cell
 def set_layer(psi, m, j, x0, n, full, along, a):
     """Psi, G, H and the Laplacian in the plane, of layer m; n points, `full` with those that fill vectors."""
-    z, at = np.uint32(0), np.uint32((LAYERS + ROWS * m) * STRIDE)
-    load_row(psi, m, j, x0, n, along.periodic_x, a, at)
+    z, row = np.uint32(0), np.uint32((LAYERS + ROWS * m) * STRIDE)
+    load_row(psi, m, j, x0, n, along.periodic_x, a, row)
     x, xx = four(along.x), four(along.xx)
     for i in range(full):
-        a[z + i + (X * STRIDE + MARGIN)] = odd(a, at, i, x)
+        a[z + i + (X * STRIDE + MARGIN)] = odd(a, row, i, x)
     for i in range(full):
-        a[at + i + (LAP * STRIDE + MARGIN)] = even(a, at, i, xx)
+        a[row + i + (LAP * STRIDE + MARGIN)] = even(a, row, i, xx)
     if psi.shape[1] > 1:
         across(psi, m, j, x0, n, along, a, np.uint32(Y * STRIDE))
-        add_across(psi, m, j, x0, n, along, a, at, np.uint32((LAYERS + ROWS * m + LAP) * STRIDE))
+        add_across(psi, m, j, x0, n, along, a, row, np.uint32((LAYERS + ROWS * m + LAP) * STRIDE))
     for i in range(full):
         along_x, along_y = a[z + i + (X * STRIDE + MARGIN)], a[z + i + (Y * STRIDE + MARGIN)]
         h_x, h_y = a[z + i + (HX * STRIDE + MARGIN)], a[z + i + (HY * STRIDE + MARGIN)]
         d_x, d_y = a[z + i + (DX * STRIDE + MARGIN)], a[z + i + (DY * STRIDE + MARGIN)]
-        a[at + i + (G * STRIDE + MARGIN)] = h_x * along_x + h_y * along_y
-        a[at + i + (H * STRIDE + MARGIN)] = d_x * along_x + d_y * along_y
+        a[row + i + (G * STRIDE + MARGIN)] = h_x * along_x + h_y * along_y
+        a[row + i + (H * STRIDE + MARGIN)] = d_x * along_x + d_y * along_y
 
 
 @cell
 def set_residual(m, windows, full, a, to):
-    """What is missing in the equation of layer m, into the row that begins at `to`."""
-    z, at = np.uint32(0), np.uint32((LAYERS + ROWS * windows.low[m]) * STRIDE)
+    """Compute the residual of the equation of layer m, into the row at offset `to`."""
+    z, row = np.uint32(0), np.uint32((LAYERS + ROWS * windows.low[m]) * STRIDE)
     lap = np.uint32((LAYERS + ROWS * m + LAP) * STRIDE)
     first, second, s = weights_of(windows.first, m), weights_of(windows.second, m), windows.sigma[m]
     for i in range(full):
@@ -238,8 +238,8 @@ def set_residual(m, windows, full, a, to):
         slope = a[z + i + (A0 * STRIDE + MARGIN)] + s * a[z + i + (A1 * STRIDE + MARGIN)]
         square = a[z + i + (B1 * STRIDE + MARGIN)] + s * a[z + i + (B2 * STRIDE + MARGIN)]
         square = a[z + i + (B0 * STRIDE + MARGIN)] + s * square
-        total += slope * vertical(a, at, i, first) + square * vertical(a, at, i, second)
-        g, h = vertical(a, at, i + G * STRIDE, first), vertical(a, at, i + H * STRIDE, first)
+        total += slope * vertical(a, row, i, first) + square * vertical(a, row, i, second)
+        g, h = vertical(a, row, i + G * STRIDE, first), vertical(a, row, i + H * STRIDE, first)
         a[to + i + MARGIN] = -(total + real(2.0) * (g - s * h))
 
 
@@ -248,13 +248,13 @@ def residual_cpu(psi, geometry, sources, f, transform, along, windows, scratch, 
     """Modes of the residual of psi, into f.
 
     psi : (nz + 1, ny, nx) with its ghosts; f : (nz - 1, ny, nx); transform : (nz - 1, columns in whole groups);
-    scratch : (pieces, numbers), 0 at first; width : points of a piece of a row.
+    scratch : (chunks, numbers), 0 at first; width : points of a row segment.
     """
     layers, ny, nx = f.shape
-    tiles, pieces, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
-    for piece in prange(pieces):
-        a = scratch[piece]
-        for item in range(piece * ny * tiles // pieces, (piece + 1) * ny * tiles // pieces):
+    tiles, chunks, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
+    for chunk in prange(chunks):
+        a = scratch[chunk]
+        for item in range(chunk * ny * tiles // chunks, (chunk + 1) * ny * tiles // chunks):
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))
@@ -275,13 +275,13 @@ def residual_cpu(psi, geometry, sources, f, transform, along, windows, scratch, 
 
 @cell
 def set_ghost_row(psi, geometry, sources, j, x0, n, along, weights, a):
-    """Psi of the layer below the bottom, of a piece of a row; weights : of d/dsigma at the bottom, (nz + 1,)."""
+    """Set Psi of the layer below the bed, of a row segment; weights : of d/dsigma at the bed, (nz + 1,)."""
     z, bottom = np.uint32(0), psi.shape[0] - 2
-    at = np.uint32((LAYERS + ROWS) * STRIDE)
-    load_row(psi, bottom, j, x0, n, along.periodic_x, a, at)
+    row = np.uint32((LAYERS + ROWS) * STRIDE)
+    load_row(psi, bottom, j, x0, n, along.periodic_x, a, row)
     x = four(along.x)
     for i in range(n):
-        a[z + i + (X * STRIDE + MARGIN)] = odd(a, at, i, x)
+        a[z + i + (X * STRIDE + MARGIN)] = odd(a, row, i, x)
     if psi.shape[1] > 1:
         across(psi, bottom, j, x0, n, along, a, np.uint32(Y * STRIDE))
     for i in range(n):
@@ -300,26 +300,26 @@ def set_ghost_row(psi, geometry, sources, j, x0, n, along, weights, a):
 
 @cell
 def set_velocity_row(psi, geometry, j, x0, n, weights, w, a):
-    """w~ = Psi_s / d of a piece of a row; weights : of d/dsigma at the surface, (nz + 1,)."""
+    """Set w~ = Psi_s / d of a row segment; weights : of d/dsigma at the surface, (nz + 1,)."""
     z = np.uint32(0)
     for i in range(n):
         a[z + i + (SUM * STRIDE + MARGIN)] = weights[1] * psi[1, j, x0 + i]
     for m in range(2, 2 * HALF + 1):
-        share = weights[m]
+        weight = weights[m]
         for i in range(n):
-            a[z + i + (SUM * STRIDE + MARGIN)] += share * psi[m, j, x0 + i]
+            a[z + i + (SUM * STRIDE + MARGIN)] += weight * psi[m, j, x0 + i]
     for i in range(n):
         w[0, j, x0 + i] = a[z + i + (SUM * STRIDE + MARGIN)] / geometry[D, j, x0 + i]
 
 
 @entry
 def ends_cpu(psi, geometry, sources, w, along, bottom, surface, with_w, scratch, width):
-    """The layer below the bottom, and w~ where it is asked for; as `residual_cpu`."""
+    """Set the layer below the bed, and w~ if `with_w`; see `residual_cpu`."""
     ny, nx = psi.shape[1], psi.shape[2]
-    tiles, pieces = (nx + width - 1) // width, scratch.shape[0]
-    for piece in prange(pieces):
-        a = scratch[piece]
-        for item in range(piece * ny * tiles // pieces, (piece + 1) * ny * tiles // pieces):
+    tiles, chunks = (nx + width - 1) // width, scratch.shape[0]
+    for chunk in prange(chunks):
+        a = scratch[chunk]
+        for item in range(chunk * ny * tiles // chunks, (chunk + 1) * ny * tiles // chunks):
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))
@@ -330,20 +330,20 @@ def ends_cpu(psi, geometry, sources, w, along, bottom, surface, with_w, scratch,
 
 @entry
 def correct_cpu(u, psi, partials, transform, relaxation, scratch, width):
-    """Add the corrections that the modes u make, and the sums of their squares; partials : (ny * pieces of a row,)."""
+    """Add the corrections of the modes u, and sum their squares; partials : (ny * segments per row,)."""
     layers, ny, nx = u.shape
-    tiles, pieces, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
-    for piece in prange(pieces):
-        a, z = scratch[piece], np.uint32(0)
-        for item in range(piece * ny * tiles // pieces, (piece + 1) * ny * tiles // pieces):
+    tiles, chunks, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
+    for chunk in prange(chunks):
+        a, z = scratch[chunk], np.uint32(0)
+        for item in range(chunk * ny * tiles // chunks, (chunk + 1) * ny * tiles // chunks):
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))
             full = (n + MARGIN - 1) // MARGIN * MARGIN
             for k in range(layers):
-                at = np.uint32((rows + k) * STRIDE)
+                row = np.uint32((rows + k) * STRIDE)
                 for i in range(n):
-                    a[at + i + MARGIN] = relaxation * u[k, j, x0 + i]
+                    a[row + i + MARGIN] = relaxation * u[k, j, x0 + i]
             for i in range(full):
                 a[z + i + (CHANGE * STRIDE + MARGIN)] = real(0.0)
             for k in range(layers):

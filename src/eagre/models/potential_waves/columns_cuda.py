@@ -57,7 +57,7 @@ def _sum(weights: Any, names: list[str]) -> str:
     return " + ".join(terms) or "real(0.0)"
 
 
-# What a tile has beyond an end of the grid needs differences of its own: Psi below the bottom is found there as well.
+# Points of a tile beyond an end of the grid need separate differences: Psi below the bed is computed there too.
 PLACES = """
     tx, ty = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     corner_y, corner_x = np.int32(np.int32(cuda.blockIdx.y) * TALL), np.int32(np.int32(cuda.blockIdx.x) * WIDE)
@@ -65,129 +65,131 @@ PLACES = """
     ny, nx = np.int32(psi.shape[1]), np.int32(psi.shape[2])
     layer = np.int64(ny) * nx
     t = np.uint32(ty * WIDE + tx)
-    has_rim = t < np.uint32(ABOVE * WIDE + BESIDE * TALL)
-    if t < np.uint32(ABOVE * WIDE):
+    has_halo = t < np.uint32(HALO_Y * WIDE + HALO_X * TALL)
+    if t < np.uint32(HALO_Y * WIDE):
         r, c = np.int32(t // np.uint32(WIDE)), np.int32(t % np.uint32(WIDE) + np.uint32(HALF))
         r = np.int32(r if r < HALF else r + TALL)
     else:
-        t = np.uint32(t - np.uint32(ABOVE * WIDE))
-        r, c = np.int32(t // np.uint32(BESIDE) + np.uint32(HALF)), np.int32(t % np.uint32(BESIDE))
+        t = np.uint32(t - np.uint32(HALO_Y * WIDE))
+        r, c = np.int32(t // np.uint32(HALO_X) + np.uint32(HALF)), np.int32(t % np.uint32(HALO_X))
         c = np.int32(c if c < HALF else c + WIDE)
-    at, rim = np.uint32((ty + HALF) * PITCH + tx + HALF), np.uint32(r * PITCH + c)
+    centre, halo = np.uint32((ty + HALF) * PITCH + tx + HALF), np.uint32(r * PITCH + c)
     rows, columns = ends_of(ny, round_y), ends_of(nx, round_x)
     last_j, last_i = np.int32(ny - 1 + 2 * HALF), np.int32(nx - 1 + 2 * HALF)
-    own = np.uint32(placed(min(j, last_j), rows) * nx + placed(min(i, last_i), columns))
+    point = np.uint32(placed(min(j, last_j), rows) * nx + placed(min(i, last_i), columns))
     over = np.int32(placed(min(np.int32(corner_y + r - HALF), last_j), rows))
     across = np.int32(placed(min(np.int32(corner_x + c - HALF), last_i), columns))
     outer = np.uint32(over * nx + across)
-    if not has_rim:
-        outer = own
+    if not has_halo:
+        outer = point
 """
 COEFFICIENTS = """
-    over_d = real(1.0) / flat_load(geometry, D * layer + own, 0)
-    h_x, h_y = flat_load(geometry, H_X * layer + own, 0) * over_d, flat_load(geometry, H_Y * layer + own, 0) * over_d
-    d_x, d_y = flat_load(geometry, D_X * layer + own, 0) * over_d, flat_load(geometry, D_Y * layer + own, 0) * over_d
+    over_d = real(1.0) / flat_load(geometry, D * layer + point, 0)
+    h_x = flat_load(geometry, H_X * layer + point, 0) * over_d
+    h_y = flat_load(geometry, H_Y * layer + point, 0) * over_d
+    d_x = flat_load(geometry, D_X * layer + point, 0) * over_d
+    d_y = flat_load(geometry, D_Y * layer + point, 0) * over_d
     both = real(2.0) * (h_x * d_x + h_y * d_y)
     k_0, k_1, k_2 = h_x * h_x + h_y * h_y + over_d * over_d, -both, d_x * d_x + d_y * d_y
-    a_0 = flat_load(geometry, LAP_H * layer + own, 0) * over_d - both
-    a_1 = real(2.0) * k_2 - flat_load(geometry, LAP_D * layer + own, 0) * over_d
+    a_0 = flat_load(geometry, LAP_H * layer + point, 0) * over_d - both
+    a_1 = real(2.0) * k_2 - flat_load(geometry, LAP_D * layer + point, 0) * over_d
     two_x, two_y = real(2.0) * over_dx, real(2.0) * over_dy
     over_dx2, over_dy2 = over_dx * over_dx, over_dy * over_dy
     g_x, g_y, e_x, e_y = two_x * h_x, two_y * h_y, two_x * d_x, two_y * d_y
-    right = flat_load(sources, LAP_PHI * layer + own, 0)
+    right = flat_load(sources, LAP_PHI * layer + point, 0)
 """
-AHEAD = 8  # layers that are on their way from memory
+AHEAD = 8  # layers prefetched from memory
 
 
 def _loads(m: int, last: int) -> list[str]:
-    """Psi of layer m, in the column and in the point of the rim that the thread brings in."""
+    """Return loads of Psi of layer m, in the column and in the halo column of the thread."""
     both = [
-        f"    {name}{m} = load_here(psi, {m} * layer + {place_}, 0)" for name, place_ in (("v", "own"), ("w", "outer"))
+        f"    {name}{m} = load_here(psi, {m} * layer + {index}, 0)" for name, index in (("v", "point"), ("w", "outer"))
     ]
     return both if m <= last else []
 
 
-def _slopes_of_rim(order: int, plane: bool, inside: bool, exact: bool) -> list[str]:
-    """First differences of Psi at the bottom along x and y, of spacing 1, in the rim: within the grid, or `folded`."""
+def _halo_slopes(order: int, plane: bool, inside: bool, exact: bool) -> list[str]:
+    """Return first differences of Psi at the bed along x and y, of spacing 1, in the halo, folded if not `inside`."""
     text = ["            p = flat_load(psi, lowest, 0)"] * exact
-    for axis, place_, ends, step in (("x", "across", "columns", "1"), ("y", "over", "rows", "nx"))[: 1 + plane]:
+    for axis, index, ends, step in (("x", "across", "columns", "1"), ("y", "over", "rows", "nx"))[: 1 + plane]:
         near = []
         for s in range(1, order // 2 + 1):
             if inside:
                 near.append([f"flat_load(psi, lowest {sign} {s} * np.int64({step}), 0)" for sign in "-+"])
             else:
-                there = (f"{step} * (folded({place_} {sign} {s}, {ends}) - {place_})" for sign in "-+")
+                there = (f"{step} * (folded({index} {sign} {s}, {ends}) - {index})" for sign in "-+")
                 near.append([f"flat_load(psi, lowest + {distance}, 0)" for distance in there])
         lines = _differences(axis, near, order, exact)
         text += [f"        {line}" for line in lines if not line.strip().startswith("l_")]
     return [*text, *([] if plane else ["            f_y = real(0.0)"])]
 
 
-def _asked(name: str) -> list[str]:
-    """What the condition of the bottom asks of Psi_s, less its sign, from what `_bottom_there` brings."""
+def _required_slope(name: str) -> list[str]:
+    """Return the negative of Psi_s that the bed condition requires, from the values that `_bottom_there` loads."""
     return [
         f"{name} = b_x * over_dx * f_x + b_y * over_dy * f_y + b_s",
         f"{name} *= b_d / (real(1.0) + b_x * b_x + b_y * b_y)",
     ]
 
 
-def _bottom_there(place_: str) -> list[str]:
-    """Slopes of the bed, the depth and the source of the condition of the bottom."""
+def _bottom_there(index: str) -> list[str]:
+    """Return loads of the bed slopes, the depth and the source of the bed condition."""
     rows = (
         ("b_x", "geometry", "H_X"),
         ("b_y", "geometry", "H_Y"),
         ("b_d", "geometry", "D"),
         ("b_s", "sources", "BOTTOM"),
     )
-    return [f"{name} = load_here({array}, {row} * layer + {place_}, 0)" for name, array, row in rows]
+    return [f"{name} = load_here({array}, {row} * layer + {index}, 0)" for name, array, row in rows]
 
 
-def _bottom_of_rim(vertical: Vertical, plane: bool, exact: bool) -> list[str]:
-    """What the condition of the bottom asks of Psi_s in the rim, less its sign."""
+def _halo_bottom(vertical: Vertical, plane: bool, exact: bool) -> list[str]:
+    """Return the negative of Psi_s that the bed condition requires in the halo."""
     within = "cuda.blockIdx.x > 0 and (cuda.blockIdx.x + 1) * WIDE + 2 * HALF <= nx"
     if plane:
         within += " and cuda.blockIdx.y > 0 and (cuda.blockIdx.y + 1) * TALL + 2 * HALF <= ny"
     indented = ("    " + line for line in (
         f"        if {within}:",
-        *_slopes_of_rim(vertical.order, plane, True, exact),
+        *_halo_slopes(vertical.order, plane, True, exact),
         "        else:",
-        *_slopes_of_rim(vertical.order, plane, False, exact),
+        *_halo_slopes(vertical.order, plane, False, exact),
     ))  # fmt: skip
     return [
-        "    asked = real(0.0)",
-        "    if has_rim:",
+        "    required_halo = real(0.0)",
+        "    if has_halo:",
         f"        lowest = {vertical.nz - 1} * layer + outer",
         *(f"        {line}" for line in _bottom_there("outer")),
         "        f_x, f_y = real(0.0), real(0.0)",
-        "        if b_x != real(0.0) or b_y != real(0.0):  # where the bed is level nothing needs to be loaded",
+        "        if b_x != real(0.0) or b_y != real(0.0):  # over a level bed no loads are needed",
         *indented,
-        *(f"        {line}" for line in _asked("asked")),
+        *(f"        {line}" for line in _required_slope("required_halo")),
     ]
 
 
 def _to_bottom(m: int, vertical: Vertical, plane: bool, lines: bool) -> list[str]:
-    """What layer m is to the condition of the bottom: Psi below it, or what is missing where that is an unknown."""
+    """Return the part of layer m in the bed condition: Psi of the ghost layer, or its residual for an unknown Psi."""
     nz, first = vertical.nz, vertical.first[vertical.nz - 1].tolist()
     text, start = [], min(k for k in range(1, nz + 1) if first[k] != 0.0)
     if first[m] != 0.0 and (m < nz or lines):
-        old = ("", "") if m == start else ("below + ", "beside + ")
+        old = ("", "") if m == start else ("below + ", "below_halo + ")
         text += [f"    below = {old[0]}real({first[m]!r}) * p"]
-        text += [] if lines else [f"    beside = {old[1]}real({first[m]!r}) * w{m}"]
+        text += [] if lines else [f"    below_halo = {old[1]}real({first[m]!r}) * w{m}"]
     if m == max(nz - 3, 1):
-        text += [f"    {line}" for line in _bottom_there("own")]
-        # Beyond a wall, where a tile goes on as the mirror image, differences have their sign changed.
+        text += [f"    {line}" for line in _bottom_there("point")]
+        # Beyond a wall a tile continues as a mirror image, where differences change their sign.
         text += [
             "    b_x = -b_x if i >= nx and round_x == 0 else b_x",
             "    b_y = -b_y if j >= ny and round_y == 0 else b_y",
         ]
     elif m == nz - 1:
-        text += [*([] if plane else ["    f_y = real(0.0)"]), *(f"    {line}" for line in _asked("wanted"))]
+        text += [*([] if plane else ["    f_y = real(0.0)"]), *(f"    {line}" for line in _required_slope("required"))]
         if not lines:
-            text += [f"    v{nz} = (-wanted - below) * real({1.0 / first[nz]!r})"]
-            text += [f"    w{nz} = (-asked - beside) * real({1.0 / first[nz]!r})"]
+            text += [f"    v{nz} = (-required - below) * real({1.0 / first[nz]!r})"]
+            text += [f"    w{nz} = (-required_halo - below_halo) * real({1.0 / first[nz]!r})"]
     elif m == nz and lines:
         text += [
-            "    lack = -wanted - below",
+            "    lack = -required - below",
             f"    r{nz - 1} -= real({2.0 / vertical.sigma[nz - 2]!r}) * over_d * over_d * lack",
         ]
     return text
@@ -209,16 +211,16 @@ def _differences(axis: str, near: list[list[str]], order: int, exact: bool) -> l
 
 
 def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int, exact: bool, last: int) -> list[str]:
-    """Psi of layer m, what is differentiated along sigma once, and the Laplacian in the plane: p, g, h and r."""
+    """Return code for layer m: Psi, the terms differentiated once along sigma, the horizontal Laplacian: p, g, h, r."""
     nz, half = vertical.nz, vertical.order // 2
     b = (m & 1) * buffer
-    lines = [f"    p = v{m}", f"    flat_store(shared, at, {b}, p)"]
-    lines += ["    if has_rim:", f"        flat_store(shared, rim, {b}, w{m})"]
+    lines = [f"    p = v{m}", f"    flat_store(shared, centre, {b}, p)"]
+    lines += ["    if has_halo:", f"        flat_store(shared, halo, {b}, w{m})"]
     lines += _loads(m + AHEAD, last)
     lines += ["    cuda.syncthreads()"]
     for axis, step in (("x", 1), ("y", pitch))[: 1 + plane]:
         offsets = [(b - s * step, b + s * step) for s in range(1, half + 1)]
-        near = [[f"flat_load(shared, at, {n})" for n in pair] for pair in offsets]
+        near = [[f"flat_load(shared, centre, {n})" for n in pair] for pair in offsets]
         lines += _differences(axis, near, vertical.order, exact)
     axes = "xy" if plane else "x"
     lines += ["    g = a_0 * p + " + " + ".join(f"g_{axis} * f_{axis}" for axis in axes)]
@@ -229,7 +231,7 @@ def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int, 
 
 
 def _to_sums(m: int, vertical: Vertical) -> list[str]:
-    """What layer m adds to the derivatives along sigma, and the residuals that have all their layers then."""
+    """Return the part of layer m in the derivatives along sigma, and the residuals whose layers are then complete."""
     nz, lines = vertical.nz, []
     first, second, sigma = (values.tolist() for values in (vertical.first, vertical.second, vertical.sigma))
     for n in range(1, nz):
@@ -259,7 +261,7 @@ def residual_cell(
     short: bool = False,
     paired: bool = False,
 ) -> Cell:
-    """The modes of the residuals of a column, as ``residual_of_column(shared, psi, out, ...)``.
+    """Return the modes of the residuals of a column, as ``residual_of_column(shared, psi, out, ...)``.
 
     Parameters
     ----------
@@ -269,9 +271,9 @@ def residual_cell(
     to_modes : (nz - 1, nz - 1)
     tile : (rows, columns)
     precisions : ({"single", "double"}, {"single", "double"})
-        Of Psi, and of modes.
+        Precision of Psi, and of the modes.
     ghosts : bool
-        Whether Psi below the bottom is an unknown, read as any other: `missing` becomes what its condition lacks.
+        Whether Psi below the bed is an unknown, loaded like the others; `missing` is then the residual at the bed.
     short : bool
         Whether an axis of more than one point has no more points than twice those on a side of a difference.
     paired : bool
@@ -281,13 +283,14 @@ def residual_cell(
     tall, wide = tile
     pitch = wide + 2 * half
     modes = range(nz - 1)
-    names = {"WIDE": wide, "TALL": tall, "BESIDE": 2 * half, "ABOVE": 2 * half * plane, "HALF": half, "PITCH": pitch}
-    given, last = "shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y", nz - (not ghosts)
-    lines = [f"def residual_of_column({given}):"]
+    names = {"WIDE": wide, "TALL": tall, "HALO_X": 2 * half, "HALO_Y": 2 * half * plane, "HALF": half, "PITCH": pitch}
+    parameters = "shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y"
+    last = nz - (not ghosts)
+    lines = [f"def residual_of_column({parameters}):"]
     lines += PLACES.strip("\n").splitlines() + COEFFICIENTS.strip("\n").splitlines()
     for m in range(1, AHEAD + 1):
         lines += _loads(m, last)
-    lines += [] if ghosts else _bottom_of_rim(vertical, plane, precisions[0] == "single")
+    lines += [] if ghosts else _halo_bottom(vertical, plane, precisions[0] == "single")
     kind, first = "np.float32" if precisions[1] == "single" else "real", True
     for m in range(1, nz + 1):
         lines += _of_layer(m, vertical, plane, pitch, pitch * (tall + 2 * half), precisions[0] == "single", last)
@@ -301,8 +304,8 @@ def residual_cell(
     stored = [f"q{k}" for k in modes]
     if paired:
         stored = [f"two_in_word({', '.join([*stored[k : k + 2], 'real(0.0)'][:2])})" for k in modes[::2]]
-    lines += [f"        flat_store(out, {k} * layer + own, 0, {value})" for k, value in enumerate(stored)]
-    lines += ["        flat_store(missing, own, 0, lack)"] * ghosts
+    lines += [f"        flat_store(out, {k} * layer + point, 0, {value})" for k, value in enumerate(stored)]
+    lines += ["        flat_store(missing, point, 0, lack)"] * ghosts
     placed = folded_twice if short else folded
     return written("\n".join(lines) + "\n", {**SCOPE, **names, "placed": placed})
 
@@ -324,34 +327,34 @@ def set_residuals(psi, out, geometry, sources, missing, over_dx, over_dy, round_
 
 
 def correction_cell(vertical: Vertical, to_layers: np.ndarray, ghosts: bool = False, paired: bool = False) -> Cell:
-    """Adds the correction of a column, as ``corrected(own, layer, u, psi, missing, omega)``: the sum of its squares.
+    """Return code that adds the correction of a column, as ``corrected(point, layer, u, psi, missing, omega)``.
 
     ghosts : bool
-        Whether Psi below the bottom is an unknown: it gets what is added two layers higher, and what is `missing`.
+        Whether Psi below the bed is an unknown: its correction is that of two layers higher, less a term in `missing`.
     paired : bool
         Whether two modes share a word.
     """
     nz, name = vertical.nz, "both" if paired else "u"
-    words = range(-(-(nz - 1) // 2) if paired else nz - 1)
-    lines = ["def corrected(own, layer, u, psi, missing, omega):"]
-    lines += [f"    {name}{m} = flat_load(u, {m} * layer + own, 0)" for m in words]
+    indices = range(-(-(nz - 1) // 2) if paired else nz - 1)
+    lines = ["def corrected(point, layer, u, psi, missing, omega):"]
+    lines += [f"    {name}{m} = flat_load(u, {m} * layer + point, 0)" for m in indices]
     lines += ["    square = real(0.0)"]
-    lines += [f"    p{k} = flat_load(psi, {k} * layer + own, 0)" for k in range(1, nz)]
-    lines += [f"    u{2 * m}, u{2 * m + 1} = two_of_word(both{m})" for m in words if paired]
+    lines += [f"    p{k} = flat_load(psi, {k} * layer + point, 0)" for k in range(1, nz)]
+    lines += [f"    u{2 * m}, u{2 * m + 1} = two_of_word(both{m})" for m in indices if paired]
     for k in range(1, nz):
         lines += [f"    c = omega * ({_sum(to_layers[k - 1], [f'u{m}' for m in range(nz - 1)])})"]
-        lines += [f"    p = p{k} + c", f"    flat_store(psi, {k} * layer + own, 0, p)"]
+        lines += [f"    p = p{k} + c", f"    flat_store(psi, {k} * layer + point, 0, p)"]
         lines += ["    square += c * c"]
         if ghosts and k == nz - 2:
-            lack = f"omega * real({2.0 * vertical.sigma[nz - 2]!r}) * flat_load(missing, own, 0)"
-            lines += [f"    ghost = flat_load(psi, {nz} * layer + own, 0) + c - {lack}"]
-            lines += [f"    flat_store(psi, {nz} * layer + own, 0, ghost)"]
+            lack = f"omega * real({2.0 * vertical.sigma[nz - 2]!r}) * flat_load(missing, point, 0)"
+            lines += [f"    ghost = flat_load(psi, {nz} * layer + point, 0) + c - {lack}"]
+            lines += [f"    flat_store(psi, {nz} * layer + point, 0, ghost)"]
     lines += ["    return square"]
     return written("\n".join(lines) + "\n", SCOPE)
 
 
 @cell
-def corrected(own, layer, u, psi, missing, omega):
+def corrected(point, layer, u, psi, missing, omega):
     """Stands for `correction_cell`."""
     return real(0.0)
 
@@ -367,10 +370,10 @@ def correct_columns(u, psi, missing, omega, partials, first, end, control):
     if is_iterating(control):
         t = cuda.threadIdx.x
         layer = np.int64(psi.shape[1]) * psi.shape[2]
-        own = np.int64(first) + np.int64(cuda.blockIdx.x) * LINE + t
+        point = np.int64(first) + np.int64(cuda.blockIdx.x) * LINE + t
         square = real(0.0)
-        if own < end:
-            square = CORRECTED(own, layer, u, psi, missing, omega)
+        if point < end:
+            square = CORRECTED(point, layer, u, psi, missing, omega)
         add_up(tree, t, LINE, square)
         if t == 0:
             partials[cuda.blockIdx.x] = tree[0]

@@ -78,8 +78,8 @@ class BasinSection(Section):
 
     def grid(self) -> Grid:
         """Return the grid whose cell centres are the points."""
-        wraps = self.periodic in ("x", "both"), self.periodic in ("y", "both")
-        grid = Grid.from_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        periodic = self.periodic in ("x", "both"), self.periodic in ("y", "both")
+        grid = Grid.from_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, periodic)
         return replace(grid, crs=self.crs)
 
 
@@ -104,9 +104,9 @@ class InitialSection(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> InitialSection:
-        given = sorted(self.model_fields_set & {"surface_elevation", "surface_potential"})
-        if self.wave is not None and given:
-            raise InputError(f"both wave and {given[0]}", allowed="either wave, or elevation and potential")
+        keys = sorted(self.model_fields_set & {"surface_elevation", "surface_potential"})
+        if self.wave is not None and keys:
+            raise InputError(f"both wave and {keys[0]}", allowed="either wave, or elevation and potential")
         if self.wave is None and self.depth is not None:
             raise InputError("depth without wave", allowed="depth together with wave only")
         return self
@@ -229,7 +229,7 @@ class PotentialWavesCase(Case):
 
     def findings(self, model: Any, records: Callable[[str], tuple[Any, Any]]) -> list[tuple[str, str]]:
         """Return the reflection coefficient if the gauges and the record length permit it."""
-        from eagre.models.potential_waves.reflecting import Made, goes_straight, reflection_of
+        from eagre.models.potential_waves.reflecting import IncidentWaves, goes_straight, reflection_of
 
         makers = [section for section in self.relaxation_zones if section.wave is not None]
         if self.gauges is None or len(makers) != 1 or self.wavemakers:
@@ -242,8 +242,8 @@ class PotentialWavesCase(Case):
             return []
         if kind not in (*REGULAR, *SEAS) or not goes_straight(section.side, section.wave):
             return []
-        made = Made(section.side, period, kind in REGULAR, section.ramp)
-        return reflection_of(model.setup, made, list(self.gauges.on(model.grid).values()), lambda: records(name))
+        incident = IncidentWaves(section.side, period, kind in REGULAR, section.ramp)
+        return reflection_of(model.setup, incident, list(self.gauges.on(model.grid).values()), lambda: records(name))
 
     def build(self, device: Any = None, precision: str | None = None) -> PotentialWaves:
         """Build the model.
@@ -314,48 +314,48 @@ class PotentialWavesCase(Case):
     def _surface(self, grid: Grid, wave: RegularWave | LinearWaves | None) -> dict[str, Any]:
         """Return the initial surface elevation and potential."""
         if wave is None:
-            found = {}
+            initial = {}
             for name in ("surface_elevation", "surface_potential"):
                 with self.at("initial", name):
-                    found[name] = getattr(self.initial, name).at_centres(grid)
-            return found
+                    initial[name] = getattr(self.initial, name).at_centres(grid)
+            return initial
         points = grid.x[None, :], grid.y[:, None], 0.0
         fields = {"surface_elevation": wave.elevation(*points), "surface_potential": wave.surface_potential(*points)}
         return {name: np.broadcast_to(values, grid.shape) for name, values in fields.items()}
 
     def _wavemakers(self) -> list[Wavemaker]:
         """Return the wavemakers, with signals that cover the run."""
-        made = []
+        wavemakers = []
         for number, section in enumerate(self.wavemakers):
             signals = {}
             for name in ("velocity", "position", "target"):
-                given = getattr(section, name)
+                value = getattr(section, name)
                 with self.at("wavemakers", number, name):
-                    signals[name] = given and given.resolve(0.0, self.run.end_time, self.run.start_date)
+                    signals[name] = value and value.resolve(0.0, self.run.end_time, self.run.start_date)
             with self.at("wavemakers", number):
-                made.append(Wavemaker(section.side, active_absorption=section.active_absorption, **signals))
-        return made
+                wavemakers.append(Wavemaker(section.side, active_absorption=section.active_absorption, **signals))
+        return wavemakers
 
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[RelaxationZone]:
         """Return the relaxation zones, each with its wave and a period."""
-        from eagre.models.potential_waves.inputs import PERIODIC, check_place, checked_zones
+        from eagre.models.potential_waves.inputs import PERIODIC, check_zone_width, checked_zones
         from eagre.models.potential_waves.wave_checks import depth_under
         from eagre.models.potential_waves.zones import RelaxationZone
 
-        made = []
+        generated = []
         for number, section in enumerate(self.relaxation_zones):
             with self.at("relaxation_zones", number):
-                check_place(section.side, section.width, grid, PERIODIC[self.basin.periodic])
+                check_zone_width(section.side, section.width, grid, PERIODIC[self.basin.periodic])
             with self.at("relaxation_zones", number, "wave"):
                 waves = None
                 if section.wave is not None:
                     h = _depth_for(section.depth, depth_under(section, grid, depth), "this zone")
                     waves = section.wave.make(h, self.numerics.gravity)
-            made.append((section, waves))
-        periods = (section.period or period_of(section.wave, waves) for section, waves in made)
+            generated.append((section, waves))
+        periods = (section.period or period_of(section.wave, waves) for section, waves in generated)
         known = [period for period in periods if period]
         zones: list[RelaxationZone] = []
-        for number, (section, waves) in enumerate(made):
+        for number, (section, waves) in enumerate(generated):
             with self.at("relaxation_zones", number):
                 period = section.period or period_of(section.wave, waves) or (known[0] if known else None)
                 if period is None:
@@ -381,14 +381,14 @@ class PotentialWavesCase(Case):
 
 def period_of(section: Any, waves: Any) -> float | None:
     """Return the period of a wave or the peak period of a sea, s, or None if neither section nor wave has one."""
-    own = getattr(section, "period", None) or getattr(section, "peak_period", None)
-    return own or getattr(waves, "period", None)
+    period = getattr(section, "period", None) or getattr(section, "peak_period", None)
+    return period or getattr(waves, "period", None)
 
 
-def _depth_for(given: float | None, depth: np.ndarray, where: str) -> float:
+def _depth_for(wave_depth: float | None, depth: np.ndarray, where: str) -> float:
     """Return the depth for the theory of a wave: the given one, or the depth of a level bed."""
-    if given is not None:
-        return given
+    if wave_depth is not None:
+        return wave_depth
     low, high = float(depth.min()), float(depth.max())
     if high - low > LEVEL * high:
         raise InputError(

@@ -22,13 +22,13 @@ def derivative(values: Array, axis: int, setup: Setup) -> Array:
     half = setup.vertical.order // 2
     widths = [(half, half) if k == axis else (0, 0) for k in range(2)]
     wide = np.pad(values, widths, mode="wrap" if setup.periodic[axis] else "reflect")
-    found = np.zeros(values.shape)
+    result = np.zeros(values.shape)
     for m, weight in enumerate(centred(setup.vertical.order, setup.spacing[axis], 1)):
-        found += weight * np.take(wide, range(m, m + count), axis=axis)
-    return found
+        result += weight * np.take(wide, range(m, m + count), axis=axis)
+    return result
 
 
-def steepest(eta: Array, setup: Setup) -> tuple[float, tuple[int, int]]:
+def maximum_slope(eta: Array, setup: Setup) -> tuple[float, tuple[int, int]]:
     """Return the largest slope of an elevation, (ny, nx), m, and its point (j, i)."""
     slope = np.hypot(derivative(eta, 1, setup), derivative(eta, 0, setup))
     j, i = np.unravel_index(int(np.argmax(slope)), slope.shape)
@@ -37,11 +37,11 @@ def steepest(eta: Array, setup: Setup) -> tuple[float, tuple[int, int]]:
 
 def surface_velocity(surface: Array, w: Array, setup: Setup) -> tuple[Array, Array]:
     """Return u and v at the surface, (ny, nx), m/s: grad phi~ - w~ grad eta."""
-    found = []
+    components = []
     for axis in (1, 0):
         along = derivative(surface[1], axis, setup)
-        found.append(along if setup.linear else along - w * derivative(surface[0], axis, setup))
-    return found[0], found[1]
+        components.append(along if setup.linear else along - w * derivative(surface[0], axis, setup))
+    return components[0], components[1]
 
 
 def rise(surface: Array, w: Array, setup: Setup) -> Array:

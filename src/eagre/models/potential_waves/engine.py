@@ -16,7 +16,7 @@ from eagre.models.potential_waves.breaking import Breaker, Breaking
 from eagre.models.potential_waves.inlet import with_forcing
 from eagre.models.potential_waves.kinematics import Flow
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.laplace_bands import DistributedLaplace
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
@@ -44,11 +44,11 @@ class Engine:
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup = setup
         known = (setup.depth, setup.spacing, setup.vertical, setup.periodic)
-        places = setup.grid.x, setup.grid.y
-        more = {"linear": setup.linear, "multigrid": setup.multigrid, "correction": setup.correction, "points": places}
+        points = setup.grid.x, setup.grid.y
+        more = {"linear": setup.linear, "multigrid": setup.multigrid, "correction": setup.correction, "points": points}
         more |= {"max_iterations": setup.max_iterations, "on_nonconvergence": setup.on_nonconvergence}
         self.laplace: Laplace = (
-            LaplaceBands(*known, device, precision, **more)
+            DistributedLaplace(*known, device, precision, **more)
             if isinstance(device, Group)
             else LaplaceProblem(*known, device, precision, **more, preconditioner=setup.preconditioner)
         )
@@ -66,7 +66,7 @@ class Engine:
         breaking = [] if self.breaking is None else [self.breaking]
         forcing = [*inlets, *breaking, *sponges]  # sponges last: they use the complete eta_t
         self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.relaxation_zones, forcing)
-        self._steps.taken = self._take_up
+        self._steps.on_step_start = self._take_up
         self._rates: Any = self.laplace.surface_zeros(2) if inlets else None
         self._set_rates: list[Any] = list(self.laplace.rates(self._rates, setup.gravity)) if inlets else []
         self._filter = SurfaceFilter(self.laplace) if setup.surface_filter else None
@@ -84,41 +84,42 @@ class Engine:
         ConvergenceError
             If the Laplace solver does not converge. The fields then hold an unusable intermediate stage.
         """
-        counts, parts = self.counts, self._parts(dt)
-        part = dt / parts
-        for n in range(parts):
-            self._steps.time = time + n * part
+        counts, substeps = self.counts, self._substeps(dt)
+        substep_dt = dt / substeps
+        for n in range(substeps):
+            self._steps.time = time + n * substep_dt
             self._aim()
-            counts["iterations"] += self._steps.step(part)
+            counts["iterations"] += self._steps.step(substep_dt)
             counts["steps"] += 1.0
             if self._filter is not None and counts["steps"] % self.setup.surface_filter == 0.0:
                 self._filter.apply()
             if dt >= UNCUT * self.setup.time_step:
-                counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
+                counts["dt_min"] = min(counts["dt_min"], substep_dt)
+                counts["dt_max"] = max(counts["dt_max"], substep_dt)
 
-    def _parts(self, dt: float) -> int:
-        """Return the number of substeps of a step of dt, s; see `Breaking.parts`."""
+    def _substeps(self, dt: float) -> int:
+        """Return the number of substeps of a step of dt, s; see `Breaking.substeps`."""
         if self.breaking is None:
             return 1
         self._aim()
-        self._steps.look()
-        return self.breaking.parts(dt)
+        self._steps.compute_w()
+        return self.breaking.substeps(dt)
 
     def _aim(self) -> None:
         """Set the tolerance: the absolute one, or if larger the relative one times the RMS of Psi at the bottom."""
-        if self._steps.ahead is None:
+        if self._steps.first_iterations is None:
             size = self.laplace.size_at_bottom()
-            relative = self.setup.tolerance * max(size, self.setup.smallest)
-            self._steps.small = max(self.setup.absolute_tolerance, relative)
+            relative = self.setup.tolerance * max(size, self.setup.min_psi_scale)
+            self._steps.tolerance = max(self.setup.absolute_tolerance, relative)
 
-    def look(self) -> bool:
+    def compute_w(self) -> bool:
         """Compute the vertical velocity at the present surface; return whether the solver converged.
 
         The next step reuses the solution, so results do not depend on whether this method is called.
         """
         self._aim()
         try:
-            self._steps.look()
+            self._steps.compute_w()
         except ConvergenceError:
             return False
         return True
@@ -143,8 +144,8 @@ class Engine:
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the averages, including the present state if its flow can be computed."""
-        asked = self.averages.asked
-        if asked is not None and (set(asked.planes.quantities) <= OF_THE_SURFACE or self.look()):
+        requested = self.averages.asked
+        if requested is not None and (set(requested.planes.quantities) <= OF_THE_SURFACE or self.compute_w()):
             self._average(self._clock())
         return self.averages.state()
 
@@ -163,8 +164,8 @@ class Engine:
         ConvergenceError
             If the Laplace solver does not converge.
         """
-        self.look()
-        known = self.laplace, self.setup.gravity, self._steps.small
+        self.compute_w()
+        known = self.laplace, self.setup.gravity, self._steps.tolerance
         flow = Flow(*known, linear=self.setup.linear, forcing=self._sides)
         flow.update(self._clock())
         return flow
@@ -188,7 +189,7 @@ class Engine:
         """Return the surface velocity due to wavemakers, (3, ny, nx), m/s; NaN if the solver does not converge."""
         if self.paddle_velocity is None:
             return np.zeros((3, *self.setup.grid.shape))
-        if not self.look():
+        if not self.compute_w():
             return np.full((3, *self.setup.grid.shape), np.nan)
         self._find_paddle_velocity(self._clock())
         return self.device.host(self.paddle_velocity)
@@ -204,16 +205,16 @@ class Engine:
 
     def vertical_velocity(self) -> np.ndarray:
         """Return the vertical velocity at the surface, (ny, nx), m/s, float64; NaN if the solver does not converge."""
-        if not self.look():
+        if not self.compute_w():
             return np.full(self.setup.grid.shape, np.nan)
         return self.device.host(self.laplace.w)[0].astype(np.float64)
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of the complete state except for the time, for a bitwise identical restart."""
-        host, laplace, ahead = self.device.host, self.laplace, self._steps.ahead
+        host, laplace, count = self.device.host, self.laplace, self._steps.first_iterations
         more = self.averages.state()
         if self.statistics is not None:
-            more |= {name.replace("maps", "statistics"): own for name, own in self.statistics.state().items()}
+            more |= {name.replace("maps", "statistics"): value for name, value in self.statistics.state().items()}
         if self.breaking is not None:
             none = np.zeros(len(Breaker._fields))  # an extra first row, because files cannot hold empty arrays
             more["breakers"] = np.array([none, *self.breaking.log])
@@ -221,21 +222,21 @@ class Engine:
             **more,
             "surface": host(laplace.fields),
             "psi": host(laplace.psi),
-            "psi_before": host(self._steps.before),
+            "psi_before": host(self._steps.psi_mid),
             "w": host(laplace.w),
             "counts": np.array([self.counts[name] for name in COUNTS]),
-            "ahead": np.array([-1.0 if ahead is None else ahead, self._steps.small, self._steps.last]),
+            "ahead": np.array([-1.0 if count is None else count, self._steps.tolerance, self._steps.last]),
         }
 
     def restore(self, state: dict[str, np.ndarray], time: float) -> None:
         """Load a state of `state` at a time, s."""
-        laplace, before = self.laplace, self._steps.before
-        kept = {"surface": laplace.fields, "psi": laplace.psi, "psi_before": before, "w": laplace.w}
-        for name, array in kept.items():
+        laplace, psi_mid = self.laplace, self._steps.psi_mid
+        arrays = {"surface": laplace.fields, "psi": laplace.psi, "psi_before": psi_mid, "w": laplace.w}
+        for name, array in arrays.items():
             self.device.fill(array, state[name].astype(array.dtype))
         self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
-        ahead, self._steps.small, self._steps.last = map(float, state["ahead"])
-        self._steps.ahead = None if ahead < 0.0 else int(ahead)
+        first_iterations, self._steps.tolerance, self._steps.last = map(float, state["ahead"])
+        self._steps.first_iterations = None if first_iterations < 0.0 else int(first_iterations)
         self._resume(state, time)
         if self.breaking is not None:
             self.breaking.log = [Breaker(*map(float, row)) for row in state.get("breakers", ())[1:]]
@@ -245,5 +246,5 @@ class Engine:
         """Resume the averages from a state at a time, s, or start them."""
         self.averages.take_over(state, time)
         if self.statistics is not None:
-            own = {name.replace("statistics", "maps"): one for name, one in state.items() if "statistics" in name}
-            self.statistics.take_over(own, time)
+            values = {name.replace("statistics", "maps"): one for name, one in state.items() if "statistics" in name}
+            self.statistics.take_over(values, time)

@@ -16,7 +16,7 @@ class Forcing(Protocol):
         time, dt : float
             Time of the stage and length of the step, s.
         stage : int
-            0 to 3; in stage 0 the surface is that of the start of the step.
+            0 to 3; in stage 0 the surface is unchanged since the start of the step.
         rates : array on the device, (2, ny, nx)
             Rates, m/s and m2/s2; `fields` and `w` of the Laplace problem belong to the same stage.
         """

@@ -47,7 +47,7 @@ from eagre.models.potential_waves.zones import SIDES, across_x, from_side
 
 HEIGHT = 4.0  # of the column in which a is defined, depths
 TERMS = 40
-MOST_FLOW = 1e-3  # maximum flow through a bed that is not flat, relative to U
+MAX_BED_FLOW = 1e-3  # maximum flow through a bed that is not flat, relative to U
 BENDS = switch("BENDS", True)  # otherwise linear waves, evaluated at z = 0
 
 Signal = Callable[[float], float]
@@ -180,7 +180,7 @@ class Inlet:
         self._position = None if linear else position
         self._let_out = math.sqrt(gravity / depth)
         self._edge, self._edge_weights = _edge(laplace.shape, side, laplace.periodic[int(not in_x)])
-        self._linear, self._depth, self._f = linear, depth, shares()
+        self._linear, self._depth, self._f = linear, depth, profile_coefficients()
         self._origin = float((x if in_x else y)[-1 if last else 0]), int(not in_x), sign
         self._wall = Wall(
             device.array(away if in_x else np.zeros(x.size)), device.field(np.zeros(y.size) if in_x else away, axis=-1),
@@ -283,7 +283,7 @@ def with_forcing(forcing: Sequence[Forcing], time: float, rates: Any) -> list[tu
     return motions
 
 
-def shares() -> np.ndarray:
+def profile_coefficients() -> np.ndarray:
     """Return f_n, n = 1, 3, ..., of a profile of 1 in the lower and -1 in the upper two fifths, smooth in between."""
     points = 4096
     zeta = (np.arange(points) + 0.5) / points
@@ -315,18 +315,18 @@ def _edge(shape: tuple[int, ...], side: str, periodic: bool) -> tuple[tuple[np.n
 
 
 def _check_bed(h: np.ndarray, away: np.ndarray, depth: float, side: str) -> None:
-    """Reject a bed with a flow through it of more than `MOST_FLOW` of U."""
+    """Reject a bed with a flow through it of more than `MAX_BED_FLOW` of U."""
     left = np.broadcast_to(np.exp(-math.pi * away / (HEIGHT * depth)), h.shape)
     flow = np.abs(h / depth - 1.0) * left
-    if flow.max() > MOST_FLOW:
+    if flow.max() > MAX_BED_FLOW:
         j, i = np.unravel_index(int(np.argmax(flow)), h.shape)
         raise InputError(
             f"a depth of {h[j, i]:g} m at point ({i}, {j}) in front of an inlet in the {side}, {depth:g} m deep",
-            allowed=f"a flat bed for about {-HEIGHT / math.pi * math.log(MOST_FLOW):.0f} depths",
+            allowed=f"a flat bed for about {-HEIGHT / math.pi * math.log(MAX_BED_FLOW):.0f} depths",
             fix="a relaxation zone, or a longer flat part",
         )  # fmt: skip
-    if left.min() > MOST_FLOW:
+    if left.min() > MAX_BED_FLOW:
         raise InputError(
             f"{float(np.max(away)):g} m of water in front of an inlet {depth:g} m deep",
-            allowed=f"{-HEIGHT * depth / math.pi * math.log(MOST_FLOW):.3g} m or more",
+            allowed=f"{-HEIGHT * depth / math.pi * math.log(MAX_BED_FLOW):.3g} m or more",
         )

@@ -38,23 +38,23 @@ PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "bot
 
 def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int, more: int) -> None:
     """Raise if the model does not fit into the memory of the devices; more : values per column of averages."""
-    size, words = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers + more
-    check_words(grid, device, precision, words)
+    size, values = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers + more
+    check_words(grid, device, precision, values)
     if isinstance(device, Group):
         rows = equal_parts(grid.ny, len(device.members))
-        check_memory_of_each(device, [words * size * (count + 5) * (grid.nx + 5) for count in rows])
+        check_memory_of_each(device, [values * size * (count + 5) * (grid.nx + 5) for count in rows])
 
 
 def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
     """Reject axes too short for the finite differences, and odd numbers of points along periodic axes."""
-    for name, count, wraps in (("nx", grid.nx, periodic[1]), ("ny", grid.ny, periodic[0])):
+    for name, count, is_periodic in (("nx", grid.nx, periodic[1]), ("ny", grid.ny, periodic[0])):
         if 1 < count <= order // 2:
             allowed, fix = (
                 f"1, or {order // 2 + 1} or more",
-                f"{name} = {max(order // 2 + 1, 17) // 2 * 2 + (not wraps)}",
+                f"{name} = {max(order // 2 + 1, 17) // 2 * 2 + (not is_periodic)}",
             )
             raise InputError(f"{name} = {count} at order {order}", allowed=allowed, fix=fix)
-        if wraps and count > 1 and count % 2:
+        if is_periodic and count > 1 and count % 2:
             raise InputError(f"{name} = {count} along a periodic axis", allowed="an even number",
                              fix=f"{name} = {count + 1}")  # fmt: skip
     if grid.cells < 2:
@@ -104,18 +104,18 @@ def check_kinds(zones: Any, wavemakers: Any, sponges: Any) -> None:
 
 def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
     """Return the still-water depth, (ny, nx), m; raise with the location if it is not positive everywhere."""
-    found = checked_field("depth", depth, grid, "centre")
-    dry = found < SHORTEST
+    field = checked_field("depth", depth, grid, "centre")
+    dry = field < SHORTEST
     if dry.any():
         j, i = (int(k) for k in np.argwhere(dry)[0])
         where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
         raise InputError(
-            f"depth = {found[j, i]:g} m at {where}, one of {int(dry.sum())} such points",
+            f"depth = {field[j, i]:g} m at {where}, one of {int(dry.sum())} such points",
             allowed="above 0 everywhere: run-up is supported on walls only, not on beaches",
             fix='depth = "maximum(0.1, 0.4 - 0.05 * x)", or a raster whose land is water 0.1 m deep',
         )
-    check_plausible("depth", found, "depth")
-    return found
+    check_plausible("depth", field, "depth")
+    return field
 
 
 def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Grid) -> np.ndarray:
@@ -139,16 +139,16 @@ def checked_zones(
     """Reject zones along periodic axes, wider than the basin, or along a side in use by another zone or wavemaker."""
     check_sides(zones, wavemakers)
     for zone in zones:
-        check_place(zone.side, zone.width, grid, periodic)
+        check_zone_width(zone.side, zone.width, grid, periodic)
     return tuple(zones)
 
 
-def check_place(side: str, width: float, grid: Grid, periodic: tuple[bool, bool]) -> None:
+def check_zone_width(side: str, width: float, grid: Grid, periodic: tuple[bool, bool]) -> None:
     """Reject a zone, `width` m wide, along a periodic axis or wider than the basin."""
     across = side in ("west", "east")
-    count, step, wraps = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
-    if wraps or count < 2:
-        why = "periodic" if wraps else "of one point"
+    count, step, is_periodic = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
+    if is_periodic or count < 2:
+        why = "periodic" if is_periodic else "of one point"
         what = f"a relaxation zone along the {side} side of an axis that is {why}"
         raise InputError(what, allowed="sides with a wall", fix=wall_of(grid, periodic))
     if width > (count - 1) * step:
@@ -160,7 +160,7 @@ def check_place(side: str, width: float, grid: Grid, periodic: tuple[bool, bool]
 def wall_of(grid: Grid, periodic: tuple[bool, bool]) -> str:
     """Return the case line for a side with a wall, or an empty string."""
     walls = (("west", grid.nx, periodic[1]), ("south", grid.ny, periodic[0]))
-    return next((f'side = "{side}"' for side, count, wraps in walls if count > 1 and not wraps), "")
+    return next((f'side = "{side}"' for side, count, is_periodic in walls if count > 1 and not is_periodic), "")
 
 
 def check_sides(zones: Sequence[RelaxationZone], wavemakers: Sequence[Wavemaker]) -> None:
@@ -179,30 +179,30 @@ def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float
     """Return the limits and the strength of `Breaking`, or None."""
     if breaking is False:
         return None
-    given, known = (
+    options, known = (
         ({} if breaking is True else dict(breaking)),
         DEFAULTS,
     )
-    for name in given:
+    for name in options:
         one_of("breaking", name, tuple(known))
     ratio, slope, strength = (
-        checked_number(name, given.get(name, default), 1e-6, 1e6) for name, default in known.items()
+        checked_number(name, options.get(name, default), 1e-6, 1e6) for name, default in known.items()
     )
     return ratio, slope, strength
 
 
 ON_NONCONVERGENCE = ("error", "continue")
-MOST_ITERATIONS = 100_000  # upper limit of max_iterations
+ITERATION_LIMIT = 100_000  # upper limit of max_iterations
 PRECONDITIONERS = ("modes", "lines")
 MULTIGRID = ("cycle", "pre", "post", "levels", "stretched", "smoother", "weight")
 
 
-def checked_multigrid(given: Mapping[str, Any] | None) -> dict[str, Any]:
+def checked_multigrid(multigrid: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the options of `Multigrid`, by known names; `Multigrid` checks the values."""
-    found = dict(given or {})
-    for name in found:
+    options = dict(multigrid or {})
+    for name in options:
         one_of("multigrid", name, MULTIGRID)
-    return found
+    return options
 
 
 def checked_preconditioner(name: str, device: Device | Group) -> str:
@@ -218,18 +218,18 @@ def checked_iteration(absolute_tolerance: float, max_iterations: int, on_nonconv
     """Return the options of the Laplace iteration by name."""
     return {
         "absolute_tolerance": checked_number("absolute_tolerance", absolute_tolerance, 0.0, 1e6),
-        "max_iterations": checked_count("max_iterations", max_iterations, 1, MOST_ITERATIONS),
+        "max_iterations": checked_count("max_iterations", max_iterations, 1, ITERATION_LIMIT),
         "on_nonconvergence": one_of("on_nonconvergence", on_nonconvergence, ON_NONCONVERGENCE),
     }
 
 
 def correction_of(correction: str, precision: str) -> str:
-    """Return the precision of corrections: the requested one, at most that of the run."""
+    """Return the precision of corrections: the requested one, at most the precision of the run."""
     check_precision(correction, "correction_precision")
     return correction if precision == "double" else precision
 
 
-def smallest_psi(
+def min_significant_psi(
     surface: np.ndarray,
     depth: np.ndarray,
     zones: Sequence[RelaxationZone],
@@ -245,11 +245,11 @@ def smallest_psi(
     potential = max(float(surface[1].std()), gravity / rate * float(surface[0].std()))
     for wavemaker in wavemakers:
         potential = max(potential, wavemaker.speed * math.sqrt(gravity * h) / rate)
-    share = min(1.0, 0.5 * (k * h) ** 2)
+    fraction = min(1.0, 0.5 * (k * h) ** 2)
     for zone in zones:
         if zone.waves is not None:
             t = np.linspace(0.0, zone.period, 16, endpoint=False)
-            made = np.asarray(zone.waves.surface_potential(float(grid.x.mean()), float(grid.y.mean()), t))
+            values = np.asarray(zone.waves.surface_potential(float(grid.x.mean()), float(grid.y.mean()), t))
             kh = float(wave_number(2.0 * math.pi / zone.period, h, gravity)) * h
-            potential, share = max(potential, float(made.std())), max(share, min(1.0, 0.5 * kh**2))
-    return share * potential
+            potential, fraction = max(potential, float(values.std())), max(fraction, min(1.0, 0.5 * kh**2))
+    return fraction * potential

@@ -24,8 +24,8 @@ CHEBYSHEV = (1.106, 0.796, 0.622)
 SLOW = 0.28  # ratio of the norms of successive corrections
 FAILING = 0.6
 STEEP = 0.85  # maximum bed slope (decision 0043)
-LOOK_EVERY = 3  # iterations between host synchronisations with a GPU; sufficient for most solves
-FIRST, MORE = 6, 3  # iterations between checks of the rate: complete cycles of factors
+SYNC_INTERVAL = 3  # iterations between host synchronisations with a GPU; sufficient for most solves
+FIRST, LATER = 6, 3  # iterations between checks of the rate: complete cycles of factors
 
 
 class Convergence(NamedTuple):
@@ -59,15 +59,15 @@ class Solve(NamedTuple):
 
     method: str = "one weight"
     iterations: int = 0
-    before: int = 0  # iterations before this method
-    small: float = math.nan  # tolerance of the 2-norm
+    previous_iterations: int = 0  # iterations before this method
+    tolerance: float = math.nan  # tolerance of the 2-norm
 
     def convergence(self, norms: np.ndarray, scale: float) -> Convergence:
         """Return the history; norms : 2-norms of all iterations, `scale` times the root mean square."""
-        norms, steps = norms[: self.iterations] / scale, self.iterations - self.before - 1
-        falls = steps > 0 and min(norms[self.before], norms[-1]) > 0.0
-        rate = float(norms[-1] / norms[self.before]) ** (1.0 / steps) if falls else math.nan
-        return Convergence(self.method, self.iterations, rate, norms, self.small / scale)
+        norms, steps = norms[: self.iterations] / scale, self.iterations - self.previous_iterations - 1
+        falls = steps > 0 and min(norms[self.previous_iterations], norms[-1]) > 0.0
+        rate = float(norms[-1] / norms[self.previous_iterations]) ** (1.0 / steps) if falls else math.nan
+        return Convergence(self.method, self.iterations, rate, norms, self.tolerance / scale)
 
 
 class Iteration:
@@ -85,53 +85,54 @@ class Iteration:
     last : Solve
     """
 
-    def __init__(self, laplace: Problem, test: StopTest, steepest: float) -> None:
-        self._laplace, self._steep = laplace, steepest > STEEP
+    def __init__(self, laplace: Problem, test: StopTest, bed_slope: float) -> None:
+        self._laplace, self._steep = laplace, bed_slope > STEEP
         order, device = laplace.vertical.order, laplace.device
         self._alone = laplace.preconditioner == "lines"
         one = laplace.iteration(1.0 if self._alone else RELAXATION[order])
         three = [laplace.iteration(weight) for weight in CHEBYSHEV]
-        turns = [*three[0], test.launch, *three[1], test.launch, *three[2]]
+        weighted_iterations = [*three[0], test.launch, *three[1], test.launch, *three[2]]
         self._methods = {
-            "one weight": Until(device, test, one, look_every=LOOK_EVERY),
-            "three weights": Until(device, test, turns, look_every=1),
+            "one weight": Until(device, test, one, look_every=SYNC_INTERVAL),
+            "three weights": Until(device, test, weighted_iterations, look_every=1),
         }
         self._residuals: ConjugateResiduals | None = None
         self.last = Solve()
 
-    def run(self, small: float, most: int, lead: Lead) -> Iterated:
-        """Iterate until the 2-norm of a correction of Psi is at most `small`, after the launches of `lead`.
+    def run(self, tolerance: float, max_iterations: int, prologue: Lead) -> Iterated:
+        """Iterate until the 2-norm of a correction of Psi is at most `tolerance`, after the launches of `prologue`.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations are not sufficient, or corrections are not finite.
+            If `max_iterations` are not sufficient, or corrections are not finite.
         """
         method, count, norm, rate = "one weight", 0, math.nan, math.nan
-        while count < most and not self._steep and not rate > FAILING:
-            stop = most if self._alone else min(most, count + (MORE if count else FIRST))
+        while count < max_iterations and not self._steep and not rate > FAILING:
+            stop = max_iterations if self._alone else min(max_iterations, count + (LATER if count else FIRST))
             try:
-                return self._run(self._methods[method], method, small, stop, lead, count)
+                return self._run(self._methods[method], method, tolerance, stop, prologue, count)
             except ConvergenceError as slow:
                 rate = (slow.norm / norm) ** (1.0 / (slow.iterations - count))
                 count, norm = slow.iterations, slow.norm
             if not math.isfinite(norm):
                 break
-            method, lead = "three weights" if rate > SLOW else method, NOTHING
-        if count >= most or (count and not math.isfinite(norm)):
-            raise ConvergenceError(count, norm, small)
+            method, prologue = "three weights" if rate > SLOW else method, NOTHING
+        if count >= max_iterations or (count and not math.isfinite(norm)):
+            raise ConvergenceError(count, norm, tolerance)
         self._residuals = self._residuals or ConjugateResiduals(self._laplace)
-        return self._run(self._residuals, "conjugate residuals", small, most, lead, count)
+        return self._run(self._residuals, "conjugate residuals", tolerance, max_iterations, prologue, count)
 
     def _run(
-        self, iteration: Until | ConjugateResiduals, method: str, small: float, most: int, lead: Lead, completed: int
-    ) -> Iterated:
-        """Run a method up to a total of `most` iterations, and set `last`."""
-        before = self.last.before if completed and method == self.last.method else completed
+        self, iteration: Until | ConjugateResiduals, method: str, tolerance: float, max_iterations: int, prologue: Lead,
+        completed: int,
+    ) -> Iterated:  # fmt: skip
+        """Run a method up to a total of `max_iterations` iterations, and set `last`."""
+        previous = self.last.previous_iterations if completed and method == self.last.method else completed
         try:
-            result = iteration.run(small, most, lead, completed)
+            result = iteration.run(tolerance, max_iterations, prologue, completed)
         except ConvergenceError as slow:
-            self.last = Solve(method, slow.iterations, before, small)
+            self.last = Solve(method, slow.iterations, previous, tolerance)
             raise
-        self.last = Solve(method, result.iterations, before, small)
+        self.last = Solve(method, result.iterations, previous, tolerance)
         return result

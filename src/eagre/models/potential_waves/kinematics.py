@@ -30,7 +30,7 @@ from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.probes import Column, Probes
 
 Array = np.ndarray
-MOST_ERROR = 1e-6  # maximum relative error of phi_t; applies if the potential is 0
+MAX_RATE_ERROR = 1e-6  # maximum relative error of phi_t; applies if the potential is 0
 X, Y, S, XX, YY, SS, XY, XS, YS = range(1, 10)  # rows of the derivatives of a potential; row 0 is the potential
 
 
@@ -74,7 +74,7 @@ class Flow:
         change the results of a run.
     gravity : float
         Acceleration of gravity, m/s2.
-    small : float
+    tolerance : float
         Absolute tolerance of `Laplace.solve`, m2/s.
     density : float
         Density of water, kg/m3.
@@ -85,10 +85,10 @@ class Flow:
     """
 
     def __init__(
-        self, laplace: Laplace, gravity: float, small: float, density: float = WATER_DENSITY,
+        self, laplace: Laplace, gravity: float, tolerance: float, density: float = WATER_DENSITY,
         linear: bool = False, forcing: Sequence[Forcing] = (),
     ) -> None:  # fmt: skip
-        self._laplace, self._gravity, self._small = laplace, float(gravity), small
+        self._laplace, self._gravity, self._tolerance = laplace, float(gravity), tolerance
         self._density, self._linear, self._forcing = density, linear, forcing
         self._motions: list[tuple[Inlet, float, float]] = []
         layers = laplace.vertical.nz + 1
@@ -106,29 +106,29 @@ class Flow:
             If the Laplace solver does not converge; the arrays of the problem are restored in this case too.
         """
         laplace, device = self._laplace, self._laplace.device
-        kept = (
+        arrays = (
             (self._own_psi, laplace.psi),
             (self._own_w, laplace.w),
             (self._own_fields, laplace.fields),
         )
-        for own, array in kept:
-            device.copy(own, array)
+        for copy, array in arrays:
+            device.copy(copy, array)
         try:
             self._solve(time)
         finally:
-            for own, array in kept:
-                device.copy(array, own)
+            for copy, array in arrays:
+                device.copy(array, copy)
 
     def _solve(self, time: float) -> None:
         """Solve for phi and phi_t in the arrays of the Laplace problem."""
         laplace, device = self._laplace, self._laplace.device
-        laplace.solve(self._small)
+        laplace.solve(self._tolerance)
         device.run(self._set_rates)
         self._motions = with_forcing(self._forcing, time, self._rates)
         device.copy(self._psi, laplace.psi)
         self._surface_rate()
         device.copy(laplace.psi, self._psi_t)
-        laplace.solve(self._small_rate())
+        laplace.solve(self._rate_tolerance())
         device.copy(self._psi_t, laplace.psi)
         device.copy(self._rates[1:], laplace.phi)
 
@@ -139,14 +139,14 @@ class Flow:
         rate = rates[1] if self._linear else rates[1] - device.host(laplace.w)[0] * rates[0]
         device.fill(laplace.phi, rate[None])
 
-    def _small_rate(self) -> float:
+    def _rate_tolerance(self) -> float:
         """Return the tolerance of phi_t, m2/s2, with the relative tolerance of the potential."""
         laplace, device = self._laplace, self._laplace.device
         phi, rate = (float(np.ptp(device.host(array))) for array in (self._own_fields[1:], laplace.phi))
-        share = min(self._small / phi, MOST_ERROR) if phi > 0.0 else MOST_ERROR
-        return share * rate or self._small
+        relative = min(self._tolerance / phi, MAX_RATE_ERROR) if phi > 0.0 else MAX_RATE_ERROR
+        return relative * rate or self._tolerance
 
-    def at(self, probes: Probes) -> Kinematics:
+    def sample(self, probes: Probes) -> Kinematics:
         """Return the flow at probes, as of the last `update`."""
         device = self._laplace.device
         column = probes.column(lambda j, i: device.pick(self._own_fields, j, i)[0], self._linear)
@@ -210,8 +210,8 @@ def _kinematics(
     if not linear:
         pressure = pressure - 0.5 * density * (velocity**2).sum(axis=0)
         total = local + np.einsum("abn,bn->an", phi.second, velocity)
-    air = np.where(c.water, 0.0, np.nan)
+    mask = np.where(c.water, 0.0, np.nan)
     return Kinematics(
-        c.z, velocity + air, total + air, local + air, pressure + air, pressure - density * gravity * c.z + air,
+        c.z, velocity + mask, total + mask, local + mask, pressure + mask, pressure - density * gravity * c.z + mask,
         c.elevation,
     )  # fmt: skip

@@ -13,11 +13,11 @@ from eagre.models.potential_waves.iteration import STEEP
 from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import FACTORS, Vertical
-from eagre.models.potential_waves.zones import Strip
+from eagre.models.potential_waves.zones import ZoneRelaxation
 from eagre.solvers.multigrid import Multigrid
 from eagre.stepping.until import THREADS, StopTest
 
-SMALLEST_SCREENING = 0.25  # relative to still water, for the choice of grids: water twice as deep
+MIN_SCREENING = 0.25  # relative to still water, for the choice of grids: water twice as deep
 LARGE = 1_000_000  # unknowns from which modes are stored in 16 bits if `Multigrid` supports it
 ENOUGH = 0.5  # that is a tenth in still water: see `Multigrid`
 
@@ -85,46 +85,47 @@ class LaplaceProblem(Laplace):
         modes = vertical.line_modes() if lines else vertical.modes()
         factors = {} if lines else factors_of(h, spacing, vertical.order)
         self.multigrid = Multigrid(
-            h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
+            h.shape, spacing, layers=modes.decay.tolist(), screening=MIN_SCREENING / h**2, periodic=periodic,
             device=device, precision=correction or precision, enough=0.0 if lines else ENOUGH, plain=plain,
             paired=is_large(h.shape, vertical) and (lines or bool(factors)), in_place=True,
             **factors, **(multigrid or {}),
         )  # fmt: skip
         known = (spacing, vertical, modes, periodic, device, precision, linear, plain, self.multigrid)
-        self.part = part = LaplacePart(h, *known, slice(0, h.shape[0]), preconditioner)
-        squares, _ = part.squares_of(h.shape[0])
-        self.test = part.test = StopTest(device, int(np.prod(squares)), max_iterations)
-        part.squares = self.test.partials
-        self.real, self.points = part.real, points or points_of(h, spacing)
-        self.fields, self.eta, self.phi, self.w, self.psi = part.fields, part.eta, part.phi, part.w, part.psi
-        self.geometry, self.lines = part.geometry, part.lines
+        self.subdomain = subdomain = LaplacePart(h, *known, slice(0, h.shape[0]), preconditioner)
+        squares, _ = subdomain.squares_of(h.shape[0])
+        self.test = subdomain.test = StopTest(device, int(np.prod(squares)), max_iterations)
+        subdomain.squares = self.test.partials
+        self.real, self.points = subdomain.real, points or points_of(h, spacing)
+        self.fields, self.eta, self.phi = subdomain.fields, subdomain.eta, subdomain.phi
+        self.w, self.psi = subdomain.w, subdomain.psi
+        self.geometry, self.lines = subdomain.geometry, subdomain.lines
         self._begin()
 
     def plane(self, name: str, *arguments: Any) -> Launch:
-        return self.part.plane(name, *arguments)
+        return self.subdomain.plane(name, *arguments)
 
     def volume(self, name: str, layers: int, *arguments: Any) -> Launch:
-        return self.part.volume(name, layers, *arguments)
+        return self.subdomain.volume(name, layers, *arguments)
 
     def start(self) -> list[Launch]:
-        return [*self.part.take_up(), *self.multigrid.screening_launches(from_zero=True)]
+        return [*self.subdomain.take_up(), *self.multigrid.screening_launches(from_zero=True)]
 
     def defect(self) -> list[Launch]:
-        return self.part.defect()
+        return self.subdomain.defect()
 
     def correction(self, weight: float = 1.0) -> list[Launch]:
-        return self.part.correct(weight)
+        return self.subdomain.correct(weight)
 
     def end(self) -> list[Launch]:
-        return self.part.end()
+        return self.subdomain.end()
 
     def rates(self, rates: Any, gravity: float) -> list[Launch]:
-        return self.part.rates(rates, gravity)
+        return self.subdomain.rates(rates, gravity)
 
-    def strip(self, rows: slice, columns: slice) -> Strip:
-        return Strip(self.device, self.fields, rows, columns, posted=self.device.graphs)
+    def zone_relaxation(self, rows: slice, columns: slice) -> ZoneRelaxation:
+        return ZoneRelaxation(self.device, self.fields, rows, columns, posted=self.device.graphs)
 
-    def largest(self, array: Any) -> float:
+    def maximum(self, array: Any) -> float:
         with self.device.joined():
             return float(array[0].max())
 
@@ -136,7 +137,7 @@ class LaplaceProblem(Laplace):
         return sums, sums, []
 
     def _bottom_squares(self) -> np.ndarray:
-        return self.part.bottom_squares()
+        return self.subdomain.bottom_squares()
 
 
 def points_of(h: np.ndarray, spacing: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:

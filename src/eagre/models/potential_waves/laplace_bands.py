@@ -18,7 +18,7 @@ from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.laplace import (
     ENOUGH,
-    SMALLEST_SCREENING,
+    MIN_SCREENING,
     check_depth,
     factors_of,
     is_large,
@@ -27,9 +27,9 @@ from eagre.models.potential_waves.laplace import (
 from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.zones import Strip
+from eagre.models.potential_waves.zones import ZoneRelaxation
 from eagre.several import Banded, SeveralDevices, part_of
-from eagre.solvers.multigrid.bands import MultigridBands, cut_of
+from eagre.solvers.multigrid.bands import DistributedMultigrid, decompose_grids
 from eagre.solvers.multigrid.plan import Choices, plan_of
 from eagre.stepping.until import THREADS, StopTest
 
@@ -45,7 +45,7 @@ class SharedTest:
         self.launch = [[test.launch] for test in tests]
 
 
-class LaplaceBands(Laplace):
+class DistributedLaplace(Laplace):
     """`LaplaceProblem` on the devices of a group; see there for the parameters.
 
     Raises
@@ -68,50 +68,51 @@ class LaplaceBands(Laplace):
         check_depth(h, vertical.order)
         factors = factors_of(h, spacing, vertical.order)
         choices: Any = {**factors, **(multigrid or {})}
-        modes, q = vertical.modes(), SMALLEST_SCREENING / float(h.max()) ** 2
+        modes, q = vertical.modes(), MIN_SCREENING / float(h.max()) ** 2
         plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**choices), ENOUGH)
-        cut = cut_of(plan, q, group, vertical.order, correction or precision, periodic[0])
-        self.device = SeveralDevices(group, cut.rows)
-        known = (plan, q, cut, self.device, correction or precision, plain)
-        self.multigrid = MultigridBands(*known, paired=is_large(h.shape, vertical) and bool(factors))
-        self.parts = [
+        decomposition = decompose_grids(plan, q, group, vertical.order, correction or precision, periodic[0])
+        self.device = SeveralDevices(group, decomposition.rows)
+        known = (plan, q, decomposition, self.device, correction or precision, plain)
+        self.multigrid = DistributedMultigrid(*known, paired=is_large(h.shape, vertical) and bool(factors))
+        self.subdomains = [
             LaplacePart(
-                self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,
-                plain, self.multigrid.fine[rank], self.device.inside(rank),
+                self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device, precision,
+                linear, plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
-            for rank, member in enumerate(group.members)
+            for rank, rank_device in enumerate(group.members)
         ]  # fmt: skip
-        self.real = self.parts[0].real
+        self.real = self.subdomains[0].real
         self.points = points or points_of(h, spacing)
         self.fields, self.psi, self.w = self._of("fields", 2), self._of("psi", vertical.nz + 1), self._of("w", 1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.geometry = self._of("geometry", reference.FIELDS)
-        lines: Any = [Banded(each, (), None) for each in zip(*(part.lines for part in self.parts), strict=True)]
+        all_lines = zip(*(subdomain.lines for subdomain in self.subdomains), strict=True)
+        lines: Any = [Banded(each, (), None) for each in all_lines]
         self.lines = reference.Lines(*lines)
         self._transport = LocalTransport(group)
         self._publish()
         self._begin()
 
     def _of(self, name: str, layers: int) -> Banded:
-        """Return the distributed array of an array of the parts."""
-        return Banded([getattr(part, name) for part in self.parts], (layers, *self.shape), -2)
+        """Return the distributed array of an array of the subdomains."""
+        return Banded([getattr(subdomain, name) for subdomain in self.subdomains], (layers, *self.shape), -2)
 
     def _publish(self) -> None:
         """Create the stop test and define the exchanged arrays and messages."""
-        counts = [int(np.prod(part.squares_of(part.shape[0])[0])) for part in self.parts]
-        whole, axis = self.parts[0].squares_of(self.shape[0])
+        counts = [int(np.prod(subdomain.squares_of(subdomain.shape[0])[0])) for subdomain in self.subdomains]
+        whole, axis = self.subdomains[0].squares_of(self.shape[0])
         whole = (sum(counts),) if axis is None else whole
-        for rank, (part, count) in enumerate(zip(self.parts, counts, strict=True)):
-            part.test = StopTest(part.device, int(np.prod(whole)), self.max_iterations)
-            part.squares = part.device.zeros((count,), np.float64)
-            shape = part.squares_of(part.shape[0])[0]
+        for rank, (subdomain, count) in enumerate(zip(self.subdomains, counts, strict=True)):
+            subdomain.test = StopTest(subdomain.device, int(np.prod(whole)), self.max_iterations)
+            subdomain.squares = subdomain.device.zeros((count,), np.float64)
+            shape = subdomain.squares_of(subdomain.shape[0])[0]
             arrays = {
-                "fields": part.fields, "psi": part.psi[1 : self.vertical.nz], "squares": part.squares.reshape(shape),
-                "all squares": part.test.partials.reshape(whole),
+                "fields": subdomain.fields, "psi": subdomain.psi[1 : self.vertical.nz],
+                "squares": subdomain.squares.reshape(shape), "all squares": subdomain.test.partials.reshape(whole),
             }  # fmt: skip
             for name, array in arrays.items():
                 self._transport.publish(rank, name, array)
-        self.test = SharedTest([part.test for part in self.parts])
+        self.test = SharedTest([subdomain.test for subdomain in self.subdomains])
         rows, exchange = self.device.rows, self._transport.exchange
         self._fields = exchange(rows.messages({"fields": "centre"}))
         # Contiguous arrays have separate launches: copies in one launch cover the size of the largest one.
@@ -119,72 +120,73 @@ class LaplaceBands(Laplace):
 
     def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
         """Return messages that distribute all sums of squares to every device, in the order of one device."""
-        found, behind = [], np.cumsum(counts).tolist()
-        for source in range(len(self.parts)):
+        messages, ends = [], np.cumsum(counts).tolist()
+        for source in range(len(self.subdomains)):
             if axis is None:
-                there, here = (slice(None),), (slice(behind[source] - counts[source], behind[source]),)
+                there, here = (slice(None),), (slice(ends[source] - counts[source], ends[source]),)
             else:
-                before = (slice(None),) * axis
-                there, here = (*before, self.device.inside(source)), (*before, self.device.own(source))
-            found += [
-                Message("squares", source, target, there, here, "all squares") for target in range(len(self.parts))
+                leading = (slice(None),) * axis
+                there, here = (*leading, self.device.inside(source)), (*leading, self.device.own(source))
+            messages += [
+                Message("squares", source, target, there, here, "all squares") for target in range(len(self.subdomains))
             ]
-        return found
+        return messages
 
     # -- launches ------------------------------------------------------------------------------
 
     def plane(self, name: str, *arguments: Any) -> Stage:
-        return self.device.over(self.parts[0].loops[name], self.shape, arguments)
+        return self.device.over(self.subdomains[0].loops[name], self.shape, arguments)
 
     def volume(self, name: str, layers: int, *arguments: Any) -> Stage:
-        return self.device.over(self.parts[0].loops[name], (layers, *self.shape), arguments)
+        return self.device.over(self.subdomains[0].loops[name], (layers, *self.shape), arguments)
 
     def start(self) -> list[Stage]:
-        """Start with the halos of the surface, because the surface was changed in own rows only."""
-        surface = [part.take_up() for part in self.parts]
+        """Start with the halos of the surface, because only interior rows of the surface were changed."""
+        surface = [subdomain.take_up() for subdomain in self.subdomains]
         return [BARRIER, self._fields, surface, *self.multigrid.screening_launches()]
 
     def defect(self) -> list[Stage]:
-        return [[part.defect() for part in self.parts]]
+        return [[subdomain.defect() for subdomain in self.subdomains]]
 
     def correction(self, weight: float = 1.0) -> list[Stage]:
-        return [[part.correct(weight) for part in self.parts], BARRIER, self._corrected]
+        return [[subdomain.correct(weight) for subdomain in self.subdomains], BARRIER, self._corrected]
 
     def end(self) -> list[Stage]:
-        return [[part.end() for part in self.parts]]
+        return [[subdomain.end() for subdomain in self.subdomains]]
 
     def rates(self, rates: Banded, gravity: float) -> list[Stage]:
-        return [[part.rates(own, gravity) for part, own in zip(self.parts, rates.parts, strict=True)]]
+        pairs = zip(self.subdomains, rates.parts, strict=True)
+        return [[subdomain.rates(local_rates, gravity) for subdomain, local_rates in pairs]]
 
-    # -- sums and strips -----------------------------------------------------------------------
+    # -- sums and zones ------------------------------------------------------------------------
 
-    def strip(self, rows: slice, columns: slice) -> StripBands:
-        return StripBands(self, rows, columns)
+    def zone_relaxation(self, rows: slice, columns: slice) -> DistributedRelaxation:
+        return DistributedRelaxation(self, rows, columns)
 
-    def largest(self, array: Banded) -> float:
-        found = []
-        for rank, (part, own) in enumerate(zip(self.parts, array.parts, strict=True)):
-            with part.device.joined():
-                found.append(float(own[0, self.device.inside(rank)].max()))
-        return max(found) if np.isfinite(found).all() else float(np.sum(found))
+    def maximum(self, array: Banded) -> float:
+        maxima = []
+        for rank, (subdomain, local_array) in enumerate(zip(self.subdomains, array.parts, strict=True)):
+            with subdomain.device.joined():
+                maxima.append(float(local_array[0, self.device.inside(rank)].max()))
+        return max(maxima) if np.isfinite(maxima).all() else float(np.sum(maxima))
 
     def on_each(self, program: Any, *arguments: Any) -> Stage:
-        ranks = range(len(self.parts))
+        ranks = range(len(self.subdomains))
         return [[Launch(program, part_of(arguments, rank), (1,), (THREADS,))] for rank in ranks]
 
     def rows_of_all(self, count: int) -> tuple[Banded, Banded, list[Stage]]:
-        shape, ranks = (count, self.shape[0], 1), range(len(self.parts))
-        own, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
+        shape, ranks = (count, self.shape[0], 1), range(len(self.subdomains))
+        local_rows, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
         transport, layers = LocalTransport(self.device.group), slice(None)
         for rank in ranks:
-            transport.publish(rank, "own", own.parts[rank])
+            transport.publish(rank, "local", local_rows.parts[rank])
             transport.publish(rank, "whole", whole.parts[rank])
         messages = [
-            Message("own", of, to, (layers, self.device.inside(of)), (layers, self.device.own(of)), "whole")
+            Message("local", of, to, (layers, self.device.inside(of)), (layers, self.device.own(of)), "whole")
             for of in ranks
             for to in ranks
         ]
-        return own, whole, [BARRIER, transport.exchange(messages)]
+        return local_rows, whole, [BARRIER, transport.exchange(messages)]
 
     def halos(self, array: Banded) -> list[Stage]:
         transport = LocalTransport(self.device.group)
@@ -193,31 +195,34 @@ class LaplaceBands(Laplace):
         return [BARRIER, transport.exchange(self.device.rows.messages({"surface": "centre"}))]
 
     def _bottom_squares(self) -> np.ndarray:
-        found = [part.bottom_squares()[self.device.inside(rank)] for rank, part in enumerate(self.parts)]
-        return np.concatenate(found)
+        ranks = enumerate(self.subdomains)
+        return np.concatenate([subdomain.bottom_squares()[self.device.inside(rank)] for rank, subdomain in ranks])
 
 
-class StripBands:
-    """`Strip` on several devices, each with the part in its own rows."""
+class DistributedRelaxation:
+    """`ZoneRelaxation` on several devices, each with the rows of its subdomain."""
 
-    def __init__(self, laplace: LaplaceBands, rows: slice, columns: slice) -> None:
+    def __init__(self, laplace: DistributedLaplace, rows: slice, columns: slice) -> None:
         device = laplace.device
-        self._strips: list[tuple[slice, Strip] | None] = []
-        for rank, (part, member) in enumerate(zip(laplace.parts, device.members, strict=True)):
-            own, first = device.own(rank), device.held(rank)[0]
-            low, high = max(own.start, rows.start), min(own.stop, rows.stop)
-            strip = Strip(member, part.fields, slice(low - first, high - first), columns) if low < high else None
-            self._strips.append(strip and (slice(low - rows.start, high - rows.start), strip))
-        self.launches: list[Stage] = [[one[1].launches if one else [] for one in self._strips]]
+        self._relaxations: list[tuple[slice, ZoneRelaxation] | None] = []
+        for rank, (subdomain, rank_device) in enumerate(zip(laplace.subdomains, device.members, strict=True)):
+            interior, first = device.own(rank), device.held(rank)[0]
+            low, high = max(interior.start, rows.start), min(interior.stop, rows.stop)
+            if low < high:
+                relaxation = ZoneRelaxation(rank_device, subdomain.fields, slice(low - first, high - first), columns)
+                self._relaxations.append((slice(low - rows.start, high - rows.start), relaxation))
+            else:
+                self._relaxations.append(None)
+        self.launches: list[Stage] = [[one[1].launches if one else [] for one in self._relaxations]]
 
     def keep(self, values: np.ndarray) -> None:
-        """See `Strip`."""
-        for one in self._strips:
+        """See `ZoneRelaxation`."""
+        for one in self._relaxations:
             if one:
                 one[1].keep(values[one[0]])
 
     def target(self, values: np.ndarray) -> None:
-        """See `Strip`."""
-        for one in self._strips:
+        """See `ZoneRelaxation`."""
+        for one in self._relaxations:
             if one:
                 one[1].target(values[:, one[0]])

@@ -44,7 +44,7 @@ class Laplace:
         Phi - phi~, m2/s; the initial guess of the next solve.
     lines : Lines
         Weights of differences of the surface.
-    multigrid : Multigrid or MultigridBands
+    multigrid : Multigrid or DistributedMultigrid
     test : StopTest
     max_iterations : int
         Maximum number of iterations of a solve.
@@ -78,7 +78,7 @@ class Laplace:
         """Prepare the iteration, after all other attributes are set."""
         self._graphs: dict[str, Callable[[], None]] = {}
         self._started = self.start()
-        self._iteration = Iteration(self, self.test, self._steepest())
+        self._iteration = Iteration(self, self.test, self._max_bed_slope())
 
     # -- implemented by subclasses -------------------------------------------------------------
 
@@ -110,11 +110,11 @@ class Laplace:
         """Return launches that compute the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
         raise NotImplementedError
 
-    def strip(self, rows: slice, columns: slice) -> Any:
-        """Return a `Strip` of the fields."""
+    def zone_relaxation(self, rows: slice, columns: slice) -> Any:
+        """Return a `ZoneRelaxation` of the fields."""
         raise NotImplementedError
 
-    def largest(self, array: Any) -> float:
+    def maximum(self, array: Any) -> float:
         """Return the maximum of the first layer of an array."""
         raise NotImplementedError
 
@@ -127,8 +127,8 @@ class Laplace:
 
         Returns
         -------
-        own : array on the device
-            To be written; on several devices each one holds its own rows and halos.
+        local : array on the device
+            Array to be written; on several devices each one holds the rows and halos of its subdomain.
         whole : array on the device
             Values of all rows, equal on each device.
         launches : list
@@ -182,7 +182,7 @@ class Laplace:
             self._graphs[name] = self.device.repeated(launches(), 1)
         self._graphs[name]()
 
-    def _steepest(self) -> float:
+    def _max_bed_slope(self) -> float:
         """Return the maximum slope of the bed.
 
         Raises
@@ -213,15 +213,15 @@ class Laplace:
 
     # -- the solution --------------------------------------------------------------------------
 
-    def solve(self, small: float, meanwhile: Callable[[], None] | None = None) -> Iterated:
+    def solve(self, tolerance: float, host_task: Callable[[], None] | None = None) -> Iterated:
         """Compute `w` from `eta` and `phi`, with `psi` as initial guess.
 
         Parameters
         ----------
-        small : float
+        tolerance : float
             Tolerance: root mean square of the last correction of Phi over all unknowns, m2/s.
-        meanwhile : callable, optional
-            Function that the host may run while a GPU computes.
+        host_task : callable, optional
+            Function that the host may run during the computation on a GPU.
 
         Returns
         -------
@@ -233,20 +233,20 @@ class Laplace:
         ConvergenceError
             If `max_iterations` are not sufficient and `on_nonconvergence` is "error", or a correction is not finite.
         """
-        made = self.iterate(small, Lead("start", self._started, meanwhile))
+        result = self.iterate(tolerance, Lead("start", self._started, host_task))
         self._once("end", self.end)
-        return made
+        return result
 
-    def iterate(self, small: float, lead: Lead) -> Iterated:
+    def iterate(self, tolerance: float, prologue: Lead) -> Iterated:
         """Run the iterations of `solve` without its `start` and `end`, which the caller launches itself.
 
-        lead : launches before the iterations, including `start`.
+        prologue : launches before the iterations, including `start`.
         """
         try:
-            iterations, norm = self._iteration.run(small * self._unknowns, self.max_iterations, lead)
+            iterations, norm = self._iteration.run(tolerance * self._unknowns, self.max_iterations, prologue)
         except ConvergenceError as error:
             iterations, norm = error.iterations, error.norm
             if self.on_nonconvergence == "error" or not math.isfinite(norm):
-                raise ConvergenceError(iterations, norm / self._unknowns, small, ADVICE) from None
+                raise ConvergenceError(iterations, norm / self._unknowns, tolerance, ADVICE) from None
             self.unconverged += 1
         return Iterated(iterations, norm / self._unknowns)

@@ -16,7 +16,7 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import StopTest
 
-FEW = 65536  # points up to which a sum on the host is faster than on a GPU
+MAX_HOST_POINTS = 65536  # points up to which a sum on the host is faster than on a GPU
 OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
 """Kernels in double precision always: in single precision, second differences of phi~ lose accuracy."""
 
@@ -59,7 +59,7 @@ class LaplacePart:
     def __init__(
         self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, modes: Modes,
         periodic: tuple[bool, bool], device: Device, precision: str, linear: bool, plain: bool, multigrid: Multigrid,
-        own: slice, preconditioner: str = "modes",
+        interior: slice, preconditioner: str = "modes",
     ) -> None:  # fmt: skip
         self.device, self.vertical, self.shape, self.multigrid = device, vertical, h.shape, multigrid
         self.real = check_precision(precision)
@@ -83,7 +83,7 @@ class LaplacePart:
             self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear)
         elif device.kind == "cuda" and not plain:
             kinds = precision, multigrid.precision
-            known = (vertical, modes, self.shape, spacing, periodic, own)
+            known = (vertical, modes, self.shape, spacing, periodic, interior)
             self._fast = CudaColumns(device, *kinds, *known, preconditioner == "lines")
         else:
             self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
@@ -143,16 +143,16 @@ class LaplacePart:
             known = (self.geometry, self._sources, self.w, self.multigrid.f, self.test.control)
             return self._fast.defect(self.psi, *known)
         nz, known = self.vertical.nz, (self.geometry, self._sources, self._columns, self._lines)
-        found = [
+        launches = [
             self.volume("set_slopes", nz, self.psi, self._slopes, self._columns),
             self.volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
         ]
         if self._missing is None:
-            found.insert(0, self.plane("set_ghosts", self.psi, *known))
+            launches.insert(0, self.plane("set_ghosts", self.psi, *known))
         else:
-            found.append(self.plane("set_missing", self.psi, self._missing, *known))
-            found.append(self.plane("add_missing", self._missing, self.geometry, self._r, self._lowest))
-        return [*found, self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes)]
+            launches.append(self.plane("set_missing", self.psi, self._missing, *known))
+            launches.append(self.plane("add_missing", self._missing, self.geometry, self._r, self._lowest))
+        return [*launches, self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes)]
 
     def correct(self, weight: float) -> list[Launch]:
         """Return launches that add the correction to `psi` and compute `squares`."""
@@ -186,7 +186,7 @@ class LaplacePart:
     def bottom_squares(self) -> np.ndarray:
         """Return the sums of squares of `psi` at the bed by row, (ny,)."""
         bottom = self.psi[self.vertical.nz - 1]
-        if bottom.size <= FEW:
+        if bottom.size <= MAX_HOST_POINTS:
             there = self.device.host(bottom)
             return (there * there).sum(axis=1, dtype=np.float64)
         with self.device.joined():

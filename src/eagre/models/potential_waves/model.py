@@ -17,9 +17,9 @@ from eagre.fields import Variable
 from eagre.given import of_type
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
-from eagre.models.potential_waves.averaging import asked_of_waves
+from eagre.models.potential_waves.averaging import requested_averages
 from eagre.models.potential_waves.breaking import Breaker
-from eagre.models.potential_waves.diagnostics import energies, steepest, volume
+from eagre.models.potential_waves.diagnostics import energies, maximum_slope, volume
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.inputs import (
     PERIODIC,
@@ -35,7 +35,7 @@ from eagre.models.potential_waves.inputs import (
     checked_zones,
     correction_of,
     engine_of,
-    smallest_psi,
+    min_significant_psi,
 )
 from eagre.models.potential_waves.iteration import Convergence
 from eagre.models.potential_waves.kinematics import Kinematics
@@ -53,7 +53,7 @@ from eagre.models.potential_waves.probe_group import ProbeGroup
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
-from eagre.models.potential_waves.stability import SPARE, check_time_step, courant_step, longest_step
+from eagre.models.potential_waves.stability import SPONGE_SAFETY_FACTOR, check_time_step, courant_step, longest_step
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.surface_filter import checked_interval
@@ -65,7 +65,7 @@ from eagre.stepping.averages import TimeStatistics, words_of
 from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # values moved per unknown and iteration, with modes and a V(1,1) cycle
-SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # corrections cannot fall below rounding error
+MIN_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # corrections cannot fall below rounding error
 USUAL_ITERATIONS = 6  # per Laplace solve, assumed before the first step
 
 
@@ -204,30 +204,30 @@ class PotentialWaves(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         vertical = Vertical(vertical_points, order, bool(vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
-        asked: dict[str, Any] = asked_of_waves(VARIABLES, time_statistics, statistics_from)
-        check_memory(grid, self.device, precision, vertical_points, words_of(asked["time_statistics"], precision))
-        check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
+        requested: dict[str, Any] = requested_averages(VARIABLES, time_statistics, statistics_from)
+        check_memory(grid, self.device, precision, vertical_points, words_of(requested["time_statistics"], precision))
+        check_points(grid, periodic_axes := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
-        check_zones(relaxation_zones, h, grid, wraps)
+        check_zones(relaxation_zones, h, grid, periodic_axes)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
         longest = longest_step(h, grid, vertical, g, sponges)
         if time_step is None:
             time_step = courant_step(checked_number("courant_number", courant_number, 1e-6, 10.0), h, grid, g)
-            time_step = min(time_step, SPARE * longest) if sponges else time_step
+            time_step = min(time_step, SPONGE_SAFETY_FACTOR * longest) if sponges else time_step
         check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), longest, sponges)
         self.setup = Setup(
             grid=grid,
             depth=h,
-            periodic=wraps,
+            periodic=periodic_axes,
             vertical=vertical,
             linear=bool(linear),
             time_step=float(time_step),
-            tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
+            tolerance=checked_number("tolerance", tolerance, MIN_TOLERANCE[precision], 0.1),
             **checked_iteration(absolute_tolerance, max_iterations, on_nonconvergence),
             initial_wave_number=mean_wave_number(surface, (grid.dy, grid.dx)),
-            smallest=smallest_psi(surface, h, relaxation_zones, wavemakers, grid, g),
+            min_psi_scale=min_significant_psi(surface, h, relaxation_zones, wavemakers, grid, g),
             gravity=g,
-            relaxation_zones=checked_zones(relaxation_zones, grid, wraps, wavemakers),
+            relaxation_zones=checked_zones(relaxation_zones, grid, periodic_axes, wavemakers),
             breaking=checked_breaking(breaking),
             multigrid=checked_multigrid(multigrid),
             preconditioner=checked_preconditioner(preconditioner, self.device),
@@ -235,7 +235,7 @@ class PotentialWaves(BaseModel):
             wavemakers=tuple(wavemakers),
             sponges=tuple(sponges),
             surface_filter=checked_interval(surface_filter),
-            **asked,
+            **requested,
         )
         self._begin(surface, float(start_time))
 
@@ -304,7 +304,7 @@ class PotentialWaves(BaseModel):
     @property
     def breakers_found(self) -> list[Breaker]:
         """`breakers`, and after a blow-up also the events between the last valid state and the blow-up."""
-        return [] if self._engine.breaking is None else list(self._engine.breaking.found)
+        return [] if self._engine.breaking is None else list(self._engine.breaking.detected)
 
     def field(self, name: str) -> np.ndarray:
         """Return a host copy of a field at the points, (ny, nx).
@@ -319,10 +319,10 @@ class PotentialWaves(BaseModel):
         """Return values of fields at points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         rows = {"surface_elevation": 0, "surface_potential": 1}
-        found = self._engine.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
+        values = self._engine.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
         return {
-            name: self.field(name)[j, i] if found is None or name not in rows
-            else found[rows[name]].astype(field_type(self))
+            name: self.field(name)[j, i] if values is None or name not in rows
+            else values[rows[name]].astype(field_type(self))
             for name in names
         }  # fmt: skip
 
@@ -341,8 +341,8 @@ class PotentialWaves(BaseModel):
         Each call solves two Laplace problems. Calls do not change the results of the run.
         """
         setup = self.setup
-        places = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
-        return self._engine.flow().at(places)
+        probes = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
+        return self._engine.flow().sample(probes)
 
     def probe_group(self, probes: Mapping[str, Mapping[str, Any]]) -> ProbeGroup:
         """Return named probes that sample the flow of this model during a run.
@@ -358,8 +358,10 @@ class PotentialWaves(BaseModel):
     @property
     def maps(self) -> RunMaps | None:
         """Requested averages up to now (`maps.sample()` returns their values), or None."""
-        asked = self.setup.time_statistics
-        return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
+        requested = self.setup.time_statistics
+        if requested is None:
+            return None
+        return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), requested)
 
     def convergence(self) -> Convergence:
         """Return the convergence history of the last Laplace solve, also of a solve that failed.
@@ -395,7 +397,7 @@ class PotentialWaves(BaseModel):
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         if self._engine.breaking is not None:
-            self._engine.breaking.found = dict.fromkeys(self.breakers)
+            self._engine.breaking.detected = dict.fromkeys(self.breakers)
         self._stepper.keeper.forget()
 
     # -- summary ------------------------------------------------------------------------------------
@@ -406,18 +408,18 @@ class PotentialWaves(BaseModel):
         The relative volume error is included if the basin is closed. Energies are for a density of 1000 kg m-3.
         """
         setup, surface = self.setup, self._engine.surface()
-        now = volume(surface[0], setup)
+        water_volume = volume(surface[0], setup)
         kinetic, potential = energies(surface, self._engine.vertical_velocity(), setup)
-        found = {
-            "volume": now,
+        values = {
+            "volume": water_volume,
             "kinetic_energy": kinetic,
             "potential_energy": potential,
             "energy": kinetic + potential,
             "min_surface_elevation": float(surface[0].min()),
             "max_surface_elevation": float(surface[0].max()),
-            "max_slope": steepest(surface[0], setup)[0],
+            "max_slope": maximum_slope(surface[0], setup)[0],
         }
-        return {**found, "volume_error": now / self._first_volume - 1.0} if setup.closed else found
+        return {**values, "volume_error": water_volume / self._first_volume - 1.0} if setup.closed else values
 
     def statistics(self) -> dict[str, float]:
         """Return the numbers of steps, the range of time steps, s, and the mean iterations per Laplace solve."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.fields import Variable
 from eagre.models.potential_waves.breaking import Breaker
-from eagre.models.potential_waves.diagnostics import steepest, surface_velocity
+from eagre.models.potential_waves.diagnostics import maximum_slope, surface_velocity
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.predicted_errors import (
     MAX_CELERITY_ERROR,
@@ -85,7 +85,7 @@ def field_of(engine: Engine, name: str) -> np.ndarray:
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
     """Return the resolved setup, for the attributes of output files."""
-    found: dict[str, str | float | int] = {
+    settings: dict[str, str | float | int] = {
         "periodic": {(False, False): "none", (False, True): "x", (True, False): "y", (True, True): "both"}[
             setup.periodic
         ],
@@ -102,32 +102,32 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "correction_precision": setup.correction,
         "gravity": setup.gravity,
     }
-    found |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}
+    settings |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}
     if setup.surface_filter:
-        found["surface_filter"] = setup.surface_filter
+        settings["surface_filter"] = setup.surface_filter
     if setup.breaking is not None:
         names = ("breaking_max_crest_speed_ratio", "breaking_max_front_slope", "breaking_strength")
-        found |= dict(zip(names, setup.breaking, strict=True))
+        settings |= dict(zip(names, setup.breaking, strict=True))
     if setup.statistics is not None:
-        found["statistics_from"] = setup.statistics.start
+        settings["statistics_from"] = setup.statistics.start
     for number, zone in enumerate(setup.relaxation_zones, 1):
-        found[f"relaxation_zone_{number}"] = _zone_text(zone)
+        settings[f"relaxation_zone_{number}"] = _zone_description(zone)
         seeds = getattr(zone.waves, "seeds", None)
         if seeds:
-            found[f"relaxation_zone_{number}_seeds"] = " ".join(map(str, seeds))
+            settings[f"relaxation_zone_{number}_seeds"] = " ".join(map(str, seeds))
     for number, wavemaker in enumerate(setup.wavemakers, 1):
-        found[f"wavemaker_{number}"] = _wavemaker_text(wavemaker)
+        settings[f"wavemaker_{number}"] = _wavemaker_description(wavemaker)
     for number, layer in enumerate(setup.sponges, 1):
-        found[f"sponge_{number}"] = _sponge_text(layer)
-    return found
+        settings[f"sponge_{number}"] = _sponge_description(layer)
+    return settings
 
 
-def _zone_text(zone: RelaxationZone) -> str:
+def _zone_description(zone: RelaxationZone) -> str:
     action = "absorbs waves" if zone.waves is None else f"generates {zone.waves}"
     return f"{zone.side}, {zone.width:g} m, {action}"
 
 
-def _wavemaker_text(wavemaker: Wavemaker) -> str:
+def _wavemaker_description(wavemaker: Wavemaker) -> str:
     return f"{wavemaker.side}{', active absorption' if wavemaker.active_absorption else ''}"
 
 
@@ -139,7 +139,7 @@ def _movement(wavemaker: Wavemaker, setup: Setup) -> str:
     return f"piston, displacement {low:.3g} to {high:.3g} m"
 
 
-def _sponge_text(layer: SpongeLayer) -> str:
+def _sponge_description(layer: SpongeLayer) -> str:
     return f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
 
 
@@ -149,10 +149,10 @@ def notes_of(setup: Setup) -> list[str]:
     longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
     notes = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the stability limit"]
     for zone in setup.relaxation_zones:
-        notes += [f"relaxation zone in the {_zone_text(zone)}", *_zone_wave_notes(zone, setup)]
+        notes += [f"relaxation zone in the {_zone_description(zone)}", *_zone_wave_notes(zone, setup)]
     notes += _overlaps(setup)
-    notes += [f"wavemaker in the {_wavemaker_text(one)}: {_movement(one, setup)}" for one in setup.wavemakers]
-    notes += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
+    notes += [f"wavemaker in the {_wavemaker_description(one)}: {_movement(one, setup)}" for one in setup.wavemakers]
+    notes += [f"sponge in the {_sponge_description(layer)}" for layer in setup.sponges]
     return notes + _celerity_notes(setup) + _reflection_notes(setup) + _wall_notes(setup)
 
 
@@ -212,15 +212,15 @@ def _reflection_notes(setup: Setup) -> list[str]:
 
 def _overlaps(setup: Setup) -> list[str]:
     """Return a note for relaxation zones of opposite sides that overlap, so that one damps the waves of the other."""
-    grid, found = setup.grid, []
+    grid, notes = setup.grid, []
     widths = {zone.side: zone.width for zone in setup.relaxation_zones}
     rooms = ("west", "east", (grid.nx - 1) * grid.dx), ("south", "north", (grid.ny - 1) * grid.dy)
-    for low, high, room in rooms:
-        if low in widths and high in widths and widths[low] + widths[high] >= room:
-            found.append(
+    for low, high, basin_size in rooms:
+        if low in widths and high in widths and widths[low] + widths[high] >= basin_size:
+            notes.append(
                 f"the relaxation zones in the {low} and the {high} overlap: no free water remains between them"
             )
-    return found
+    return notes
 
 
 def _zone_wave_notes(zone: RelaxationZone, setup: Setup) -> list[str]:
@@ -256,18 +256,18 @@ def _steep_sea(zone: RelaxationZone, length: float, depth: float) -> list[str]:
 
     if not isinstance(zone.waves, Sea):
         return []
-    high, most = HIGHEST_OF_1000 * zone.waves.significant_height, highest_wave(length, depth)
-    if high <= most:
+    high, max_height = HIGHEST_OF_1000 * zone.waves.significant_height, highest_wave(length, depth)
+    if high <= max_height:
         return []
     return [
         f"relaxation zone in the {zone.side}: the highest of 1000 waves of the sea, {high:.3g} m, "
-        f"exceeds the limiting height of {most:.3g} m; use [breaking] or a lower Hs"
+        f"exceeds the limiting height of {max_height:.3g} m; use [breaking] or a lower Hs"
     ]
 
 
 def _wall_notes(setup: Setup) -> list[str]:
     """Return a note for each wall with a sloping bed, where mirroring reduces the order of accuracy."""
-    found = []
+    notes = []
     for axis, sides in ((1, ("west", "east")), (0, ("south", "north"))):
         if setup.periodic[axis] or setup.depth.shape[axis] < 3:
             continue
@@ -276,14 +276,14 @@ def _wall_notes(setup: Setup) -> list[str]:
             worst = float(np.abs(3.0 * first - 4.0 * second + third).max()) / (2.0 * setup.spacing[axis])
             if worst > MAX_WALL_SLOPE and side not in [zone.side for zone in setup.relaxation_zones]:
                 level = f"make the last {setup.vertical.order // 2} spacings level"
-                found.append(f"the bed slopes into the wall in the {side} by {worst:.2g}: order 2 there; {level}")
-    return found
+                notes.append(f"the bed slopes into the wall in the {side} by {worst:.2g}: order 2 there; {level}")
+    return notes
 
 
 def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
     """Return the rows of the run summary."""
     setup, eta = engine.setup, engine.surface()[0]
-    slope, (j, i) = steepest(eta, setup)
+    slope, (j, i) = maximum_slope(eta, setup)
     grid = setup.grid
     where = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
     return [
@@ -314,20 +314,21 @@ def _breaking_rows(engine: Engine) -> list[tuple[str, str]]:
     log = engine.breaking.log
     rows = [("breaking", f"{len(log)} event{'' if len(log) == 1 else 's'}{':' if log else ''}")]
     for one in log[:MAX_BREAKERS_SHOWN]:
-        place = f"x = {one.x:.5g} m" + (f", y = {one.y:.5g} m" if engine.setup.grid.ny > 1 else "")
-        rows.append(("", f"t = {one.time:.5g} s, {place}, crest height {one.crest:.3g} m, k a = {one.steepness:.2f}"))
+        location = f"x = {one.x:.5g} m" + (f", y = {one.y:.5g} m" if engine.setup.grid.ny > 1 else "")
+        crest = f"crest height {one.crest:.3g} m, k a = {one.steepness:.2f}"
+        rows.append(("", f"t = {one.time:.5g} s, {location}, {crest}"))
     return rows if len(log) <= MAX_BREAKERS_SHOWN else [*rows, ("", f"and {len(log) - MAX_BREAKERS_SHOWN} more")]
 
 
 def _statistics_rows(engine: Engine) -> list[tuple[str, str]]:
     """Return a row with the maxima of significant wave height and surface elevation, and their locations."""
-    found = engine.statistics_now()
+    statistics = engine.statistics_now()
     if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0:
         return []
-    grid, told = engine.setup.grid, []
+    grid, maxima = engine.setup.grid, []
     for what, name in (("maximum Hs", "significant_height"), ("maximum elevation", "max_surface_elevation")):
-        values = found[name]
+        values = statistics[name]
         j, i = np.unravel_index(int(values.argmax()), values.shape)
-        place = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
-        told.append(f"{what} {values[j, i]:.4g} m at {place}")
-    return [("statistics", f"{'; '.join(told)}; over {lasted:.5g} s")]
+        location = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
+        maxima.append(f"{what} {values[j, i]:.4g} m at {location}")
+    return [("statistics", f"{'; '.join(maxima)}; over {lasted:.5g} s")]

@@ -43,7 +43,7 @@ class CpuColumns:
         m.
     periodic : (y, x)
     linear : bool
-        Waves of small height.
+        Whether the equations are linearised.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class CpuColumns:
         precision, correction = precisions
         self._real, self._short = map(check_precision, precisions)
         ny, nx = shape
-        pieces = -(-nx // WIDEST[precision])
-        self.width = -(-nx // (pieces * cpu.MARGIN)) * cpu.MARGIN
+        tiles = -(-nx // WIDEST[precision])
+        self.width = -(-nx // (tiles * cpu.MARGIN)) * cpu.MARGIN
         self._tiles = -(-nx // self.width)
         items = ny * self._tiles
         layers = vertical.nz - 1

@@ -46,7 +46,7 @@ class CudaColumns:
         shape: tuple[int, int],
         spacing: tuple[float, float],
         periodic: tuple[bool, bool],
-        own: slice,
+        interior: slice,
         ghosts: bool = False,
     ) -> None:
         self._device, self._shape = device, shape
@@ -71,10 +71,10 @@ class CudaColumns:
         self._residual, self._correct = residual, correct
         tall, wide = self._tile
         self._shared = 2 * (wide + 2 * half) * (tall + 2 * half) * np.dtype(real).itemsize
-        self._first_column, self._end = own.start * nx, own.stop * nx
+        self._first_column, self._end = interior.start * nx, interior.stop * nx
         self._items = -(-(self._end - self._first_column) // kernels.LINE)
         self._partials = None
-        if own.stop - own.start < ny:  # a band: others ask for its sum
+        if interior.stop - interior.start < ny:  # a slab: the other devices need its sum
             self._partials = device.zeros((self._items,), np.float64)
             self._add = device.program(kernels.add_squares, "double")
 
@@ -93,7 +93,7 @@ class CudaColumns:
         """Return launches that add the correction from the modes u and sum its squares."""
         partials = squares if self._partials is None else self._partials
         arguments = (u, psi, self._missing, relaxation, partials, self._first_column, self._end, control)
-        found = [Launch(self._correct(u.dtype == np.uint32), arguments, (self._items,), (kernels.LINE,))]
+        launches = [Launch(self._correct(u.dtype == np.uint32), arguments, (self._items,), (kernels.LINE,))]
         if self._partials is not None:
-            found.append(Launch(self._add, (partials, squares, control), (1,), (kernels.SUMMED,)))
-        return found
+            launches.append(Launch(self._add, (partials, squares, control), (1,), (kernels.SUMMED,)))
+        return launches

@@ -59,22 +59,25 @@ class ProbeGroup:
     def __init__(self, setup: Setup, flow: Callable[[], Flow], probes: Mapping[str, Mapping[str, Any]]) -> None:
         self._flow, self.names = flow, list[str]()
         self._probes: list[Probes] = []
-        places = setup.grid.x, setup.grid.y
+        grid_points = setup.grid.x, setup.grid.y
         rows: list[tuple[float, float, float, str]] = []
-        for name, given in probes.items():
-            level = {key: np.atleast_1d(value) for key, value in given.items() if key in LEVELS and value is not None}
+        for name, probe in probes.items():
+            level = {key: np.atleast_1d(value) for key, value in probe.items() if key in LEVELS and value is not None}
             (kind, values) = next(iter(level.items()))
-            several = {"x": np.atleast_1d(given["x"]), "y": np.atleast_1d(given.get("y", 0.0)), kind: values}
+            coordinates = {"x": np.atleast_1d(probe["x"]), "y": np.atleast_1d(probe.get("y", 0.0)), kind: values}
             points = [
-                (float(x), float(y), float(value)) for y in several["y"] for x in several["x"] for value in values
+                (float(x), float(y), float(value))
+                for y in coordinates["y"]
+                for x in coordinates["x"]
+                for value in values
             ]
-            along_x, along_y, at = np.transpose(points)
-            known = (setup.depth, places, setup.vertical, setup.periodic)
-            self._probes.append(Probes(*known, along_x, along_y, **{kind: at}))
+            along_x, along_y, levels = np.transpose(points)
+            known = (setup.depth, grid_points, setup.vertical, setup.periodic)
+            self._probes.append(Probes(*known, along_x, along_y, **{kind: levels}))
             rows += [(*point, kind) for point in points]
-            named = [key for key, of_key in several.items() if of_key.size > 1]
+            named = [key for key, of_key in coordinates.items() if of_key.size > 1]
             for point in points:
-                of_point = dict(zip(several, point, strict=True))
+                of_point = dict(zip(coordinates, point, strict=True))
                 self.names.append(" ".join([name, *(f"{key}={of_point[key]:g}" for key in named)]))
         for name, times in Counter(self.names).items():
             if times > 1:
@@ -87,30 +90,30 @@ class ProbeGroup:
             flow = self._flow()
         except ConvergenceError:
             return {one.name: np.full(len(self.names), np.nan) for one in MEASURED}
-        found = [_row(flow.at(probes)) for probes in self._probes]
-        return {one.name: np.concatenate([row[k] for row in found]) for k, one in enumerate(MEASURED)}
+        rows = [_row(flow.sample(probes)) for probes in self._probes]
+        return {one.name: np.concatenate([row[k] for row in rows]) for k, one in enumerate(MEASURED)}
 
 
-def _row(found: Kinematics) -> list[np.ndarray]:
+def _row(flow: Kinematics) -> list[np.ndarray]:
     """Return the values in the order of `MEASURED`."""
-    return [found.z, *found.velocity, *found.acceleration, found.dynamic_pressure, found.pressure]
+    return [flow.z, *flow.velocity, *flow.acceleration, flow.dynamic_pressure, flow.pressure]
 
 
 def _coordinates(rows: list[tuple[float, float, float, str]]) -> dict[str, tuple[np.ndarray, dict[str, Any]]]:
     """Return the station coordinates from rows of (x, y, level, kind of level)."""
     x, y, level, kind = zip(*rows, strict=True)
-    place = {"units": "m"}
+    metres = {"units": "m"}
     units = {LEVELS[one] for one in kind}  # no common unit for levels of several kinds
     about = {"long_name": "vertical coordinate of the probe; level_kind defines its type"}
     kinds = "z: height above still water, m; below: depth below the surface, m; sigma: relative height above the bed"
     return {
         "x": (
             np.array(x),
-            {"standard_name": "projection_x_coordinate", "long_name": "x coordinate of the probe", **place},
+            {"standard_name": "projection_x_coordinate", "long_name": "x coordinate of the probe", **metres},
         ),
         "y": (
             np.array(y),
-            {"standard_name": "projection_y_coordinate", "long_name": "y coordinate of the probe", **place},
+            {"standard_name": "projection_y_coordinate", "long_name": "y coordinate of the probe", **metres},
         ),
         "level": (np.array(level), about | ({"units": units.pop()} if len(units) == 1 else {})),
         "level_kind": (np.array(kind, dtype=object), {"long_name": kinds}),

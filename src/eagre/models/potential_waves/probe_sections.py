@@ -53,10 +53,10 @@ class ProbeSection(Section):
 
     @model_validator(mode="after")
     def _one_level(self) -> ProbeSection:
-        given = [name for name in LEVELS if getattr(self, name) is not None]
-        if len(given) != 1:
+        levels = [name for name in LEVELS if getattr(self, name) is not None]
+        if len(levels) != 1:
             raise InputError(
-                " and ".join(given) or "no level", allowed="exactly one of z, below and sigma", fix="z = -0.1"
+                " and ".join(levels) or "no level", allowed="exactly one of z, below and sigma", fix="z = -0.1"
             )
         return self
 

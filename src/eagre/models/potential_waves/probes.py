@@ -16,12 +16,12 @@ from eagre.models.potential_waves.stencils import Vertical
 from eagre.solvers.finite_differences import all_weights
 
 Array = np.ndarray
-Pick = Callable[[Array, Array], Array]
+Sampler = Callable[[Array, Array], Array]
 PLANE = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))  # derivatives by x and y: 1, x, y, xx, yy, xy
 VOLUME = ((0, 0), (1, 0), (2, 0), (0, 1), (3, 0), (4, 0), (0, 2), (5, 0), (1, 1), (2, 1))
 """Indices into `PLANE`, and numbers of derivatives by sigma: 1, x, y, s, xx, yy, ss, xy, xs, ys."""
 
-MOST_PLACES = 2048  # columns fetched from the device per call
+MAX_COLUMNS = 2048  # columns fetched from the device per call
 
 
 class Column(NamedTuple):
@@ -72,21 +72,21 @@ class Probes:
         x: Array | float, y: Array | float, *, z: Array | float | None = None, below: Array | float | None = None,
         sigma: Array | float | None = None,
     ) -> None:  # fmt: skip
-        given = {name: v for name, v in {"z": z, "below": below, "sigma": sigma}.items() if v is not None}
-        if len(given) != 1:
+        levels = {name: v for name, v in {"z": z, "below": below, "sigma": sigma}.items() if v is not None}
+        if len(levels) != 1:
             raise InputError(
-                " and ".join(given) or "probes without a level", allowed="exactly one of z, below and sigma"
+                " and ".join(levels) or "probes without a level", allowed="exactly one of z, below and sigma"
             )
-        self._kind, level = next(iter(given.items()))
+        self._kind, level = next(iter(levels.items()))
         self.x, self.y, self._level = (
             np.array(v, np.float64) for v in np.broadcast_arrays(*map(np.atleast_1d, (x, y, level)))
         )
         self._vertical, self._order = vertical, vertical.order
-        places, self._of = np.unique(np.stack([self.x, self.y], axis=1), axis=0, return_inverse=True)
+        positions, self._of = np.unique(np.stack([self.x, self.y], axis=1), axis=0, return_inverse=True)
         self._of = self._of.reshape(-1)
-        self._i, self._weights_x = _stencil(places[:, 0], points[0], vertical.order, periodic[1], "x")
-        self._j, self._weights_y = _stencil(places[:, 1], points[1], vertical.order, periodic[0], "y")
-        self._bed = self._on_places(lambda j, i: h[j, i])[:, self._of]
+        self._i, self._weights_x = _stencil(positions[:, 0], points[0], vertical.order, periodic[1], "x")
+        self._j, self._weights_y = _stencil(positions[:, 1], points[1], vertical.order, periodic[0], "y")
+        self._bed = self._surface_derivatives(lambda j, i: h[j, i])[:, self._of]
         self._check()
 
     def _check(self) -> None:
@@ -100,26 +100,26 @@ class Probes:
         if wrong.any():
             n = int(np.argmax(wrong))
             bound = -bed[n] if self._kind == "z" else bed[n]
-            place = f"{self._kind} = {self._level[n]:g} of a probe at x = {self.x[n]:g} m, y = {self.y[n]:g} m"
-            raise InputError(place, allowed=allowed.format(bound), fix=f"{self._kind} = {_inside(self._kind, bound):g}")
+            got = f"{self._kind} = {self._level[n]:g} of a probe at x = {self.x[n]:g} m, y = {self.y[n]:g} m"
+            raise InputError(got, allowed=allowed.format(bound), fix=f"{self._kind} = {_inside(self._kind, bound):g}")
 
-    def _on_places(self, pick: Pick) -> Array:
+    def _surface_derivatives(self, sample: Sampler) -> Array:
         """Return the derivatives `PLANE` of a surface field, (6, positions)."""
-        return self._plane(lambda j, i: pick(j, i)[None])[:, 0]
+        return self._plane(lambda j, i: sample(j, i)[None])[:, 0]
 
-    def _plane(self, pick: Pick) -> Array:
+    def _plane(self, sample: Sampler) -> Array:
         """Return the derivatives `PLANE` of all layers, (6, layers, positions)."""
-        parts = []
-        for start in range(0, len(self._i), MOST_PLACES):
-            at = slice(start, start + MOST_PLACES)
-            values = pick(self._j[at, :, None], self._i[at, None, :]).astype(np.float64)
-            along_x = np.einsum("kpyx,pxm->kpym", values, self._weights_x[at])
-            parts.append([np.einsum("kpy,py->kp", along_x[..., a], self._weights_y[at, :, b]) for a, b in PLANE])
-        return np.concatenate([np.array(part) for part in parts], axis=-1)
+        chunks = []
+        for start in range(0, len(self._i), MAX_COLUMNS):
+            batch = slice(start, start + MAX_COLUMNS)
+            values = sample(self._j[batch, :, None], self._i[batch, None, :]).astype(np.float64)
+            along_x = np.einsum("kpyx,pxm->kpym", values, self._weights_x[batch])
+            chunks.append([np.einsum("kpy,py->kp", along_x[..., a], self._weights_y[batch, :, b]) for a, b in PLANE])
+        return np.concatenate([np.array(chunk) for chunk in chunks], axis=-1)
 
-    def column(self, eta: Pick, linear: bool) -> Column:
+    def column(self, eta: Sampler, linear: bool) -> Column:
         """Return the geometry below a surface elevation, m; for `linear` waves below still water."""
-        surface = self._on_places(eta)[:, self._of]
+        surface = self._surface_derivatives(eta)[:, self._of]
         h = self._bed
         d = h if linear else h + surface
         z = {
@@ -137,16 +137,16 @@ class Probes:
         s_xy = (h[5] - sigma * d[5] - s_x * d[2] - s_y * d[1]) / d[0]
         return Column(z, sigma, d[0], d[1], d[2], s_x, s_y, s_xx, s_yy, s_xy, surface[0], water)
 
-    def derivatives(self, column: Column, psi: Pick, surface: Pick) -> Array:
+    def derivatives(self, column: Column, psi: Sampler, surface: Sampler) -> Array:
         """Return the derivatives `VOLUME` of Phi, the sum of psi and its surface values, (10, n)."""
-        layers = self._plane(psi)  # (6, nz + 1, places)
-        on_surface = self._on_places(surface)[:, self._of]
+        layers = self._plane(psi)  # (6, nz + 1, positions)
+        on_surface = self._surface_derivatives(surface)[:, self._of]
         first, weights = self._levels(column.sigma)
         window = first[:, None] + np.arange(weights.shape[1])
         inside = layers[:, window, self._of[:, None]]  # (6, n, layers of a window)
-        found = np.einsum("fnk,nkm->fmn", inside, weights)
-        found[:, 0] += on_surface
-        return np.stack([found[a, m] for a, m in VOLUME])
+        derivatives = np.einsum("fnk,nkm->fmn", inside, weights)
+        derivatives[:, 0] += on_surface
+        return np.stack([derivatives[a, m] for a, m in VOLUME])
 
     def _levels(self, sigma: Array) -> tuple[Array, Array]:
         """Return the first layer of the stencil around each sigma, and the weights of the derivatives by sigma."""
@@ -160,20 +160,21 @@ def _inside(kind: str, bound: float) -> float:
     return {"z": 0.5 * bound, "below": 0.5 * bound, "sigma": 0.5}[kind]
 
 
-def _stencil(at: Array, points: Array, order: int, periodic: bool, name: str) -> tuple[Array, Array]:
+def _stencil(positions: Array, points: Array, order: int, periodic: bool, name: str) -> tuple[Array, Array]:
     """Return the grid points around positions, (n, order + 2), and weights of derivatives 0 to 2, (n, order + 2, 3)."""
     n = points.size
     if n == 1:
-        return np.zeros((at.size, 1), np.intp), np.broadcast_to([1.0, 0.0, 0.0], (at.size, 1, 3)).copy()
+        return np.zeros((positions.size, 1), np.intp), np.broadcast_to([1.0, 0.0, 0.0], (positions.size, 1, 3)).copy()
     spacing = points[1] - points[0]
     end = points[0] + spacing * (n if periodic else n - 1)
-    wrong = ~((at >= points[0] - 1e-9 * spacing) & (at <= end + 1e-9 * spacing))
+    wrong = ~((positions >= points[0] - 1e-9 * spacing) & (positions <= end + 1e-9 * spacing))
     if wrong.any():
-        raise InputError(f"{name} = {at[np.argmax(wrong)]:g} m of a probe", allowed=f"from {points[0]:g} to {end:g} m")
-    place = (at - points[0]) / spacing
-    left = np.floor(place).astype(np.intp)
+        got = f"{name} = {positions[np.argmax(wrong)]:g} m of a probe"
+        raise InputError(got, allowed=f"from {points[0]:g} to {end:g} m")
+    scaled = (positions - points[0]) / spacing
+    left = np.floor(scaled).astype(np.intp)
     index = left[:, None] + np.arange(order + 2) - order // 2
-    weights = all_weights(place, index.astype(np.float64), 2) / spacing ** np.arange(3.0)
+    weights = all_weights(scaled, index.astype(np.float64), 2) / spacing ** np.arange(3.0)
     if periodic:
         return index % n, weights
     return (n - 1) - np.abs((n - 1) - np.abs(index)), weights

@@ -144,24 +144,24 @@ def below_bottom(j, i, psi, geometry, sources, columns, lines):
     total = real(0.0)
     for m in range(bottom + 1):
         total += columns.first[bottom, m] * psi[m, j, i]
-    wanted = -geometry[D, j, i] / (real(1.0) + h_x * h_x + h_y * h_y) * slope
-    return wanted - total
+    required = -geometry[D, j, i] / (real(1.0) + h_x * h_x + h_y * h_y) * slope
+    return required - total
 
 
 @cell
 def set_ghosts(j, i, psi, geometry, sources, columns, lines):
     """Set Psi of the ghost layer from the bed condition."""
     ghost = psi.shape[0] - 1
-    wanted = below_bottom(j, i, psi, geometry, sources, columns, lines)
-    psi[ghost, j, i] = wanted / columns.first[ghost - 1, ghost]
+    required = below_bottom(j, i, psi, geometry, sources, columns, lines)
+    psi[ghost, j, i] = required / columns.first[ghost - 1, ghost]
 
 
 @cell
 def set_missing(j, i, psi, missing, geometry, sources, columns, lines):
     """Set the residual of the bed condition, with Psi of the ghost layer as an unknown."""
     ghost = psi.shape[0] - 1
-    wanted = below_bottom(j, i, psi, geometry, sources, columns, lines)
-    missing[0, j, i] = wanted - columns.first[ghost - 1, ghost] * psi[ghost, j, i]
+    required = below_bottom(j, i, psi, geometry, sources, columns, lines)
+    missing[0, j, i] = required - columns.first[ghost - 1, ghost] * psi[ghost, j, i]
 
 
 @cell
@@ -249,16 +249,16 @@ def next_stage(k, j, i, fields, start, total, rates, stages, stage):
     stages : (4, 2), weight and fraction of each stage, s; a fraction of 0 marks the last stage. Field 0 is eta, field 1
     phi~.
     """
-    weight, share = stages[stage, 0], stages[stage, 1]
-    before = real(0.0) if stage == 0 else total[k, j, i]
-    total[k, j, i] = before + weight * rates[k, j, i]
-    if share == real(0.0):
+    weight, fraction = stages[stage, 0], stages[stage, 1]
+    previous = real(0.0) if stage == 0 else total[k, j, i]
+    total[k, j, i] = previous + weight * rates[k, j, i]
+    if fraction == real(0.0):
         fields[k, j, i] = start[k, j, i] + total[k, j, i]
     else:
-        fields[k, j, i] = start[k, j, i] + share * rates[k, j, i]
+        fields[k, j, i] = start[k, j, i] + fraction * rates[k, j, i]
 
 
 @cell
-def keep(k, j, i, a, kept):
+def keep(k, j, i, a, target):
     """Copy a to kept."""
-    kept[k, j, i] = a[k, j, i]
+    target[k, j, i] = a[k, j, i]

@@ -14,7 +14,7 @@ from eagre.models.potential_waves.zones import across_x, from_side
 from eagre.waves import group_velocity, separate_reflection, wave_number
 
 FEWEST_GAUGES = 3
-FEWEST_PERIODS, MOST_PERIODS = 5, 20  # wave periods in a record of regular waves
+MIN_PERIODS, MAX_PERIODS = 5, 20  # wave periods in a record of regular waves
 FEWEST_OF_A_SEA = 30  # peak periods in a record of a sea
 SAMPLES_A_PERIOD = 8.0
 LEVEL = 0.01  # relative variation of the depth along the gauges up to which the bed counts as level
@@ -23,16 +23,17 @@ MIN_VARIANCE_FRACTION = (
     0.9  # fraction of the variance of the band at frequencies at which the gauges separate the waves
 )
 TAPER = 0.5  # for a sea: a Hann window
-TRUE, SHARE = 0.005, 0.2  # permitted error of the coefficient due to finite wave height: absolute, and relative
+MAX_ERROR = 0.005  # permitted error of the coefficient due to finite wave height
+MAX_RELATIVE_ERROR = 0.2  # added to `MAX_ERROR`, relative to the coefficient
 SLOWER = 1.1  # relative frequency of the slowest waves behind the front of regular waves
-NEARLY = 1e-6  # tolerance of the interval, relative
+INTERVAL_TOLERANCE = 1e-6  # tolerance of the interval, relative
 
 STRAIGHT = 0.9998  # cosine of the angle, 1 degree
 
 Records = Callable[[], tuple[np.ndarray, np.ndarray]]
 
 
-class Made(NamedTuple):
+class IncidentWaves(NamedTuple):
     """Waves along an axis from the only wave-generation zone.
 
     Parameters
@@ -77,76 +78,77 @@ class Line(NamedTuple):
 
 
 def reflection_of(
-    setup: Setup, made: Made, points: Sequence[tuple[float, float]], records: Records
+    setup: Setup, incident: IncidentWaves, points: Sequence[tuple[float, float]], records: Records
 ) -> list[tuple[str, str]]:
     """Return a row of the run summary, or an empty list.
 
     Parameters
     ----------
     setup : Setup
-    made : Made
+    incident : IncidentWaves
     points : sequence of (x, y)
         Positions of the gauges, m.
     records : callable
         Function that returns times, (n,), s, and surface elevations, (n, gauges), m.
     """
-    line = line_of(setup, made, points)
+    line = line_of(setup, incident, points)
     if line is None:
         return []
-    record = _last(made, line, *records())
+    record = _last(incident, line, *records())
     if record is None:
         return []
     surfaces, interval, periods = record
-    low, high = (share / made.period for share in _band(made))
+    low, high = (frequency / incident.period for frequency in _frequency_range(incident))
     try:
-        found = separate_reflection(
+        reflection = separate_reflection(
             surfaces, line.positions, interval, line.depth, band=(low, high), gravity=setup.gravity,
-            taper=0.0 if made.regular else TAPER,
+            taper=0.0 if incident.regular else TAPER,
         )  # fmt: skip
     except InputError:
         return []
-    if found.variance_fraction < MIN_VARIANCE_FRACTION:
+    if reflection.variance_fraction < MIN_VARIANCE_FRACTION:
         return []
-    if not setup.linear and _of_height(setup, made, line, found.incident_height) > TRUE + SHARE * found.coefficient:
+    max_error = MAX_ERROR + MAX_RELATIVE_ERROR * reflection.coefficient
+    if not setup.linear and _of_height(setup, incident, line, reflection.incident_height) > max_error:
         return []
-    places = sorted(points[k]["xy".index(line.axis)] for k in line.which)
+    positions = sorted(points[k]["xy".index(line.axis)] for k in line.which)
     text = (
-        f"{found.coefficient:.2g} from {low:.3g} to {high:.3g} Hz, by {len(places)} gauges at {line.axis} = "
-        f"{places[0]:.4g} to {places[-1]:.4g} m, linear theory, last {periods} periods of {made.period:.4g} s"
+        f"{reflection.coefficient:.2g} from {low:.3g} to {high:.3g} Hz, by {len(positions)} gauges at {line.axis} = "
+        f"{positions[0]:.4g} to {positions[-1]:.4g} m, linear theory, last {periods} periods of {incident.period:.4g} s"
     )
     return [("reflection", text)]
 
 
-def _of_height(setup: Setup, made: Made, line: Line, height: float) -> float:
+def _of_height(setup: Setup, incident: IncidentWaves, line: Line, height: float) -> float:
     """Return the spurious reflection coefficient of linear theory due to the amplitude dispersion of high waves.
 
     By the second-order Stokes approximation, omega^2 = g k tanh(kh) (1 + S (ka)^2): R. L. Wiegel, Oceanographical
     Engineering (1964), section 2.6; S = 1 in deep water.
     """
-    h, omega = line.depth, 2.0 * np.pi / made.period
+    h, omega = line.depth, 2.0 * np.pi / incident.period
     k = float(wave_number(omega, h, setup.gravity))
     kh, ka = min(k * h, 20.0), k * height / np.sqrt(8.0)
     s = (8.0 + np.cosh(4.0 * kh) - 2.0 * np.tanh(kh) ** 2) / (8.0 * np.sinh(kh) ** 4)
     true = k - 0.5 * omega * s * ka**2 / float(group_velocity(k, h, setup.gravity))
     both = np.exp(1j * k * np.outer(line.positions, [1.0, -1.0]))
-    found = np.linalg.lstsq(both, np.exp(1j * true * line.positions), rcond=None)[0]
-    return float(abs(found[1]) / abs(found[0]))
+    amplitudes = np.linalg.lstsq(both, np.exp(1j * true * line.positions), rcond=None)[0]
+    return float(abs(amplitudes[1]) / abs(amplitudes[0]))
 
 
-def _band(made: Made) -> tuple[float, float]:
-    return BAND if made.regular else BAND_OF_A_SEA
+def _frequency_range(incident: IncidentWaves) -> tuple[float, float]:
+    return BAND if incident.regular else BAND_OF_A_SEA
 
 
-def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> Line | None:
+def line_of(setup: Setup, incident: IncidentWaves, points: Sequence[tuple[float, float]]) -> Line | None:
     """Return gauges in a line along the waves, outside zones and sponges, over a level bed; None if too few."""
-    grid, along_x = setup.grid, across_x(made.side)
+    grid, along_x = setup.grid, across_x(incident.side)
     along = grid.x if along_x else grid.y
     rows: dict[int, dict[int, int]] = {}  # by row: gauge index by point
-    for number, place in enumerate(points):
-        j, i = grid.cell_of(*place)
-        row, at = (j, i) if along_x else (i, j)
-        if not _inside_a_strip(setup, along_x, at):
-            rows.setdefault(row, {})[at] = number
+    for number, position in enumerate(points):
+        j, i = grid.cell_of(*position)
+        row, column = (j, i) if along_x else (i, j)
+        if not _inside_zone_or_sponge(setup, along_x, column):
+            rows.setdefault(row, {})[column] = number
     if not rows:
         return None
     row, gauges = max(rows.items(), key=lambda item: len(item[1]))
@@ -156,49 +158,51 @@ def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> 
     between = depth[min(gauges) : max(gauges) + 1]
     if np.ptp(between) > LEVEL * between.max():
         return None
-    omega = 2.0 * np.pi * (SLOWER if made.regular else BAND_OF_A_SEA[1]) / made.period
+    omega = 2.0 * np.pi * (SLOWER if incident.regular else BAND_OF_A_SEA[1]) / incident.period
     g = setup.gravity
     speeds = np.array([float(group_velocity(wave_number(omega, float(h), g), float(h), g)) for h in depth])
-    returns = made.ramp + 2.0 * float(np.sum(np.diff(along) / speeds[1:]))
-    positions = from_side(made.side, grid.x, grid.y)[list(gauges)]
+    returns = incident.ramp + 2.0 * float(np.sum(np.diff(along) / speeds[1:]))
+    positions = from_side(incident.side, grid.x, grid.y)[list(gauges)]
     return Line("x" if along_x else "y", list(gauges.values()), positions, float(between.mean()), returns)
 
 
-def _inside_a_strip(setup: Setup, along_x: bool, at: int) -> bool:
+def _inside_zone_or_sponge(setup: Setup, along_x: bool, index: int) -> bool:
     """Return whether a point of the line is inside a zone or sponge, or one lies along the line."""
-    for strip in (*setup.relaxation_zones, *setup.sponges):
-        if across_x(strip.side) != along_x:
-            return True  # a strip along the line changes the wave height
-        if from_side(strip.side, setup.grid.x, setup.grid.y)[at] < strip.width:
+    for layer in (*setup.relaxation_zones, *setup.sponges):
+        if across_x(layer.side) != along_x:
+            return True  # a zone or sponge along the line changes the wave height
+        if from_side(layer.side, setup.grid.x, setup.grid.y)[index] < layer.width:
             return True
     return False
 
 
 def goes_straight(side: str, wave: Any) -> bool:
     """Return whether the waves of a zone section travel normal to its side."""
-    ahead = {"west": 0.0, "south": 0.5 * math.pi, "east": math.pi, "north": 1.5 * math.pi}[side]
+    inward = {"west": 0.0, "south": 0.5 * math.pi, "east": math.pi, "north": 1.5 * math.pi}[side]
     if wave is None or getattr(wave, "spreading", None) is not None:
         return False
-    return math.cos(wave.goes_to() - ahead) > STRAIGHT
+    return math.cos(wave.goes_to() - inward) > STRAIGHT
 
 
-def _last(made: Made, line: Line, times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float, int] | None:
+def _last(
+    incident: IncidentWaves, line: Line, times: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, float, int] | None:
     """Return the final records, (gauges, n), m, their interval, s, and number of periods; None if too short."""
     if times.size < 3:
         return None
     interval = float(times[1] - times[0])
-    if abs(times[-1] - times[-2] - interval) > NEARLY * interval:
+    if abs(times[-1] - times[-2] - interval) > INTERVAL_TOLERANCE * interval:
         times, values = times[:-1], values[:-1]  # the run does not end at a multiple of the interval
-    most = int((times[-1] - line.returns) / made.period)
-    fewest = FEWEST_PERIODS if made.regular else FEWEST_OF_A_SEA
-    if most < fewest or made.period < SAMPLES_A_PERIOD * interval:
+    max_periods = int((times[-1] - line.returns) / incident.period)
+    fewest = MIN_PERIODS if incident.regular else FEWEST_OF_A_SEA
+    if max_periods < fewest or incident.period < SAMPLES_A_PERIOD * interval:
         return None
-    most = min(most, MOST_PERIODS) if made.regular else most
-    choices = np.arange(max(fewest, most // 2), most + 1) if made.regular else np.array([most])
-    samples = choices * made.period / interval
+    max_periods = min(max_periods, MAX_PERIODS) if incident.regular else max_periods
+    choices = np.arange(max(fewest, max_periods // 2), max_periods + 1) if incident.regular else np.array([max_periods])
+    samples = choices * incident.period / interval
     best = int(np.argmin(np.abs(samples - np.round(samples)) - 1e-9 * choices))
     count = round(float(samples[best]))
-    if np.ptp(np.diff(times[-count:])) > NEARLY * interval + 1e-9 * abs(float(times[-1])):
+    if np.ptp(np.diff(times[-count:])) > INTERVAL_TOLERANCE * interval + 1e-9 * abs(float(times[-1])):
         return None
     surfaces = values[-count:, line.which].T
     return (surfaces, interval, int(choices[best])) if np.isfinite(surfaces).all() else None

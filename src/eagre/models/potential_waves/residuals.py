@@ -29,8 +29,8 @@ KEPT = 8  # directions kept; 4 would double the iterations over a bed of slope 1
 SLOTS = KEPT + 1  # including the newest
 
 COUNT, SLOT, NEWEST, ALPHA, SQUARES = range(5)  # indices of the numbers: count of u and q, slot of the next ones, ...
-SHARES = SQUARES + SLOTS
-NUMBERS = SHARES + SLOTS
+FACTORS = SQUARES + SLOTS
+NUMBERS = FACTORS + SLOTS
 SIDE_BY_SIDE = switch(
     "SIDE_BY_SIDE", False
 )  # GPU: neighbouring threads process neighbouring points; otherwise a thread processes a row
@@ -88,28 +88,28 @@ def is_kept(n, numbers):
 
 
 @cell
-def set_products(k, j, i, images, sums, numbers, layers, own):
-    """Compute products of the newest q in double precision: with the stored ones, or with itself and r if `own`.
+def set_products(k, j, i, images, sums, numbers, layers, with_itself):
+    """Compute products of the newest q in double precision: with the stored ones, or `with_itself` and r.
 
     On a GPU sums over every so many points of a row, (.., parts), else over a row, (.., 1).
     """
     n, slot = np.int64(k // layers), np.int64(numbers[SLOT])
     newest, layer = slot * layers + k - n * layers, k - n * layers
-    if own:
+    if with_itself:
         n = slot if n == 0 else np.int64(SLOTS)
     total = 0.0
-    if own or is_kept(n, numbers):
+    if with_itself or is_kept(n, numbers):
         for m in range(np.int64(i), images.shape[2], sums.shape[2] if SIDE_BY_SIDE else 1):
             total += np.float64(images[newest, j, m]) * np.float64(images[n * layers + layer, j, m])
     sums[k, j, i] = total
 
 
 @cell
-def set_row_sums(k, j, i, parts, sums):
-    """Set the sum of the parts of a row."""
+def set_row_sums(k, j, i, partial_sums, sums):
+    """Set the sum of the partial sums of a row."""
     total = 0.0
-    for p in range(parts.shape[2]):
-        total += parts[k, j, p]
+    for p in range(partial_sums.shape[2]):
+        total += partial_sums[k, j, p]
     sums[k, j, i] = total
 
 
@@ -120,10 +120,10 @@ def combine(k, j, i, u, directions, images, numbers, layers):
     for m in range(u.shape[2]):
         directions[here, j, m] = u[k, j, m]
     for n in range(np.int64(numbers[COUNT])):
-        share, there = real(numbers[SHARES + n]), n * layers + k
+        factor, there = real(numbers[FACTORS + n]), n * layers + k
         for m in range(u.shape[2]):
-            directions[here, j, m] += share * directions[there, j, m]
-            images[here, j, m] += share * images[there, j, m]
+            directions[here, j, m] += factor * directions[there, j, m]
+            images[here, j, m] += factor * images[there, j, m]
 
 
 @combine.variant("cuda")
@@ -132,9 +132,9 @@ def combine_point(k, j, i, u, directions, images, numbers, layers):
     here = np.int64(numbers[SLOT]) * layers + k
     a, b = u[k, j, i], images[here, j, i]
     for n in range(np.int64(numbers[COUNT])):
-        share, there = real(numbers[SHARES + n]), n * layers + k
-        a += share * directions[there, j, i]
-        b += share * images[there, j, i]
+        factor, there = real(numbers[FACTORS + n]), n * layers + k
+        a += factor * directions[there, j, i]
+        b += factor * images[there, j, i]
     directions[here, j, i] = a
     images[here, j, i] = b
 
@@ -161,10 +161,10 @@ def product_of(sums, n, layers, first, step):
 
 
 @cell
-def set_share(numbers, n, product):
+def set_factor(numbers, n, product):
     """Set minus the coefficient of q_n in the newest q; 0 for unused slots."""
     square = numbers[SQUARES + n]
-    numbers[SHARES + n] = -product / square if is_kept(n, numbers) else 0.0
+    numbers[FACTORS + n] = -product / square if is_kept(n, numbers) else 0.0
 
 
 @cell
@@ -183,7 +183,7 @@ def set_step(numbers, square, along):
 def forget_cpu(numbers):
     """Discard all directions."""
     for n in range(NUMBERS):
-        numbers[n] = 1.0 if SQUARES <= n < SHARES else 0.0
+        numbers[n] = 1.0 if SQUARES <= n < FACTORS else 0.0
 
 
 @entry
@@ -191,24 +191,24 @@ def forget_cuda(numbers):
     """See `forget_cpu`; one block."""
     n = cuda.threadIdx.x
     if n < NUMBERS:
-        numbers[n] = 1.0 if SQUARES <= n < SHARES else 0.0
+        numbers[n] = 1.0 if SQUARES <= n < FACTORS else 0.0
 
 
 @serial_entry
-def set_shares_cpu(sums, numbers, layers):
+def set_factors_cpu(sums, numbers, layers):
     """Set all coefficients."""
     for n in range(SLOTS):
-        set_share(numbers, n, product_of(sums, n, layers, 0, 1))
+        set_factor(numbers, n, product_of(sums, n, layers, 0, 1))
 
 
 @entry
-def set_shares_cuda(sums, numbers, layers):
-    """See `set_shares_cpu`; one block, with a reproducible tree reduction over its threads."""
+def set_factors_cuda(sums, numbers, layers):
+    """See `set_factors_cpu`; one block, with a reproducible tree reduction over its threads."""
     tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
     for n in range(SLOTS):
         add_up(tree, t, THREADS, product_of(sums, n, layers, t, THREADS))
         if t == 0:
-            set_share(numbers, n, tree[0])
+            set_factor(numbers, n, tree[0])
         cuda.syncthreads()
 
 
@@ -231,8 +231,8 @@ def set_step_cuda(sums, numbers, layers):
 
 
 ENTRIES = {
-    "cpu": {"forget": forget_cpu, "set_shares": set_shares_cpu, "set_step": set_step_cpu},
-    "cuda": {"forget": forget_cuda, "set_shares": set_shares_cuda, "set_step": set_step_cuda},
+    "cpu": {"forget": forget_cpu, "set_factors": set_factors_cpu, "set_step": set_step_cpu},
+    "cuda": {"forget": forget_cuda, "set_factors": set_factors_cuda, "set_step": set_step_cuda},
 }
 
 
@@ -250,7 +250,7 @@ class ConjugateResiduals:
         self._layers, device, test = laplace.vertical.nz - 1, laplace.device, laplace.test
         self._directions, self._images = (self._several(count, multigrid.real) for count in (SLOTS, SLOTS + 1))
         self._r = self._images[SLOTS * self._layers :]
-        self._numbers, self._kept = device.zeros((NUMBERS,), np.float64), laplace.zeros(self._layers + 2)
+        self._numbers, self._stored_psi = device.zeros((NUMBERS,), np.float64), laplace.zeros(self._layers + 2)
         kind = {"SIDE_BY_SIDE": device.kind == "cuda"}
         cells = (set_image, set_products, combine, advance, keep)
         self._loops = {one.name: device.loop(one, multigrid.precision, kind) for one in cells}
@@ -270,31 +270,31 @@ class ConjugateResiduals:
         keep_psi, shape = self._device.loop(keep, psi), (layers + 2, *laplace.shape)
         return [
             *multigrid.cycle_launches(from_zero=True, control=laplace.test.control),
-            self._device.over(keep_psi, shape, (laplace.psi, self._kept)),
+            self._device.over(keep_psi, shape, (laplace.psi, self._stored_psi)),
             *laplace.correction(1.0),
             *laplace.defect(),
             self._over("set_image", multigrid.f, self._images),
-            *self._products(SLOTS, "set_shares"),
+            *self._products(SLOTS, "set_factors"),
             self._over("combine", multigrid.u, *both),
             *self._products(2, "set_step"),
             self._over("advance", multigrid.u, multigrid.f, *both),
-            self._device.over(keep_psi, shape, (self._kept, laplace.psi)),
+            self._device.over(keep_psi, shape, (self._stored_psi, laplace.psi)),
             *laplace.correction(1.0),
         ]
 
-    def _products(self, arrays: int, then: str) -> list[Any]:
+    def _products(self, arrays: int, consumer: str) -> list[Any]:
         """Return launches for products of the newest q, with all stored ones or with itself and r, and their use."""
         device, (ny, nx), count = self._device, self._laplace.shape, arrays * self._layers
         sums, all_sums, spread = self._laplace.rows_of_all(count)
-        found, parts = sums, 1
+        partials, per_row = sums, 1
         if device.kind == "cuda":
-            parts = -(-nx // PART)
-            found = device.field_zeros((count, ny, parts), np.float64)
-        known = (self._images, found, self._numbers, self._layers, int(arrays == 2))
-        launches = [device.over(self._loops["set_products"], (count, ny, parts), known)]
-        if found is not sums:
-            launches.append(device.over(device.loop(set_row_sums, "double"), (count, ny, 1), (found, sums)))
-        return [*launches, *spread, self._on_each(then, all_sums, self._numbers, self._layers)]
+            per_row = -(-nx // PART)
+            partials = device.field_zeros((count, ny, per_row), np.float64)
+        known = (self._images, partials, self._numbers, self._layers, int(arrays == 2))
+        launches = [device.over(self._loops["set_products"], (count, ny, per_row), known)]
+        if partials is not sums:
+            launches.append(device.over(device.loop(set_row_sums, "double"), (count, ny, 1), (partials, sums)))
+        return [*launches, *spread, self._on_each(consumer, all_sums, self._numbers, self._layers)]
 
     def _over(self, name: str, *arguments: Any) -> Any:
         """Return the launch of a kernel over the modes, by points on a GPU and by rows on a CPU."""
@@ -306,13 +306,14 @@ class ConjugateResiduals:
         program = self._device.program(self._entries[name], "double")
         return self._laplace.on_each(program, *(arguments or (self._numbers,)))
 
-    def run(self, small: float, most: int, lead: Lead, completed: int) -> Iterated:
-        """Iterate until the 2-norm of a correction of Psi is at most `small`; see `Until.run`.
+    def run(self, tolerance: float, max_iterations: int, prologue: Lead, completed: int) -> Iterated:
+        """Iterate until the 2-norm of a correction of Psi is at most `tolerance`; see `Until.run`.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations are not sufficient.
+            If `max_iterations` iterations are not sufficient.
         """
-        launches = [*lead.launches, *self._begin]
-        return self._until.run(small, most, Lead(("residuals", lead.name), launches, lead.meanwhile), completed)
+        launches = [*prologue.launches, *self._begin]
+        lead_in = Lead(("residuals", prologue.name), launches, prologue.meanwhile)
+        return self._until.run(tolerance, max_iterations, lead_in, completed)

@@ -31,7 +31,7 @@ class Setup:
     absolute_tolerance: float  # m2/s
     max_iterations: int  # of a Laplace solve
     on_nonconvergence: str  # "error" or "continue"
-    smallest: float  # m2/s: lower bound of the Psi scale in the convergence test
+    min_psi_scale: float  # m2/s: lower bound of the Psi scale in the convergence test
     gravity: float  # m s-2
     relaxation_zones: tuple[RelaxationZone, ...]
     breaking: tuple[float, float, float] | None = None  # ratio, slope and strength of `Breaking`
@@ -47,7 +47,7 @@ class Setup:
 
     @property
     def closed(self) -> bool:
-        """Whether the basin is closed: no relaxation zones and no wavemakers."""
+        """Flag for a closed basin: no relaxation zones and no wavemakers."""
         return not self.relaxation_zones and not self.wavemakers
 
     @property
@@ -69,9 +69,9 @@ class Setup:
     def areas(self) -> np.ndarray:
         """Area represented by each point, (ny, nx), m2; halved on walls and quartered in corners."""
         along = []
-        for count, step, wraps in zip(self.grid.shape, self.spacing, self.periodic, strict=True):
+        for count, step, is_periodic in zip(self.grid.shape, self.spacing, self.periodic, strict=True):
             lengths = np.full(count, step)
-            if not wraps and count > 1:
+            if not is_periodic and count > 1:
                 lengths[[0, -1]] *= 0.5
             along.append(lengths)
         return along[0][:, None] * along[1]

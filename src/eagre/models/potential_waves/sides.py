@@ -11,7 +11,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet
 from eagre.models.potential_waves.laplace_base import Laplace
-from eagre.models.potential_waves.sponge import STRENGTH, Sponge, check_sponge, largest_damping
+from eagre.models.potential_waves.sponge import STRENGTH, Sponge, check_sponge, max_damping
 from eagre.models.potential_waves.zones import SIDES
 from eagre.series import Series
 
@@ -31,7 +31,7 @@ class Water(Protocol):
 
     @property
     def linear(self) -> bool:
-        """Whether the equations are linearised."""
+        """Flag for linearised equations."""
         ...
 
 
@@ -185,8 +185,8 @@ class SpongeLayer:
         return Sponge(laplace, self.side, self.width, self.period, depth, setup.gravity, self.strength)
 
     def damping(self, depth: np.ndarray, gravity: float) -> float:
-        """Return `largest_damping` of this sponge layer in a basin, m/s."""
-        return largest_damping(self.width, self.period, depth_along(self.side, depth), gravity, self.strength)
+        """Return `max_damping` of this sponge layer in a basin, m/s."""
+        return max_damping(self.width, self.period, depth_along(self.side, depth), gravity, self.strength)
 
 
 def depth_along(side: str, depth: np.ndarray) -> float:
@@ -210,9 +210,9 @@ def smooth(series: Series, derivative: int) -> Callable[[float], float]:
         spline, derivative = spline.antiderivative(-derivative), 0
     first, last = float(series.times[0]), float(series.times[-1])
 
-    def at(time: float) -> float:
+    def interpolate(time: float) -> float:
         if derivative and not first <= time <= last:
             return 0.0
         return float(spline(min(max(time, first), last), derivative))
 
-    return at
+    return interpolate

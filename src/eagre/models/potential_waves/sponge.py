@@ -61,7 +61,7 @@ class Sponge:
     ) -> None:  # fmt: skip
         check_sponge(side, width=width, period=period, depth=depth, strength=strength)
         s = np.clip(1.0 - from_side(side, *laplace.points) / width, 0.0, 1.0)
-        mu = largest_damping(width, period, depth, gravity, strength) * s**2 * (3.0 - 2.0 * s)
+        mu = max_damping(width, period, depth, gravity, strength) * s**2 * (3.0 - 2.0 * s)
         self._laplace = laplace
         self._mu = laplace.device.field(on_plane(mu, side, laplace.shape)[None])
         self._loop = laplace.device.loop(press, "double")
@@ -81,7 +81,7 @@ def check_sponge(side: str, **numbers: float) -> None:
             raise InputError(f"{name} = {value:g} of a sponge", allowed="above 0")
 
 
-def largest_damping(width: float, period: float, depth: float, gravity: float, strength: float) -> float:
+def max_damping(width: float, period: float, depth: float, gravity: float, strength: float) -> float:
     """Return mu at the wall, m/s. Amplitudes decay at the rate mu k tanh(k h) / 2; the mean of mu is half of it."""
     k = float(wave_number(2.0 * math.pi / period, depth, gravity))
     omega = float(angular_frequency(k, depth, gravity))

@@ -10,11 +10,11 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.sides import SpongeLayer
-from eagre.models.potential_waves.stencils import LARGEST, Vertical
+from eagre.models.potential_waves.stencils import DIFFERENCE_RATIO, Vertical
 
 LIMIT = 2.0 * math.sqrt(2.0)  # stability limit omega dt of the classical Runge-Kutta method without damping
 RATES, HALVINGS = 64, 50  # number of wave numbers checked; bisections of the time step
-SPARE = 0.9  # fraction of the stability limit with sponges
+SPONGE_SAFETY_FACTOR = 0.9  # fraction of the stability limit with sponges
 POINTS_A_WAVE = 20  # wave length of the wave that defines the Courant number
 
 
@@ -24,7 +24,7 @@ def highest_frequency(depth: np.ndarray, grid: Grid, vertical: Vertical, gravity
     w_0 is the weight of the surface value in d/dsigma at the surface, k_N the square root of the largest eigenvalue of
     the second difference. The last bound applies if the spacing exceeds the depth.
     """
-    ratio = LARGEST[vertical.order]
+    ratio = DIFFERENCE_RATIO[vertical.order]
     along = sum(1.0 / step**2 for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
     short = 2.0 * math.sqrt(ratio * along)
     shallow = short**2 * float(depth.max())
@@ -53,8 +53,8 @@ def longest_step(
         return longest
     low, high = 0.0, longest
     for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if grows(middle) else (middle, high)
+        midpoint = 0.5 * (low + high)
+        low, high = (low, midpoint) if grows(midpoint) else (midpoint, high)
     return low
 
 

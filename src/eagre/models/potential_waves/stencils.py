@@ -12,7 +12,7 @@ from eagre.errors import InputError
 from eagre.solvers.finite_differences import weights
 
 ORDERS = (2, 4, 6, 8)
-LARGEST = {2: 1.0, 4: 4.0 / 3.0, 6: 68.0 / 45.0, 8: 512.0 / 315.0}
+DIFFERENCE_RATIO = {2: 1.0, 4: 4.0 / 3.0, 6: 68.0 / 45.0, 8: 512.0 / 315.0}
 """Ratio of the second difference to that of order 2 for the shortest wave; 1 for long waves."""
 
 FACTORS = {2: (1.0,), 4: (1.15, 0.79, 0.9, 1.0), 6: (1.23, 0.79, 0.9, 1.0), 8: (1.31, 0.79, 0.9, 1.0)}
@@ -93,12 +93,12 @@ class Vertical:
         return self._derivative(2)
 
     def _derivative(self, derivative: int) -> np.ndarray:
-        found = np.zeros((self.nz + 1, self.nz + 1))
+        matrix = np.zeros((self.nz + 1, self.nz + 1))
         for k in range(self.nz + 1):
             low = min(max(k - self.order // 2, 0), self.nz - self.order)
             window = slice(low, low + self.order + 1)
-            found[k, window] = weights(self.sigma[k], self.sigma[window], derivative)
-        return found
+            matrix[k, window] = weights(self.sigma[k], self.sigma[window], derivative)
+        return matrix
 
     def modes(self) -> Modes:
         """Return the modes that diagonalise the vertical operator of the preconditioner.

@@ -37,11 +37,11 @@ FURTHER = (1, 3)  # stages that begin half a step after the previous one
 
 
 @cell
-def guess_further(k, j, i, psi, before):
-    """Extrapolate Psi linearly in time from `before`, and store the previous Psi in `before`."""
+def extrapolate_guess(k, j, i, psi, previous):
+    """Extrapolate Psi linearly in time from `previous`, and store the previous Psi in `previous`."""
     here = psi[k, j, i]
-    psi[k, j, i] = here + (here - before[k, j, i])
-    before[k, j, i] = here
+    psi[k, j, i] = here + (here - previous[k, j, i])
+    previous[k, j, i] = here
 
 
 class Steps:
@@ -56,7 +56,7 @@ class Steps:
         Laplace solver; its `fields` are the state.
     gravity : float
         Acceleration of gravity, m/s2.
-    small : float
+    tolerance : float
         Absolute tolerance of `Laplace.solve`, m2/s; may be changed between steps.
     zones : sequence of RelaxationZone
         Relaxation zones, applied in this order.
@@ -67,77 +67,77 @@ class Steps:
     ----------
     time : float
         Model time, s; may be changed between steps.
-    ahead : int or None
-        Iterations of the first Laplace solve of the next step, if `look` has already done it.
-    before : array on the device, (nz + 1, ny, nx)
+    first_iterations : int or None
+        Iterations of the first Laplace solve of the next step, if `compute_w` has already run it.
+    psi_mid : array on the device, (nz + 1, ny, nx)
         Psi in the middle of the last step, for linear extrapolation of the initial guess half a step later.
     last : float
         Length of the last step, s; 0 before the first step.
-    taken : callable
+    on_step_start : callable
         Called with the time, s, at the start of each step, when the vertical velocity is known.
     """
 
     def __init__(
-        self, laplace: Laplace, gravity: float, small: float, zones: Sequence[RelaxationZone] = (),
+        self, laplace: Laplace, gravity: float, tolerance: float, zones: Sequence[RelaxationZone] = (),
         forcing: Sequence[Forcing] = (),
     ) -> None:  # fmt: skip
-        self.laplace, self.small, self._zones, self.time = laplace, small, zones, 0.0
+        self.laplace, self.tolerance, self._zones, self.time = laplace, tolerance, zones, 0.0
         self._forcing = forcing
-        self.taken: Callable[[float], None] = lambda time: None
-        self.ahead: int | None = None
-        self.before, self.last = laplace.zeros(laplace.vertical.nz + 1), 0.0
+        self.on_step_start: Callable[[float], None] = lambda time: None
+        self.first_iterations: int | None = None
+        self.psi_mid, self.last = laplace.zeros(laplace.vertical.nz + 1), 0.0
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         device, set_rates = laplace.device, laplace.rates(self._rates, float(gravity))
         self._stages, self._filled_for = device.zeros((len(STAGES), 2), np.float64), 0.0
         precision = "single" if laplace.real is np.float32 else "double"
-        guess, whole = (laplace.psi, self.before), laplace.psi.shape
+        guess, whole = (laplace.psi, self.psi_mid), laplace.psi.shape
         self._parts: dict[Any, list[Any]] = {
             "begin": [device.over(device.loop(keep, "double"), laplace.fields.shape, (laplace.fields, self._start))],
             "start": laplace.start(),
             "end": laplace.end(),
             "rates": set_rates,
             "guess": [device.over(device.loop(keep, precision), whole, guess)],
-            "guess further": [device.over(device.loop(guess_further, precision), whole, guess)],
+            "extrapolated guess": [device.over(device.loop(extrapolate_guess, precision), whole, guess)],
             **{stage: [self._to_next(stage)] for stage in range(len(STAGES))},
         }
-        device.prepare([*laplace.launches(), *(one for part in self._parts.values() for one in part)])
+        device.prepare([*laplace.launches(), *(one for launches in self._parts.values() for one in launches)])
         self._waiting: list[Any] = []
         self._graphs: dict[tuple[Any, ...], Any] = {}
         self._kept_for = 0.0  # time step for which the weights of the zones are set, s
-        self._strips = [self._strip(zone) for zone in zones]
-        self._parts |= {("zone", n): strip.launches for n, (*_, strip) in enumerate(self._strips)}
-        self._made: list[np.ndarray] = []  # targets of the zones, their time, and the time of those on the device
-        self._made_for = self._given_for = math.nan
+        self._zone_data = [self._data_of(zone) for zone in zones]
+        self._parts |= {("zone", n): relaxation.launches for n, (*_, relaxation) in enumerate(self._zone_data)}
+        self._targets: list[np.ndarray] = []  # targets of the zones, their time, and the time of those on the device
+        self._targets_time = self._device_targets_time = math.nan
 
-    def look(self, time: float | None = None) -> None:
+    def compute_w(self, time: float | None = None) -> None:
         """Compute the vertical velocity at the present surface, which the next step reuses.
 
         time : time of the next stage, s; the targets of zones at this time are computed during the solve.
         """
-        if self.ahead is None:
-            self.ahead = self.laplace.solve(self.small, meanwhile=self._making(time)).iterations
+        if self.first_iterations is None:
+            self.first_iterations = self.laplace.solve(self.tolerance, host_task=self._target_task(time)).iterations
 
     def step(self, dt: float) -> int:
         """Advance by dt seconds; return the total iterations of the four Laplace solves."""
         device = self.laplace.device
-        self.look(self.time + STAGES[0][1] * dt)
-        iterations, self.ahead = self.ahead or 0, None
-        self.taken(self.time)
+        self.compute_w(self.time + STAGES[0][1] * dt)
+        iterations, self.first_iterations = self.first_iterations or 0, None
+        self.on_step_start(self.time)
         self._waiting = ["begin"]
         if dt != self._filled_for:
             device.fill(self._stages, dt * np.array(STAGES))
             self._filled_for = dt
-        for stage, (_, share) in enumerate(STAGES):
-            if stage in FURTHER:  # linear extrapolation if `before` is half a step earlier
-                self._waiting.append("guess further" if stage > 1 or dt == self.last else "guess")
+        for stage, (_, fraction) in enumerate(STAGES):
+            if stage in FURTHER:  # linear extrapolation if `psi_mid` is half a step earlier
+                self._waiting.append("extrapolated guess" if stage > 1 or dt == self.last else "guess")
             if stage > 0:
-                iterations += self._solve(self.time + (share or 1.0) * dt)
+                iterations += self._solve(self.time + (fraction or 1.0) * dt)
             self._waiting.append("rates")
             for forcing in self._forcing:
                 self._catch_up()
                 forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)
             self._waiting.append(stage)
-            self._apply_zones(self.time + (share or 1.0) * dt, dt)
+            self._apply_zones(self.time + (fraction or 1.0) * dt, dt)
         self._catch_up()
         self.time += dt
         self.last = dt
@@ -146,10 +146,10 @@ class Steps:
     def _solve(self, time: float) -> int:
         """Run the queue and a Laplace solve, whose last launches are queued; `time` is that of the next stage, s."""
         self._waiting.append("start")
-        lead = Lead(tuple(self._waiting), self._launches(), self._making(time))
-        found = self.laplace.iterate(self.small, lead)
+        prologue = Lead(tuple(self._waiting), self._launches(), self._target_task(time))
+        solution = self.laplace.iterate(self.tolerance, prologue)
         self._waiting = ["end"]
-        return found.iterations
+        return solution.iterations
 
     def _catch_up(self) -> None:
         """Run the queued launches."""
@@ -167,28 +167,28 @@ class Steps:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
         return self.laplace.volume("next_stage", 2, *arrays, self._stages, stage)
 
-    def _strip(self, zone: RelaxationZone) -> tuple[Any, ...]:
+    def _data_of(self, zone: RelaxationZone) -> tuple[Any, ...]:
         """Return rows and columns of a zone, the function that computes its target, and its relaxation launches."""
         x, y = self.laplace.points
-        rows, columns = zone.strip(x, y)
-        return rows, columns, zone.maker(x[columns], y[rows]), self.laplace.strip(rows, columns)
+        rows, columns = zone.slices(x, y)
+        return rows, columns, zone.maker(x[columns], y[rows]), self.laplace.zone_relaxation(rows, columns)
 
-    def _making(self, time: float | None) -> Callable[[], None] | None:
-        return None if time is None or not self._zones else lambda: self._make(time)
+    def _target_task(self, time: float | None) -> Callable[[], None] | None:
+        return None if time is None or not self._zones else lambda: self._compute_targets(time)
 
-    def _make(self, time: float) -> None:
+    def _compute_targets(self, time: float) -> None:
         """Compute the targets of the zones at a time, s."""
-        if time != self._made_for:
-            self._made = [made(time) for *_, made, _ in self._strips]
-            self._made_for = time
+        if time != self._targets_time:
+            self._targets = [target_at(time) for *_, target_at, _ in self._zone_data]
+            self._targets_time = time
 
     def _apply_zones(self, time: float, dt: float) -> None:
         x, y = self.laplace.points
-        self._make(time)
-        for n, (zone, (rows, columns, _, strip)) in enumerate(zip(self._zones, self._strips, strict=True)):
+        self._compute_targets(time)
+        for n, (zone, (rows, columns, _, relaxation)) in enumerate(zip(self._zones, self._zone_data, strict=True)):
             if dt != self._kept_for:
-                strip.keep(zone.keep(x, y, dt)[rows, columns])
-            if zone.waves is not None and time != self._given_for:
-                strip.target(self._made[n])
+                relaxation.keep(zone.keep(x, y, dt)[rows, columns])
+            if zone.waves is not None and time != self._device_targets_time:
+                relaxation.target(self._targets[n])
             self._waiting.append(("zone", n))
-        self._kept_for, self._given_for = dt, time
+        self._kept_for, self._device_targets_time = dt, time

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
-from eagre.models.potential_waves.diagnostics import steepest
+from eagre.models.potential_waves.diagnostics import maximum_slope
 from eagre.models.potential_waves.engine import Engine
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
-LOOK_EVERY = 8  # steps between state checks, each of which copies the surface to the host
+STEPS_PER_CHECK = 8  # steps between state checks, each of which copies the surface to the host
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 5.0}  # minimum wall time between copies of the state to the host, s
-NEARLY = 1e-9  # tolerance for hitting an output time, in steps
+TIME_TOLERANCE = 1e-9  # tolerance for hitting an output time, in steps
 
 
 class Stepper:
@@ -24,7 +24,7 @@ class Stepper:
         self._failure: Failure | None = None
         engine.begin(lambda: self.time)
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
-        self.look_steps = LOOK_EVERY
+        self.look_steps = STEPS_PER_CHECK
 
     @property
     def time(self) -> float:
@@ -34,18 +34,18 @@ class Stepper:
     def step(self, until: float, count: int) -> int:
         """Advance up to `count` steps, the last one shortened to end at `until`, s; return the number of steps."""
         dt = self.setup.time_step
-        for made in range(count):
-            now = self.time
-            if now >= until:
-                return made
-            lands = until - now <= dt * (1.0 + NEARLY)
+        for completed in range(count):
+            time = self.time
+            if time >= until:
+                return completed
+            ends_at_output = until - time <= dt * (1.0 + TIME_TOLERANCE)
             try:
-                self.engine.advance(now, until - now if lands else dt)
+                self.engine.advance(time, until - time if ends_at_output else dt)
             except ConvergenceError as error:
                 norm = f"{error.norm:.2g} m2/s after {error.iterations} iterations; tolerance {error.wanted:.2g} m2/s"
                 self._failure = Failure(f"the Laplace solver did not converge ({norm})")
-                return made
-            self._landed, self._since = (until, 0) if lands else (self._landed, self._since + 1)
+                return completed
+            self._landed, self._since = (until, 0) if ends_at_output else (self._landed, self._since + 1)
         return count
 
     def look(self) -> Failure | None:
@@ -67,7 +67,7 @@ class Stepper:
         """Return the error, with the location of the largest surface slope before the failed step."""
         setup, grid = self.setup, self.setup.grid
         eta = self.engine.surface()[0]
-        slope, (j, i) = steepest(eta, setup)
+        slope, (j, i) = maximum_slope(eta, setup)
         where = f"x = {grid.x[i]:.6g} m" + (f", y = {grid.y[j]:.6g} m" if grid.ny > 1 else "")
         height = f"{float(eta.max()):.4g} and {float(eta.min()):.4g} m"
         breaking = "" if setup.breaking else "[breaking] in the case (breaking=True), which dissipates steep waves; "

@@ -1,6 +1,6 @@
 """CPU kernels of the surface, by segments of a row: `set_surface`, `set_sources` and `set_rates` of `reference`.
 
-In double precision; `columns_cpu` says how a piece lies in the scratch.
+In double precision; see `columns_cpu` for the layout of a row segment in the scratch memory.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ ROWS = 2 * FIELD
 @cell
 def set_differences(fields, m, j, x0, n, along, second, a):
     """Compute first differences of field m of a row segment, and optionally the Laplacian."""
-    at, z = np.uint32((FIELD * m) * STRIDE), np.uint32((FIELD * m) * STRIDE)
-    load_row(fields, m, j, x0, n, along.periodic_x, a, at)
+    row, z = np.uint32((FIELD * m) * STRIDE), np.uint32((FIELD * m) * STRIDE)
+    load_row(fields, m, j, x0, n, along.periodic_x, a, row)
     x, xx = four(along.x), four(along.xx)
     for i in range(n):
-        a[z + i + (ALONG * STRIDE + MARGIN)] = odd(a, at, i, x)
+        a[z + i + (ALONG * STRIDE + MARGIN)] = odd(a, row, i, x)
     if fields.shape[1] > 1:
         across(fields, m, j, x0, n, along, a, np.uint32((FIELD * m + ACROSS) * STRIDE))
     if second:
         for i in range(n):
-            a[z + i + (LAPLACE * STRIDE + MARGIN)] = even(a, at, i, xx)
+            a[z + i + (LAPLACE * STRIDE + MARGIN)] = even(a, row, i, xx)
         if fields.shape[1] > 1:
-            add_across(fields, m, j, x0, n, along, a, at, np.uint32((FIELD * m + LAPLACE) * STRIDE))
+            add_across(fields, m, j, x0, n, along, a, row, np.uint32((FIELD * m + LAPLACE) * STRIDE))
 
 
 @cell
@@ -69,10 +69,10 @@ def set_depth(h, geometry, q, j, x0, n, a):
 def surface_cpu(fields, h, geometry, sources, q, along, scratch, width):
     """Set depth and right-hand sides of a surface; fields : (2, ny, nx), eta and phi~; the others as in `reference`."""
     ny, nx = fields.shape[1], fields.shape[2]
-    tiles, pieces = (nx + width - 1) // width, scratch.shape[0]
-    for piece in prange(pieces):
-        a, phi = scratch[piece], np.uint32(FIELD * STRIDE)
-        for item in range(piece * ny * tiles // pieces, (piece + 1) * ny * tiles // pieces):
+    tiles, chunks = (nx + width - 1) // width, scratch.shape[0]
+    for chunk in prange(chunks):
+        a, phi = scratch[chunk], np.uint32(FIELD * STRIDE)
+        for item in range(chunk * ny * tiles // chunks, (chunk + 1) * ny * tiles // chunks):
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))
@@ -91,10 +91,10 @@ def surface_cpu(fields, h, geometry, sources, q, along, scratch, width):
 def rates_cpu(fields, w, rates, gravity, along, scratch, width):
     """Set the rates of eta and phi~; see `reference.set_rates`."""
     ny, nx = fields.shape[1], fields.shape[2]
-    tiles, pieces = (nx + width - 1) // width, scratch.shape[0]
-    for piece in prange(pieces):
-        a, z = scratch[piece], np.uint32(0)
-        for item in range(piece * ny * tiles // pieces, (piece + 1) * ny * tiles // pieces):
+    tiles, chunks = (nx + width - 1) // width, scratch.shape[0]
+    for chunk in prange(chunks):
+        a, z = scratch[chunk], np.uint32(0)
+        for item in range(chunk * ny * tiles // chunks, (chunk + 1) * ny * tiles // chunks):
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))

@@ -21,7 +21,7 @@ from eagre.given import given_number
 from eagre.waves import FixedPoints, LinearWaves, RegularWave
 
 SIDES = ("west", "east", "south", "north")
-LARGEST_TABLE = 2**30  # bytes of tabulated wave components
+MAX_TABLE_BYTES = 2**30  # bytes of tabulated wave components
 STEPS_A_PERIOD = 16.0
 """Steps per period for which the profile holds. Chosen by measured reflection: 12, 25, 50 give 0.3, 0.8, 1.8 % with
 exponent 3.5 and a width of 1.8 wave lengths."""
@@ -56,11 +56,11 @@ class Waves(Protocol):
 @cell
 def relax(k, j, i, fields, keep, target, south, west):
     """Relax a field towards its target at the points of a zone, whose first point is (south, west)."""
-    share, y, x = keep[0, j, i], south + j, west + i
-    fields[k, y, x] = share * fields[k, y, x] + (real(1.0) - share) * target[k, j, i]
+    weight, y, x = keep[0, j, i], south + j, west + i
+    fields[k, y, x] = weight * fields[k, y, x] + (real(1.0) - weight) * target[k, j, i]
 
 
-class Strip:
+class ZoneRelaxation:
     """The part of the fields of a device that a zone touches.
 
     Parameters
@@ -144,7 +144,7 @@ class RelaxationZone:
         if not (np.isfinite(given_number("ramp", self.ramp)) and self.ramp >= 0.0):
             raise InputError(f"ramp = {self.ramp:g} s of a relaxation zone", allowed="0 or more")
 
-    def strip(self, x: np.ndarray, y: np.ndarray) -> tuple[slice, slice]:
+    def slices(self, x: np.ndarray, y: np.ndarray) -> tuple[slice, slice]:
         """Return rows and columns, as slices, of the points at x, (nx,), and y, (ny,), m, inside the zone."""
         off = from_side(self.side, x, y)
         count, n = int((off < self.width).sum()), off.size
@@ -155,15 +155,15 @@ class RelaxationZone:
         """Return the weight of the present fields in a step, (ny, nx), at points x, (nx,), and y, (ny,), m."""
         s = np.clip(from_side(self.side, x, y) / self.width, 0.0, 1.0)  # from 0 at the side to 1 at the inner edge
         profile = s**2 * (3.0 - 2.0 * s) if self.waves is not None else 1.0 - (1.0 - s) ** self.exponent
-        share = profile ** (dt * STEPS_A_PERIOD / self.period)
-        return on_plane(share, self.side, (y.size, x.size)).copy()
+        weight = profile ** (dt * STEPS_A_PERIOD / self.period)
+        return on_plane(weight, self.side, (y.size, x.size)).copy()
 
     def target(self, x: np.ndarray, y: np.ndarray, t: float) -> np.ndarray:
         """Return the target elevation, m, and surface potential, m2/s, (2, ny, nx)."""
         if self.waves is None:
             return np.zeros((2, y.size, x.size))
-        places = x[None, :], self._rows(y), t
-        return self._given(t, (self.waves.elevation(*places), self.waves.surface_potential(*places)), y.size)
+        points = x[None, :], self._rows(y), t
+        return self._ramped(t, (self.waves.elevation(*points), self.waves.surface_potential(*points)), y.size)
 
     def maker(self, x: np.ndarray, y: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of time that computes `target` at these points.
@@ -173,17 +173,17 @@ class RelaxationZone:
         waves, rows = self.waves, self._rows(y)
         if not isinstance(waves, LinearWaves | RegularWave):
             return lambda t: self.target(x, y, t)
-        if isinstance(waves, LinearWaves) and 16 * x.size * rows.size * waves.amplitude.size > LARGEST_TABLE:
+        if isinstance(waves, LinearWaves) and 16 * x.size * rows.size * waves.amplitude.size > MAX_TABLE_BYTES:
             return lambda t: self.target(x, y, t)
         points = FixedPoints(waves, x[None, :], rows)
-        return lambda t: self._given(t, points.surface(t), y.size)
+        return lambda t: self._ramped(t, points.surface(t), y.size)
 
     def _rows(self, y: np.ndarray) -> np.ndarray:
         """Return y of the rows to compute, (n, 1); one row represents all rows for waves along x."""
-        alike = np.all(np.asarray(getattr(self.waves, "direction", np.nan)) == 0.0)
-        return y[: 1 if alike else None, None]
+        uniform = np.all(np.asarray(getattr(self.waves, "direction", np.nan)) == 0.0)
+        return y[: 1 if uniform else None, None]
 
-    def _given(self, t: float, fields: tuple[np.ndarray, np.ndarray], ny: int) -> np.ndarray:
+    def _ramped(self, t: float, fields: tuple[np.ndarray, np.ndarray], ny: int) -> np.ndarray:
         """Return the target, (2, ny, nx), from the wave fields of the computed rows."""
         return self._risen(t) * np.stack([np.broadcast_to(field, (ny, field.shape[1])) for field in fields])
 

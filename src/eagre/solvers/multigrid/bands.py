@@ -1,8 +1,8 @@
 """Multigrid on several devices: fine grids in row slabs, coarse grids replicated on every device.
 
 The halo of a slab is as wide as the stencil of the cycle on the fine grids, so that no exchange is needed within a
-cycle. On small grids the right-hand sides of all slabs are gathered on every device, which continues alone: this takes
-less time than waiting for other devices on every grid.
+cycle. On small grids every device receives the right-hand sides of all slabs and continues alone: this takes less
+time than waiting for other devices on every grid.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from eagre.solvers.multigrid.plan_cuda import REST, CudaCycle
 from eagre.solvers.multigrid.solver import Multigrid
 
 GATHERED = 8 * 2**20
-"""Maximum size of gathered right-hand sides, bytes: 20 to 40 us over the links of a host, as long as the halo and
-launches of one more decomposed grid.
+"""Maximum size of replicated right-hand sides, bytes: 20 to 40 us over NVLink, as long as the halo and launches of
+one more decomposed grid.
 """
 
 
@@ -50,7 +50,7 @@ class Fine(Multigrid):
         return self._u[-1], self._f[-1], self._q[-1]
 
 
-class Rest(Multigrid):
+class ReplicatedGrids(Multigrid):
     """Replicated coarse grids, for the layers that visit them."""
 
     def __init__(self, plan: Plan, q: float, first: int, device: Device, precision: str, plain: bool) -> None:
@@ -60,7 +60,7 @@ class Rest(Multigrid):
         self._assemble(plan._replace(grids=plan.grids[first:], layers=plan.layers[: len(used)]), plain)
 
 
-class Cut:
+class GridDecomposition:
     """Decomposition of a grid into row slabs, and the number of decomposed grids.
 
     Parameters
@@ -75,7 +75,7 @@ class Cut:
         below the bottom.
     word : int
         Size of a value, bytes.
-    most : int
+    max_level : int
         Maximum number of decomposed grids.
     periodic : bool
         Whether the y axis is periodic.
@@ -90,12 +90,13 @@ class Cut:
     """
 
     def __init__(
-        self, plan: Plan, used: Sequence[int], count: int, order: int, word: int, most: int, periodic: bool
+        self, plan: Plan, used: Sequence[int], count: int, order: int, word: int, max_level: int, periodic: bool
     ) -> None:
         self._plan, self._order, self._periodic = plan, order, periodic
         sizes = [sum(n > level for n in used) * np.prod(grid.shape) * word for level, grid in enumerate(plan.grids)]
-        small = next((level for level, size in enumerate(sizes) if size <= GATHERED), len(sizes) - 1)
-        first = min(small, most) if plan.choices.cycle == "V" and plan.choices.pre and plan.choices.post else 0
+        coarse_level = next((level for level, size in enumerate(sizes) if size <= GATHERED), len(sizes) - 1)
+        choices = plan.choices
+        first = min(coarse_level, max_level) if choices.cycle == "V" and choices.pre and choices.post else 0
         while first and not self._fits(first, count):
             first -= 1
         self.first, self.ratio, self.halo = first, self._ratio(first), self._halo(first)
@@ -128,26 +129,26 @@ class Cut:
         for grid in grids[:first]:
             corrections.append((corrections[-1] + 2 * choices.post) // grid.step_y + grid.step_y - 1)
         needed = 0
-        for grid, wanted in zip(reversed(grids[:first]), reversed(corrections[:first]), strict=True):
-            needed = max(wanted + up, grid.step_y * needed + down)
+        for grid, correction_rows in zip(reversed(grids[:first]), reversed(corrections[:first]), strict=True):
+            needed = max(correction_rows + up, grid.step_y * needed + down)
         step = self._step(first)
         return -(-(needed + self._order) // step) * step
 
     def grids(self, rank: int) -> list[Grid]:
         """Return the decomposed grids of a rank, and the rows of the next grid that it computes."""
         low, high = self.rows.held(rank)[0]
-        found, left = [], high - low
+        local_grids, left = [], high - low
         for grid in self._plan.grids[: self.first + 1]:
-            found.append(grid._replace(y=grid.y._replace(points=left, periodic=False)))
+            local_grids.append(grid._replace(y=grid.y._replace(points=left, periodic=False)))
             left = (left - 1) // grid.step_y + 1
-        return found
+        return local_grids
 
     def coarse(self, row: int) -> int:
         """Return the first row of the first replicated grid at or after a row of the finest grid."""
         return -(-row // self.ratio)
 
 
-class MultigridBands:
+class DistributedMultigrid:
     """`Multigrid` with a zero initial guess on several devices, as a preconditioner.
 
     Parameters
@@ -156,7 +157,7 @@ class MultigridBands:
         Plan of the global problem.
     q : float
         Minimum screening.
-    cut : Cut
+    decomposition : GridDecomposition
     device : SeveralDevices
     precision : {"single", "double"}
     plain, paired : bool
@@ -169,33 +170,36 @@ class MultigridBands:
     """
 
     def __init__(
-        self, plan: Plan, q: float, cut: Cut, device: SeveralDevices, precision: str, plain: bool,
-        paired: bool = False,
+        self, plan: Plan, q: float, decomposition: GridDecomposition, device: SeveralDevices, precision: str,
+        plain: bool, paired: bool = False,
     ) -> None:  # fmt: skip
-        self.device, self.precision, self.real, self.cut = device, precision, check_precision(precision), cut
+        self.device, self.precision, self.real = device, precision, check_precision(precision)
+        self.decomposition = decomposition
         used, ranks = plan.used(q), range(len(device.members))
-        self.visiting = sum(count > cut.first for count in used)
+        self.visiting = sum(count > decomposition.first for count in used)
         self.fine = [
-            Fine(plan._replace(grids=cut.grids(rank)), used, device.members[rank], precision, plain, paired)
+            Fine(plan._replace(grids=decomposition.grids(rank)), used, device.members[rank], precision, plain, paired)
             for rank in ranks
         ]
-        rest = ranks if self.visiting else ()
-        self.rest = [Rest(plan, q, cut.first, device.members[rank], precision, plain) for rank in rest]
+        self.replicated = [
+            ReplicatedGrids(plan, q, decomposition.first, device.members[rank], precision, plain)
+            for rank in (ranks if self.visiting else ())
+        ]
         self._shape = plan.grids[0].shape
         self.u, self.f, self.screening = (self._of(name) for name in ("u", "f", "screening"))
         self._transport = LocalTransport(device.group)
-        for rank, (fine, one) in enumerate(zip(self.fine, self.rest, strict=False)):
-            _, f, q_band = fine.at_end()
-            fields = {"f": f[: self.visiting], "whole f": one.f, "q": q_band, "whole q": one.screening}
+        for rank, (fine, one) in enumerate(zip(self.fine, self.replicated, strict=False)):
+            _, f, q_slab = fine.at_end()
+            fields = {"f": f[: self.visiting], "whole f": one.f, "q": q_slab, "whole q": one.screening}
             for name, array in fields.items():
                 self._transport.publish(rank, name, array)
         self._together = {name: self._transport.exchange(self._messages(name)) for name in ("f", "q")}
-        self._back = [self._to_band(rank) for rank in ranks]
+        self._back = [self._to_slab(rank) for rank in ranks]
 
     def _of(self, name: str) -> Banded:
         """Return an array of the finest grid."""
-        parts = [getattr(one, name) for one in self.fine]
-        return Banded(parts, (parts[0].shape[0], *self._shape), -2)
+        arrays = [getattr(one, name) for one in self.fine]
+        return Banded(arrays, (arrays[0].shape[0], *self._shape), -2)
 
     def separate(self) -> None:
         """See `Multigrid`."""
@@ -203,65 +207,65 @@ class MultigridBands:
             one.separate()
         self.u, self.f = self._of("u"), self._of("f")
 
-    def _own(self, rank: int) -> tuple[int, int]:
+    def _interior_rows(self, rank: int) -> tuple[int, int]:
         """Return the owned rows of a slab on the first replicated grid."""
-        own = self.device.own(rank)
-        return self.cut.coarse(own.start), self.cut.coarse(own.stop)
+        interior = self.device.own(rank)
+        return self.decomposition.coarse(interior.start), self.decomposition.coarse(interior.stop)
 
     def _messages(self, name: str) -> list[Message]:
-        found = []
-        for target in range(len(self.rest)):
-            for source in range(len(self.rest)):
-                low, high = self._own(source)
-                start = self.cut.coarse(self.device.held(source)[0])
+        messages = []
+        for target in range(len(self.replicated)):
+            for source in range(len(self.replicated)):
+                low, high = self._interior_rows(source)
+                start = self.decomposition.coarse(self.device.held(source)[0])
                 there, here = (slice(None), slice(low - start, high - start)), (slice(None), slice(low, high))
-                found.append(Message(name, source, target, there, here, f"whole {name}"))
-        return found
+                messages.append(Message(name, source, target, there, here, f"whole {name}"))
+        return messages
 
-    def _to_band(self, rank: int) -> list[Launch | HostCall]:
+    def _to_slab(self, rank: int) -> list[Launch | HostCall]:
         """Return the launches that copy the solution of the first replicated grid to the rows held by a slab."""
-        if not self.rest:
+        if not self.replicated:
             return []
-        u, whole = self.fine[rank].at_end()[0], self.rest[rank].u
-        start, ny = self.cut.coarse(self.device.held(rank)[0]), whole.shape[1]
+        u, whole = self.fine[rank].at_end()[0], self.replicated[rank].u
+        start, ny = self.decomposition.coarse(self.device.held(rank)[0]), whole.shape[1]
         pairs, row = [], 0
         while row < u.shape[1]:
-            at = (start + row) % ny
-            count = min(u.shape[1] - row, ny - at)
-            pairs.append((u[: self.visiting, row : row + count], whole[:, at : at + count]))
+            start_row = (start + row) % ny
+            count = min(u.shape[1] - row, ny - start_row)
+            pairs.append((u[: self.visiting, row : row + count], whole[:, start_row : start_row + count]))
             row += count
         return self.device.group.copies(self.device.members[rank], pairs)
 
     def screening_launches(self) -> list[Stage]:
         """Return launches that restrict the values in `screening`, which must be valid as far as the residual is."""
         down = [fine.screening_launches(from_zero=True) for fine in self.fine]
-        if not self.rest:
+        if not self.replicated:
             return [down]
-        return [down, BARRIER, self._together["q"], [one.screening_launches(from_zero=True) for one in self.rest]]
+        return [down, BARRIER, self._together["q"], [one.screening_launches(from_zero=True) for one in self.replicated]]
 
     def cycle_launches(self, from_zero: bool = True, control: Any = None) -> list[Stage]:
         """Return a cycle with a zero initial guess; it contains a barrier."""
         down, up = [], []
         for rank, fine in enumerate(self.fine):
-            own = None if control is None else control.parts[rank]
-            launches = fine.cycle_launches(from_zero=True, control=own)
-            at = next((n for n, launch in enumerate(launches) if launch is REST), len(launches))
-            down.append(launches[:at])
-            up.append(launches[at + 1 :])
-        if not self.rest:
+            local_control = None if control is None else control.parts[rank]
+            launches = fine.cycle_launches(from_zero=True, control=local_control)
+            split = next((n for n, launch in enumerate(launches) if launch is REST), len(launches))
+            down.append(launches[:split])
+            up.append(launches[split + 1 :])
+        if not self.replicated:
             return [down, BARRIER, up]
-        rest = [
+        coarse = [
             one.cycle_launches(from_zero=True, control=None if control is None else control.parts[rank])
-            for rank, one in enumerate(self.rest)
+            for rank, one in enumerate(self.replicated)
         ]
-        return [down, BARRIER, self._together["f"], rest, self._back, up]
+        return [down, BARRIER, self._together["f"], coarse, self._back, up]
 
 
-def cut_of(
-    plan: Plan, q: float, group: Group, order: int, precision: str, periodic: bool, most: int | None = None
-) -> Cut:
-    """Return the slabs for a group; most : maximum number of decomposed grids, by default chosen by size (CPUs: 0)."""
-    if most is None:
-        most = len(plan.grids) - 1 if group.kind == "cuda" else 0
+def decompose_grids(
+    plan: Plan, q: float, group: Group, order: int, precision: str, periodic: bool, max_level: int | None = None
+) -> GridDecomposition:
+    """Return the slabs for a group; max_level : maximum number of decomposed grids, default by size (CPUs: 0)."""
+    if max_level is None:
+        max_level = len(plan.grids) - 1 if group.kind == "cuda" else 0
     word = np.dtype(check_precision(precision)).itemsize
-    return Cut(plan, plan.used(q), len(group.members), order, word, most, periodic)
+    return GridDecomposition(plan, plan.used(q), len(group.members), order, word, max_level, periodic)

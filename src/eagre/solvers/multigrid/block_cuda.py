@@ -18,8 +18,8 @@ from eagre.stepping.until import is_iterating
 WORDS = 3  # values per point: q, u, f
 TABLE = 5  # values per grid in the table
 NUMBERS = TABLE + 2  # including offsets to neighbours beyond the ends
-MOST = 32  # maximum number of grids
-STATIC = MOST * (4 * NUMBERS + 16)  # size of the table in shared memory, bytes
+MAX_GRIDS = 32  # maximum number of grids
+STATIC = MAX_GRIDS * (4 * NUMBERS + 16)  # size of the table in shared memory, bytes
 
 
 def threads_of(ny: int, nx: int) -> tuple[int, int]:
@@ -105,19 +105,19 @@ def west_of(i, level):
 
 @cell
 def east_of(i, level):
-    """As `west_of`, for the eastern neighbour."""
+    """Return the offset to the eastern neighbour; see `west_of`."""
     return level.east if i == level.nx - 1 else np.int32(1)
 
 
 @cell
 def south_of(j, level):
-    """As `west_of`, for the southern row."""
+    """Return the offset to the southern row; see `west_of`."""
     return level.south if j == 0 else -level.nx
 
 
 @cell
 def north_of(j, level):
-    """As `west_of`, for the northern row."""
+    """Return the offset to the northern row; see `west_of`."""
     return level.north if j == level.ny - 1 else level.nx
 
 
@@ -130,15 +130,15 @@ def around(shared, k, i, south, north, level):
 
 @cell
 def half_sweep(shared, total, level, s, colour, mode):
-    """Relax the points of a colour; `mode` 1 treats all others as 0, 2 stores the residual in place of u."""
-    own = real(2.0) * (level.over_dx2 + level.over_dy2)
+    """Relax the points of a colour; `mode` 1 treats all others as 0, 2 stores the residual instead of u."""
+    centre = real(2.0) * (level.over_dx2 + level.over_dy2)
     j = np.int32(cuda.threadIdx.y)
     while j < level.ny:
         south, north = south_of(j, level), north_of(j, level)
         i = np.int32(2 * cuda.threadIdx.x + ((j + colour) & 1))
         while i < level.nx:
             n = level.start + j * level.nx + i
-            f, diagonal = got(shared, 2 * total + n), own + s * got(shared, n)
+            f, diagonal = got(shared, 2 * total + n), centre + s * got(shared, n)
             total_around = real(0.0) if mode == 1 else around(shared, total + n, i, south, north, level)
             if mode == 2:
                 value = f - total_around + diagonal * got(shared, total + n)
@@ -165,8 +165,8 @@ def held_in_row(shared, k, i, level):
     """Return values weighted along x in the same way."""
     if level.step_x == 1:
         return got(shared, k)
-    beside = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
-    return real(0.5) * got(shared, k) + real(0.25) * beside
+    neighbours = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
+    return real(0.5) * got(shared, k) + real(0.25) * neighbours
 
 
 @cell
@@ -261,8 +261,8 @@ def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y,
         m, total = cuda.blockIdx.x, np.int32(total)
         count = used[m]
         at_end = last if count == table.shape[0] else pre + post
-        numbers = cuda.shared.array((MOST, NUMBERS), np.int32)
-        spacings = cuda.shared.array((MOST, 2), word)
+        numbers = cuda.shared.array((MAX_GRIDS, NUMBERS), np.int32)
+        spacings = cuda.shared.array((MAX_GRIDS, 2), word)
         bring_table(numbers, spacings, table, over, periodic_x, periodic_y)
         level = level_of(np.int32(0), numbers, spacings)
         take_up(shared, total, f, q, m, level)
@@ -270,12 +270,12 @@ def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y,
             n = min(step, 2 * count - 2 - step)
             level = level_of(np.int32(n), numbers, spacings)
             coarse = level_of(np.int32(min(n + 1, count - 1)), numbers, spacings)
-            made = pre if step < count - 1 else (at_end if step == count - 1 else post)
+            sweeps = pre if step < count - 1 else (at_end if step == count - 1 else post)
             if step >= count:
                 add_coarse(shared, total, level, coarse)
-            halves, half = 2 * made + (1 if step < count - 1 else 0), 0
+            halves, half = 2 * sweeps + (1 if step < count - 1 else 0), 0
             while half < halves:
-                mode = 2 if half == 2 * made else (1 if half == 0 and step < count else 0)
+                mode = 2 if half == 2 * sweeps else (1 if half == 0 and step < count else 0)
                 half_sweep(shared, total, level, s[m], half & 1, mode)
                 half += 1
             if step < count - 1:

@@ -40,14 +40,14 @@ def lanes(count):
 
 
 @cell
-def close_row(a, at, parity, grid):
+def close_row(a, offset, parity, grid):
     """Set the points beyond the ends of a row: mirrored at a wall, or wrapped."""
-    last = np.int64(at) + MARGIN + (grid[NX] + 1 - parity) // 2 - 1
+    last = np.int64(offset) + MARGIN + (grid[NX] + 1 - parity) // 2 - 1
     if grid[PERIODIC_X]:
-        a[at + (MARGIN - 1)] = a[last]
-        a[last + 1] = a[at + MARGIN] if parity == 0 else a[last]
+        a[offset + (MARGIN - 1)] = a[last]
+        a[last + 1] = a[offset + MARGIN] if parity == 0 else a[last]
     else:
-        a[at + (MARGIN - 1)] = a[at + MARGIN]
+        a[offset + (MARGIN - 1)] = a[offset + MARGIN]
         a[last + 1] = a[last]
 
 
@@ -67,22 +67,22 @@ def half_sweep(a, grid, over, colour, from_zero):
     for j in range(grid[NY]):
         parity = (j + colour) & 1
         count = lanes((grid[NX] + 1 - parity) // 2)
-        own, f, inverse = (
+        u_row, f, inverse = (
             row(grid, grid[U], parity, j),
             row(grid, grid[F], parity, j),
             row(grid, grid[INVERSE], parity, j),
         )
         if from_zero:
             for i in range(count):
-                a[own + i + MARGIN] = -a[f + i + MARGIN] * a[inverse + i + MARGIN]
+                a[u_row + i + MARGIN] = -a[f + i + MARGIN] * a[inverse + i + MARGIN]
         else:
             west = np.uint32(row(grid, grid[U], 1 - parity, j) + parity)
             south, north = sides(grid, grid[U], parity, j, west)
             for i in range(count):
                 total = cx * (a[west + i + (MARGIN - 1)] + a[west + i + MARGIN]) - a[f + i + MARGIN]
                 total += cy * (a[south + i + MARGIN] + a[north + i + MARGIN])
-                a[own + i + MARGIN] = total * a[inverse + i + MARGIN]
-        close_row(a, own, parity, grid)
+                a[u_row + i + MARGIN] = total * a[inverse + i + MARGIN]
+        close_row(a, u_row, parity, grid)
 
 
 @cell
@@ -91,34 +91,34 @@ def set_residual(a, grid, over):
     cx, cy = over[0], over[1]
     for j in range(grid[NY]):
         parity = j & 1
-        own, f, to = row(grid, grid[U], parity, j), row(grid, grid[F], parity, j), row(grid, grid[R], 0, j)
+        u_row, f, to = row(grid, grid[U], parity, j), row(grid, grid[F], parity, j), row(grid, grid[R], 0, j)
         diagonal = row(grid, grid[DIAGONAL], 0, j)
         west = np.uint32(row(grid, grid[U], 1 - parity, j) + parity)
         south, north = sides(grid, grid[U], parity, j, west)
         for i in range(lanes((grid[NX] + 1 - parity) // 2)):
             total = a[f + i + MARGIN] - cx * (a[west + i + (MARGIN - 1)] + a[west + i + MARGIN])
             total -= cy * (a[south + i + MARGIN] + a[north + i + MARGIN])
-            a[to + i + MARGIN] = total + a[diagonal + i + MARGIN] * a[own + i + MARGIN]
+            a[to + i + MARGIN] = total + a[diagonal + i + MARGIN] * a[u_row + i + MARGIN]
         close_row(a, to, parity, grid)
 
 
 @cell
 def weigh_row(a, grid, j, n, line):
     """Compute the full weighting of the residual along x for n points of the coarser row at row j."""
-    to, own = np.uint32(line), row(grid, grid[R], 0, j)
+    to, r_row = np.uint32(line), row(grid, grid[R], 0, j)
     if grid[STEP_Y] == 2:
-        south, north = sides(grid, grid[R], 0, j, own)
+        south, north = sides(grid, grid[R], 0, j, r_row)
         for i in range(n):
             total = (a[south + i + (MARGIN - 1)] + a[south + i + MARGIN]) + (
                 a[north + i + (MARGIN - 1)] + a[north + i + MARGIN]
             )
-            a[to + i + MARGIN] = real(0.25) * a[own + i + MARGIN] + real(0.0625) * total
+            a[to + i + MARGIN] = real(0.25) * a[r_row + i + MARGIN] + real(0.0625) * total
     elif j & 1:
         for i in range(n):
-            a[to + i + MARGIN] = real(0.25) * (a[own + i + (MARGIN - 1)] + a[own + i + MARGIN])
+            a[to + i + MARGIN] = real(0.25) * (a[r_row + i + (MARGIN - 1)] + a[r_row + i + MARGIN])
     else:
         for i in range(n):
-            a[to + i + MARGIN] = real(0.5) * a[own + i + MARGIN]
+            a[to + i + MARGIN] = real(0.5) * a[r_row + i + MARGIN]
 
 
 @cell
@@ -129,16 +129,16 @@ def restrict(a, grid, coarser, line):
         even, odd, fine = row(coarser, coarser[F], 0, j), row(coarser, coarser[F], 1, j), j * grid[STEP_Y]
         if grid[STEP_X] == 2:
             weigh_row(a, grid, fine, nx, line)
-            at = np.uint32(line)
+            offset = np.uint32(line)
             for i in range((nx + 1) // 2):
-                a[even + i + MARGIN] = a[at + 2 * i + MARGIN]
+                a[even + i + MARGIN] = a[offset + 2 * i + MARGIN]
             for i in range(nx // 2):
-                a[odd + i + MARGIN] = a[at + 2 * i + (MARGIN + 1)]
+                a[odd + i + MARGIN] = a[offset + 2 * i + (MARGIN + 1)]
         else:
-            own = row(grid, grid[R], 0, fine)
-            south, north = sides(grid, grid[R], 0, fine, own)
+            r_row = row(grid, grid[R], 0, fine)
+            south, north = sides(grid, grid[R], 0, fine, r_row)
             for i in range((nx + 1) // 2):
-                a[even + i + MARGIN] = real(0.5) * a[own + i + MARGIN]
+                a[even + i + MARGIN] = real(0.5) * a[r_row + i + MARGIN]
             for i in range(nx // 2):
                 a[odd + i + MARGIN] = real(0.25) * (a[south + i + MARGIN] + a[north + i + MARGIN])
 
@@ -160,37 +160,37 @@ def join_row(a, coarser, j, next_j, line):
 def prolong(a, grid, coarser, line):
     """Add the bilinear interpolation of the coarser u to u at black points; line : work row."""
     for j in range(grid[NY]):
-        parity, at = 1 - (j & 1), np.uint32(line)
-        count, own, from_row = (grid[NX] + 1 - parity) // 2, row(grid, grid[U], parity, j), j // grid[STEP_Y]
+        parity, offset = 1 - (j & 1), np.uint32(line)
+        count, u_row, from_row = (grid[NX] + 1 - parity) // 2, row(grid, grid[U], parity, j), j // grid[STEP_Y]
         between = grid[STEP_Y] == 2 and (j & 1) == 1
         next_row = place(from_row, 1, coarser[NY], coarser[PERIODIC_Y]) if between else from_row
         if grid[STEP_X] == 2:
             join_row(a, coarser, from_row, next_row, line)
             if parity == 1:
                 for i in range(count):
-                    a[own + i + MARGIN] += real(0.5) * (a[at + i + MARGIN] + a[at + i + (MARGIN + 1)])
+                    a[u_row + i + MARGIN] += real(0.5) * (a[offset + i + MARGIN] + a[offset + i + (MARGIN + 1)])
             else:
                 for i in range(count):
-                    a[own + i + MARGIN] += a[at + i + MARGIN]
+                    a[u_row + i + MARGIN] += a[offset + i + MARGIN]
         else:
             first, second = row(coarser, coarser[U], parity, from_row), row(coarser, coarser[U], parity, next_row)
             for i in range(count):
-                a[own + i + MARGIN] += real(0.5) * (a[first + i + MARGIN] + a[second + i + MARGIN])
-        close_row(a, own, parity, grid)
+                a[u_row + i + MARGIN] += real(0.5) * (a[first + i + MARGIN] + a[second + i + MARGIN])
+        close_row(a, u_row, parity, grid)
 
 
 @cell
 def set_diagonals(a, grid, over, s, q):
     """Set the negative diagonal at red points, and its inverse at all points; zero beyond the ends."""
-    own = real(2.0) * (over[0] + over[1])
+    centre = real(2.0) * (over[0] + over[1])
     for j in range(grid[NY]):
         for parity in range(2):
-            to, at = row(grid, grid[INVERSE], parity, j), row(grid, grid[Q], parity, j)
+            to, q_row = row(grid, grid[INVERSE], parity, j), row(grid, grid[Q], parity, j)
             for i in range((grid[NX] + 1 - parity) // 2):
-                a[to + i + MARGIN] = real(1.0) / (own + s * q[at + i + MARGIN])
-        to, at = row(grid, grid[DIAGONAL], 0, j), row(grid, grid[Q], j & 1, j)
+                a[to + i + MARGIN] = real(1.0) / (centre + s * q[q_row + i + MARGIN])
+        to, q_row = row(grid, grid[DIAGONAL], 0, j), row(grid, grid[Q], j & 1, j)
         for i in range((grid[NX] + 1 - (j & 1)) // 2):
-            a[to + i + MARGIN] = own + s * q[at + i + MARGIN]
+            a[to + i + MARGIN] = centre + s * q[q_row + i + MARGIN]
 
 
 @cell
@@ -222,28 +222,28 @@ def store(a, grid, u, k):
 
 
 @cell
-def add_weighed(q, a, grid, j, share, n, line):
+def add_weighed(q, a, grid, j, weight, n, line):
     """Add a fraction of row j, weighted along x, to n points of the coarser row."""
     to, even, odd = np.uint32(line), row(grid, grid[Q], 0, j), row(grid, grid[Q], 1, j)
     if grid[STEP_X] == 2:
         for i in range(n):
-            beside = q[odd + i + (MARGIN - 1)] + q[odd + i + MARGIN]
-            a[to + i + MARGIN] += share * (real(0.25) * beside + real(0.5) * q[even + i + MARGIN])
+            neighbours = q[odd + i + (MARGIN - 1)] + q[odd + i + MARGIN]
+            a[to + i + MARGIN] += weight * (real(0.25) * neighbours + real(0.5) * q[even + i + MARGIN])
     else:
         for i in range((n + 1) // 2):
-            a[to + 2 * i + MARGIN] += share * q[even + i + MARGIN]
+            a[to + 2 * i + MARGIN] += weight * q[even + i + MARGIN]
         for i in range(n // 2):
-            a[to + 2 * i + (MARGIN + 1)] += share * q[odd + i + MARGIN]
+            a[to + 2 * i + (MARGIN + 1)] += weight * q[odd + i + MARGIN]
 
 
 @cell
-def part_row(v, at, q, grid, j):
-    """Copy contiguous values v from `at` on to row j of the screening of a grid."""
+def part_row(v, offset, q, grid, j):
+    """Copy contiguous values v from `offset` on to row j of the screening of a grid."""
     even, odd = row(grid, grid[Q], 0, j), row(grid, grid[Q], 1, j)
     for i in range((grid[NX] + 1) // 2):
-        q[even + i + MARGIN] = v[at + 2 * i]
+        q[even + i + MARGIN] = v[offset + 2 * i]
     for i in range(grid[NX] // 2):
-        q[odd + i + MARGIN] = v[at + 2 * i + 1]
+        q[odd + i + MARGIN] = v[offset + 2 * i + 1]
     close_row(q, even, 0, grid)
     close_row(q, odd, 1, grid)
 
@@ -251,45 +251,45 @@ def part_row(v, at, q, grid, j):
 @entry
 def screen_cpu(finest, q, table, level, scratch):
     """Store the screening of a grid in q, for all grids: `finest`, (ny * nx,), or full weighting of the finer one."""
-    pieces, ny = scratch.shape[0], table[level, NY]
-    for piece in prange(pieces):
-        a, grid, finer = scratch[piece], grid_of(table, level), grid_of(table, max(level - 1, 0))
+    chunks, ny = scratch.shape[0], table[level, NY]
+    for chunk in prange(chunks):
+        a, grid, finer = scratch[chunk], grid_of(table, level), grid_of(table, max(level - 1, 0))
         line = np.int64(a.shape[0] - 2 * (table[0, NX] + 2 * MARGIN))
-        at = np.uint32(line + MARGIN)
-        for j in range(piece * ny // pieces, (piece + 1) * ny // pieces):
+        offset = np.uint32(line + MARGIN)
+        for j in range(chunk * ny // chunks, (chunk + 1) * ny // chunks):
             if level == 0:
                 part_row(finest, np.uint32(j * grid[NX]), q, grid, j)
             else:
                 for i in range(grid[NX]):
-                    a[at + i] = real(0.0)
+                    a[offset + i] = real(0.0)
                 if finer[STEP_Y] == 2:
                     for side in range(-1, 2):
                         from_row = place(2 * j, side, finer[NY], finer[PERIODIC_Y])
                         add_weighed(q, a, finer, from_row, real(0.5) if side == 0 else real(0.25), grid[NX], line)
                 else:
                     add_weighed(q, a, finer, j, real(1.0), grid[NX], line)
-                part_row(a, at, q, grid, j)
+                part_row(a, offset, q, grid, j)
 
 
 @entry
-def cycle_cpu(u, f, s, q, table, over, work, parts, from_zero, scratch):
+def cycle_cpu(u, f, s, q, table, over, work, ranges, from_zero, scratch):
     """Compute one cycle on each layer of u and f, (layers, ny, nx).
 
     s : (layers,); q : screening of all grids as stored by `screen_cpu`; table : (grids, COLUMNS); over : (grids, 2),
-    1 / dx^2 and 1 / dy^2; work : (n, 2), operation and grid; parts : (layers, 3), first and last operation of a layer
-    and its number of grids; scratch : (pieces, numbers), initially 0.
+    1 / dx^2 and 1 / dy^2; work : (n, 2), operation and grid; ranges : (layers, 3), first and last operation of a layer
+    and its number of grids; scratch : (chunks, numbers), initially 0.
     """
-    pieces, layers = scratch.shape[0], u.shape[0]
-    for piece in prange(pieces):
-        a, finest = scratch[piece], grid_of(table, 0)
+    chunks, layers = scratch.shape[0], u.shape[0]
+    for chunk in prange(chunks):
+        a, finest = scratch[chunk], grid_of(table, 0)
         line = a.shape[0] - 2 * (finest[NX] + 2 * MARGIN)
-        for k in range(piece * layers // pieces, (piece + 1) * layers // pieces):
+        for k in range(chunk * layers // chunks, (chunk + 1) * layers // chunks):
             load(a, finest, finest[F], f, k)
             if not from_zero:
                 load(a, finest, finest[U], u, k)
-            for level in range(parts[k, 2]):
+            for level in range(ranges[k, 2]):
                 set_diagonals(a, grid_of(table, level), (over[level, 0], over[level, 1]), s[k], q)
-            for n in range(parts[k, 0], parts[k, 1]):
+            for n in range(ranges[k, 0], ranges[k, 1]):
                 what, level = work[n, 0], work[n, 1]
                 grid, weights = grid_of(table, level), (over[level, 0], over[level, 1])
                 if what <= BLACK:

@@ -27,7 +27,7 @@ class Axis(NamedTuple):
 
     @property
     def halves(self) -> bool:
-        """Whether every second point gives a grid of the same length."""
+        """Flag for an axis on which every second point gives a grid of the same length."""
         if self.periodic:
             half = self.points // 2
             return self.points % 2 == 0 and (half == 1 or half % 2 == 0)  # red-black colouring needs an even number
@@ -66,15 +66,15 @@ def sequence(y: Axis, x: Axis, levels: int | None = None, stretched: float = STR
             allowed = f"an even number, preferably a multiple of a power of two: {axis.points - 1} or {axis.points + 1}"
             problem = f"The number of points along the periodic axis {name} is odd."
             raise InputError(f"{axis.points} points along periodic {name}", allowed=allowed, problem=problem)
-    found = [Grid(y, x)]
-    while levels is None or len(found) < levels:
-        y, x = found[-1].y, found[-1].x
+    grids = [Grid(y, x)]
+    while levels is None or len(grids) < levels:
+        y, x = grids[-1].y, grids[-1].x
         step_y, step_x = (2 if axis.halves and _due(axis, other, stretched) else 1 for axis, other in ((y, x), (x, y)))
         if step_y == step_x == 1:
             break
-        found[-1] = Grid(y, x, step_y, step_x)
-        found.append(Grid(y.coarser() if step_y == 2 else y, x.coarser() if step_x == 2 else x))
-    return found
+        grids[-1] = Grid(y, x, step_y, step_x)
+        grids.append(Grid(y.coarser() if step_y == 2 else y, x.coarser() if step_x == 2 else x))
+    return grids
 
 
 def _due(axis: Axis, other: Axis, stretched: float) -> bool:
@@ -83,7 +83,7 @@ def _due(axis: Axis, other: Axis, stretched: float) -> bool:
 
 
 def advice(grid: Grid) -> str:
-    """Return numbers of points close to those of a grid that can be halved often."""
+    """Return numbers of points that can be halved often, close to the size of a grid."""
     return " and ".join(
         f"{' or '.join(map(str, near(axis)))} along {name}" for name, axis in (("y", grid.y), ("x", grid.x))
         if axis.points > 1

@@ -5,7 +5,7 @@ red points: all values before the coarser grid depend on f in a neighbourhood. `
 right-hand side of the coarser grid; `up` computes them again, adds the coarser solution and makes the last sweep. f is
 read twice and u written once, a third of the traffic of separate sweeps.
 
-A warp streams along y through a strip of 64 columns of one layer. A lane has two points of each row, one red and one
+A warp streams along y through a slab of 64 columns of one layer. A lane has two points of each row, one red and one
 black. Rows stay in registers until the half sweeps that follow have passed: with row j, u is known after the first red
 half sweep in row j, after the first black one in j - 1, after the second red one in j - 2 and after the second black
 one in j - 3. Four columns on each side and three rows at each end are only read.
@@ -22,19 +22,19 @@ from eagre.stepping.until import is_iterating
 
 LANES = 32
 STRIP = 56  # columns per warp
-BESIDE = 4  # additional columns read on each side
+HALO_COLUMNS = 4  # additional columns read on each side
 
 
 @cell
 def near(m, ends):
     """Return the index of the point at m; positions farther outside than the halo are clipped."""
-    return np.int32(folded(np.int32(min(m, np.int32(ends.n + BESIDE))), ends))
+    return np.int32(folded(np.int32(min(m, np.int32(ends.n + HALO_COLUMNS))), ends))
 
 
 @cell
 def columns_of(nx, periodic):
     """Return the two columns of this lane: position, and index in the grid."""
-    first = np.int32(np.int32(cuda.blockIdx.x) * STRIP - BESIDE + 2 * np.int32(cuda.threadIdx.x))
+    first = np.int32(np.int32(cuda.blockIdx.x) * STRIP - HALO_COLUMNS + 2 * np.int32(cuda.threadIdx.x))
     ends = ends_of(nx, periodic)
     return first, near(first, ends), near(np.int32(first + 1), ends)
 
@@ -55,13 +55,13 @@ def is_within(j, start, end):
 @cell
 def row(f, q, base, j, ends, nx, here):
     """Return f and q of row j at this lane's points."""
-    at = np.int32(near(np.int32(j), ends) * nx)
-    west, east = np.uint32(at + here[0]), np.uint32(at + here[1])
+    offset = np.int32(near(np.int32(j), ends) * nx)
+    west, east = np.uint32(offset + here[0]), np.uint32(offset + here[1])
     return load_beside(f, base, west), load_beside(f, base, east), load_beside(q, 0, west), load_beside(q, 0, east)
 
 
 @cell
-def beside(u, odd):
+def row_neighbours(u, odd):
     """Return the sum of the values left and right of this lane's other point; u is at the odd or the even columns."""
     if odd:
         return from_lane_below(u, 1) + u
@@ -76,14 +76,14 @@ def down_row(odd, state, read, s, points):
     of the last row's black points.
     """
     red_1, red_2, black_2, black_3, right_1, over_1 = state
-    own = real(2.0) * (points.over_dx2 + points.over_dy2)
-    west, east = real(1.0) / (own + s * read[2]), real(1.0) / (own + s * read[3])
+    diagonal = real(2.0) * (points.over_dx2 + points.over_dy2)
+    west, east = real(1.0) / (diagonal + s * read[2]), real(1.0) / (diagonal + s * read[3])
     if odd:
         red, right, over = -read[1] * east, read[0], west
     else:
         red, right, over = -read[0] * west, read[1], east
-    black = (points.over_dx2 * beside(red_1, not odd) + points.over_dy2 * (red + red_2) - right_1) * over_1
-    left = -(points.over_dx2 * beside(black_2, not odd) + points.over_dy2 * (black + black_3))
+    black = (points.over_dx2 * row_neighbours(red_1, not odd) + points.over_dy2 * (red + red_2) - right_1) * over_1
+    left = -(points.over_dx2 * row_neighbours(black_2, not odd) + points.over_dy2 * (black + black_3))
     return left, (red, red_1, black, black_2, right, over)
 
 
@@ -100,10 +100,10 @@ def down(f, q, s, coarse, layers, rows, points, control):
         screened = s[layer]
         stored = m == layer and lane >= 2 and lane < 2 + STRIP // 2 and first >> 1 < coarse_nx
         start, end = rows_of(ny, np.int32(rows))
-        j, ends = np.int32(start - BESIDE), ends_of(ny, points.periodic_y)
+        j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)
         even = row(f, q, base, j, ends, nx, here)
         odd = row(f, q, base, j + 1, ends, nx, here)
-        state, before = (zero, zero, zero, zero, zero, zero), zero
+        state, previous_corners = (zero, zero, zero, zero, zero, zero), zero
         last = np.int32(end + 2)
         while j <= last:
             next_even = row(f, q, base, j + 2, ends, nx, here)
@@ -112,9 +112,9 @@ def down(f, q, s, coarse, layers, rows, points, control):
             corners, state = down_row(True, state, odd, screened, points)
             corners += from_lane_below(corners, 1)
             if stored and is_within(np.int32(j - 2), start, end):
-                value = real(0.25) * centre + real(0.0625) * (before + corners)
+                value = real(0.25) * centre + real(0.0625) * (previous_corners + corners)
                 store_beside(coarse, coarse_base, np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1)), value)
-            before, even, odd = corners, next_even, next_odd
+            previous_corners, even, odd = corners, next_even, next_odd
             j = np.int32(j + 2)
 
 
@@ -127,21 +127,21 @@ def up_row(odd, state, read, added, s, points):
     last two rows, of the black points of the last three; coarse correction of the last row.
     """
     red_1, red_2, black_2, black_3, new_3, new_4, reds, blacks, added_1 = state
-    own = real(2.0) * (points.over_dx2 + points.over_dy2)
-    west, east = real(1.0) / (own + s * read[2]), real(1.0) / (own + s * read[3])
+    diagonal = real(2.0) * (points.over_dx2 + points.over_dy2)
+    west, east = real(1.0) / (diagonal + s * read[2]), real(1.0) / (diagonal + s * read[3])
     if odd:
-        own_red, own_black = (read[1], east), (read[0], west)
+        red_terms, black_terms = (read[1], east), (read[0], west)
     else:
-        own_red, own_black = (read[0], west), (read[1], east)
-    red = -own_red[0] * own_red[1]
-    total = points.over_dx2 * beside(red_1, not odd) + points.over_dy2 * (red + red_2)
+        red_terms, black_terms = (read[0], west), (read[1], east)
+    red = -red_terms[0] * red_terms[1]
+    total = points.over_dx2 * row_neighbours(red_1, not odd) + points.over_dy2 * (red + red_2)
     black = (total - blacks[0]) * blacks[1] + added_1
-    total = points.over_dx2 * beside(black_2, not odd) + points.over_dy2 * (black + black_3)
+    total = points.over_dx2 * row_neighbours(black_2, not odd) + points.over_dy2 * (black + black_3)
     new = (total - reds[2]) * reds[3]
-    total = points.over_dx2 * beside(new_3, not odd) + points.over_dy2 * (new + new_4)
+    total = points.over_dx2 * row_neighbours(new_3, not odd) + points.over_dy2 * (new + new_4)
     last = (total - blacks[4]) * blacks[5]
-    kept_reds = (own_red[0], own_red[1], reds[0], reds[1])
-    kept_blacks = (own_black[0], own_black[1], blacks[0], blacks[1], blacks[2], blacks[3])
+    kept_reds = (red_terms[0], red_terms[1], reds[0], reds[1])
+    kept_blacks = (black_terms[0], black_terms[1], blacks[0], blacks[1], blacks[2], blacks[3])
     return new_3, last, (red, red_1, black, black_2, new, new_3, kept_reds, kept_blacks, added)
 
 
@@ -158,7 +158,7 @@ def up(u, f, q, s, e, layers, rows, points, control):
         screened = s[layer]
         inside = m == layer and lane >= 2 and lane < 2 + STRIP // 2
         start, end = rows_of(ny, np.int32(rows))
-        j, ends = np.int32(start - BESIDE), ends_of(ny, points.periodic_y)
+        j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)
         even, odd = row(f, q, base, j, ends, nx, here), row(f, q, base, j + 1, ends, nx, here)
         below = above_of(e, coarse_base, j, ends, coarse_nx, west)
         four, six = (zero, zero, zero, zero), (zero, zero, zero, zero, zero, zero)
@@ -167,7 +167,7 @@ def up(u, f, q, s, e, layers, rows, points, control):
         while j <= last:
             next_even, next_odd = row(f, q, base, j + 2, ends, nx, here), row(f, q, base, j + 3, ends, nx, here)
             above = above_of(e, coarse_base, j + 2, ends, coarse_nx, west)
-            # Black points of an even row are between two points of a coarser row, those of an odd row between two rows.
+            # Black points are between two points of a coarser row in even rows, and between two rows in odd rows.
             added = real(0.5) * (below + from_lane_above(below, 1))
             red, black, state = up_row(False, state, even, added, screened, points)
             if inside and is_within(np.int32(j - 3), start, end):  # an odd row: its red point is in the odd column
@@ -186,9 +186,9 @@ def above_of(e, base, j, ends, coarse_nx, column):
 
 
 @cell
-def put(u, base, at, column, west, east, nx):
-    """Store this lane's two points of the row that starts at `at`."""
+def put(u, base, offset, column, west, east, nx):
+    """Store this lane's two points of the row that starts at `offset`."""
     if column < nx:
-        store_beside(u, base, np.uint32(at + column), west)
+        store_beside(u, base, np.uint32(offset + column), west)
     if np.int32(column + 1) < nx:
-        store_beside(u, base + 1, np.uint32(at + column), east)
+        store_beside(u, base + 1, np.uint32(offset + column), east)

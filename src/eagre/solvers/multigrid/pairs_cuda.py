@@ -12,7 +12,7 @@ from eagre.backend.cells import cell, cuda, entry, real, store_beside, two_in_wo
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.kernels.places import ends_of
 from eagre.solvers.multigrid.marches_cuda import (
-    BESIDE,
+    HALO_COLUMNS,
     STRIP,
     above_of,
     columns_of,
@@ -54,7 +54,7 @@ def down_pairs(f, q, s, coarse, layers, rows, points, control):
         s_low, s_high = s[low], s[high]
         stored = mine and lane >= 2 and lane < 2 + STRIP // 2 and first >> 1 < coarse_nx
         start, end = rows_of(ny, np.int32(rows))
-        j, ends = np.int32(start - BESIDE), ends_of(ny, points.periodic_y)
+        j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)
         even = row(f, q, base, j, ends, nx, here)
         odd = row(f, q, base, j + 1, ends, nx, here)
         of_low, of_high = (zero, zero, zero, zero, zero, zero), (zero, zero, zero, zero, zero, zero)
@@ -72,12 +72,12 @@ def down_pairs(f, q, s, coarse, layers, rows, points, control):
             corners_low += from_lane_below(corners_low, 1)
             corners_high += from_lane_below(corners_high, 1)
             if stored and is_within(np.int32(j - 2), start, end):
-                at = np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1))
+                index = np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1))
                 value = real(0.25) * centre_low + real(0.0625) * (before_low + corners_low)
-                store_beside(coarse, low * coarse_size, at, value)
+                store_beside(coarse, low * coarse_size, index, value)
                 if high > low:
                     value = real(0.25) * centre_high + real(0.0625) * (before_high + corners_high)
-                    store_beside(coarse, high * coarse_size, at, value)
+                    store_beside(coarse, high * coarse_size, index, value)
             before_low, before_high, even, odd = corners_low, corners_high, next_even, next_odd
             j = np.int32(j + 2)
 
@@ -96,7 +96,7 @@ def up_pairs(u, f, q, s, e, layers, rows, points, control):
         s_low, s_high = s[low], s[high]
         inside = mine and lane >= 2 and lane < 2 + STRIP // 2
         start, end = rows_of(ny, np.int32(rows))
-        j, ends = np.int32(start - BESIDE), ends_of(ny, points.periodic_y)
+        j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)
         even, odd = row(f, q, base, j, ends, nx, here), row(f, q, base, j + 1, ends, nx, here)
         below_low = above_of(e, e_low, j, ends, coarse_nx, west)
         below_high = above_of(e, e_high, j, ends, coarse_nx, west)

@@ -15,7 +15,7 @@ from eagre.solvers.multigrid.grids import STRETCHED, Axis, Grid, advice, sequenc
 CYCLES = ("V", "W", "F")
 SMOOTHERS = ("red-black", "jacobi")
 ENOUGH = 0.1  # error reduction by the sweeps on the coarsest grid
-MOST_SWEEPS = 200
+MAX_SWEEPS = 200
 TOO_WEAK = "a screening that hardly controls the mean on this grid"
 
 
@@ -33,8 +33,8 @@ class Choices(NamedTuple):
 
     def rate(self, grid: Grid, screened: float) -> float:
         """Return the reduction factor of the slowest (constant) error per sweep for a screening s q of `screened`."""
-        own = 2.0 * (grid.y.weight + grid.x.weight)
-        once = own / (own + screened)
+        diagonal = 2.0 * (grid.y.weight + grid.x.weight)
+        once = diagonal / (diagonal + screened)
         return once**2 if self.smoother == "red-black" else 1.0 - self.weight * (1.0 - once)
 
 
@@ -48,8 +48,8 @@ class Plan(NamedTuple):
 
     def used(self, q: float) -> list[int]:
         """Return the number of grids visited by each layer for a minimum screening q; the first layers visit most."""
-        found = [self._grids_of(s * q) for s in self.layers]
-        return np.maximum.accumulate(found[::-1])[::-1].tolist()
+        counts = [self._grids_of(s * q) for s in self.layers]
+        return np.maximum.accumulate(counts[::-1])[::-1].tolist()
 
     def _grids_of(self, screened: float) -> int:
         """Return the number of grids that a layer needs for a minimum screening s q of `screened`."""
@@ -67,8 +67,8 @@ class Plan(NamedTuple):
             If the number is too large and the number of grids was not given.
         """
         rate = self.choices.rate(self.grids[-1], min(self.layers) * q)
-        needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
-        if needed > MOST_SWEEPS and self.choices.levels is None:
+        needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MAX_SWEEPS
+        if needed > MAX_SWEEPS and self.choices.levels is None:
             if max(self.grids[-1].shape) <= 2:
                 allowed = "a stronger screening, as the grid cannot be coarsened further"
                 fix, problem = "Multigrid(..., levels=1), with more sweeps per cycle", "The screening is too weak."
@@ -79,7 +79,7 @@ class Plan(NamedTuple):
                 fix="Multigrid(..., levels=1), with more sweeps per cycle",
                 problem="The coarsest grid is too large.",
             )
-        return max(1 if rate == 0.0 else self.choices.pre + self.choices.post, min(needed, MOST_SWEEPS))
+        return max(1 if rate == 0.0 else self.choices.pre + self.choices.post, min(needed, MAX_SWEEPS))
 
 
 def plan_of(

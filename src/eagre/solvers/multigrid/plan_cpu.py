@@ -15,14 +15,14 @@ from eagre.solvers.multigrid.grids import Grid
 def table_of(grids: Sequence[Grid]) -> tuple[np.ndarray, int, int]:
     """Return the table of `cycle_cpu.cycle_cpu`, the size of the scratch array, and of the screening of all grids."""
     table, end, end_of_q = np.zeros((len(grids), cpu.COLUMNS), np.int64), 0, 0
-    for found, grid in zip(table, grids, strict=True):
+    for row, grid in zip(table, grids, strict=True):
         ny, nx = grid.shape
         pitch = cpu.MARGIN + -(-((nx + 1) // 2) // cpu.MARGIN) * cpu.MARGIN
         plane = ny * pitch
-        found[[cpu.NY, cpu.NX, cpu.PITCH, cpu.Q]] = ny, nx, pitch, end_of_q
-        found[[cpu.U, cpu.F, cpu.INVERSE, cpu.DIAGONAL, cpu.R]] = end + plane * np.array([0, 2, 4, 6, 7])
-        found[[cpu.STEP_Y, cpu.STEP_X]] = grid.step_y, grid.step_x
-        found[[cpu.PERIODIC_Y, cpu.PERIODIC_X]] = grid.y.periodic, grid.x.periodic
+        row[[cpu.NY, cpu.NX, cpu.PITCH, cpu.Q]] = ny, nx, pitch, end_of_q
+        row[[cpu.U, cpu.F, cpu.INVERSE, cpu.DIAGONAL, cpu.R]] = end + plane * np.array([0, 2, 4, 6, 7])
+        row[[cpu.STEP_Y, cpu.STEP_X]] = grid.step_y, grid.step_x
+        row[[cpu.PERIODIC_Y, cpu.PERIODIC_X]] = grid.y.periodic, grid.x.periodic
         end, end_of_q = end + 8 * plane + cpu.MARGIN, end_of_q + 2 * plane
     return table, end + 2 * (grids[0].shape[1] + 2 * cpu.MARGIN), end_of_q + cpu.MARGIN
 
@@ -31,18 +31,18 @@ def work_of(used: int, grids: int, cycle: str, pre: int, post: int, coarsest: in
     """Return the operations of a cycle on the first `used` grids, (n, 2): operation, and grid."""
 
     def sweeps(level: int, count: int, zero: bool) -> list[tuple[int, int]]:
-        found = [(cpu.RED, level), (cpu.BLACK, level)] * count
-        return [(cpu.START, level), *found[1:]] if zero and found else found
+        operations = [(cpu.RED, level), (cpu.BLACK, level)] * count
+        return [(cpu.START, level), *operations[1:]] if zero and operations else operations
 
-    def parts(level: int, cycle: str, zero: bool) -> list[tuple[int, int]]:
+    def cycle_from(level: int, cycle: str, zero: bool) -> list[tuple[int, int]]:
         if level == used - 1:
             return sweeps(level, coarsest if used == grids else pre + post, zero)
-        found = [*sweeps(level, pre, zero), (cpu.DOWN, level), *parts(level + 1, cycle, True)]
+        operations = [*sweeps(level, pre, zero), (cpu.DOWN, level), *cycle_from(level + 1, cycle, True)]
         if cycle != "V" and level + 2 < grids:
-            found += parts(level + 1, "W" if cycle == "W" else "V", False)
-        return [*found, (cpu.UP, level), *sweeps(level, post, False)]
+            operations += cycle_from(level + 1, "W" if cycle == "W" else "V", False)
+        return [*operations, (cpu.UP, level), *sweeps(level, post, False)]
 
-    return np.array(parts(0, cycle, from_zero), np.int64)
+    return np.array(cycle_from(0, cycle, from_zero), np.int64)
 
 
 class CpuCycle:
@@ -70,9 +70,9 @@ class CpuCycle:
         """Return a cycle; used : number of grids of each layer; cycle : arguments of `work_of`."""
         each = [work_of(count, len(self._table), from_zero=from_zero, **cycle) for count in used]
         ends = np.cumsum([len(one) for one in each])
-        parts = np.stack([ends - [len(one) for one in each], ends, np.array(used)], axis=1)
+        ranges = np.stack([ends - [len(one) for one in each], ends, np.array(used)], axis=1)
         work = np.concatenate(each)
-        known = (self._q, self._table, self._over, work, np.ascontiguousarray(parts), from_zero, self._scratch)
+        known = (self._q, self._table, self._over, work, np.ascontiguousarray(ranges), from_zero, self._scratch)
         return Launch(self._program, (u, f, s, *known))
 
     def screening_launches(self, q: Any, grids: int) -> list[Launch]:

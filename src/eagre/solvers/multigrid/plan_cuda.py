@@ -44,26 +44,26 @@ class CudaCycle:
     ) -> None:  # fmt: skip
         self.device, self._grids, self._points, self._s = device, list(grids), points, s
         self._real = np.float32 if precision == "single" else np.float64
-        self._layout, block = device.layout("solver:multigrid.march"), device.layout("solver:multigrid.block")
-        known = {"REGISTERS": self._layout.registers[precision]}
+        self._tuning, block = device.layout("solver:multigrid.march"), device.layout("solver:multigrid.block")
+        known = {"REGISTERS": self._tuning.registers[precision]}
         self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
         self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
-        known = {"REGISTERS": self._layout.registers_of_pairs}
+        known = {"REGISTERS": self._tuning.registers_of_pairs}
         self._pairs = [device.program(one, precision, known) for one in (pairs_cuda.down_pairs, pairs_cuda.up_pairs)]
         self._is_open = is_open
         self.in_block = len(self._grids) - 1 if is_open else self._first_in_block()
         has_kind = precision == "single" and device.facts.compute_capability >= (8, 0)
-        self.takes_pairs = has_kind and self.in_block > 0 and len(grids) > 1 and self.is_marched(0, sweeps)
+        self.takes_pairs = has_kind and self.in_block > 0 and len(grids) > 1 and self.is_streamed(0, sweeps)
         self._always = device.array(np.ones(1))
 
     def _first_in_block(self) -> int:
         """Return the finest grid that fits shared memory with all coarser ones, or the number of grids."""
-        sizes, most = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.facts.shared_block
+        sizes, max_bytes = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.facts.shared_block
         word = block_cuda.WORDS * np.dtype(self._real).itemsize
-        fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + block_cuda.STATIC <= most)
+        fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + block_cuda.STATIC <= max_bytes)
         return next(fits, len(sizes))
 
-    def is_marched(self, level: int, sweeps: tuple[int, int]) -> bool:
+    def is_streamed(self, level: int, sweeps: tuple[int, int]) -> bool:
         """Return whether a grid uses streaming kernels."""
         grid = self._grids[level]
         return sweeps == (1, 1) and (grid.step_y, grid.step_x) == (2, 2) and min(grid.shape) >= SHORTEST
@@ -105,21 +105,21 @@ class CudaCycle:
         if level >= self.in_block:
             return [self._in_block(level, u, f, q, [count - level for count in used[:layers]], sweeps, last, control)]
         coarser = level + 1 < len(self._grids)
-        rest = self.launches(level + 1, arrays, used, sweeps, last, plain, control) if coarser else []
-        if not coarser or not self.is_marched(level, sweeps):
-            return plain(level, rest)
+        coarse_launches = self.launches(level + 1, arrays, used, sweeps, last, plain, control) if coarser else []
+        if not coarser or not self.is_streamed(level, sweeps):
+            return plain(level, coarse_launches)
         visiting = sum(count > level + 1 for count in used)
-        (e, coarse_f, _), march = arrays[level + 1], self._march
+        (e, coarse_f, _), stream = arrays[level + 1], self._stream
         going_down, going_up = self._pairs if f.dtype == np.uint32 else (self._down, self._up)
-        down = [march(going_down, level, visiting, f, q, self._s, coarse_f, control=control)] if visiting else []
-        return [*down, *rest, march(going_up, level, layers, u, f, q, self._s, e, control=control)]
+        down = [stream(going_down, level, visiting, f, q, self._s, coarse_f, control=control)] if visiting else []
+        return [*down, *coarse_launches, stream(going_up, level, layers, u, f, q, self._s, e, control=control)]
 
-    def _march(self, program: Any, level: int, count: int, *arguments: Any, control: Any) -> Launch:
-        (ny, nx), layout = self._grids[level].shape, self._layout
+    def _stream(self, program: Any, level: int, count: int, *arguments: Any, control: Any) -> Launch:
+        (ny, nx), tuning = self._grids[level].shape, self._tuning
         layers = -(-count // 2) if program in self._pairs else count
-        strips, wanted = -(-nx // marches_cuda.STRIP), layout.busy * self.device.multiprocessors
-        rows = next((n for n in layout.rows if strips * -(-ny // n) * layers >= wanted), layout.rows[-1])
-        blocks, block = (strips, -(-ny // rows), -(-layers // layout.warps)), (marches_cuda.LANES, layout.warps)
+        tiles, min_warps = -(-nx // marches_cuda.STRIP), tuning.busy * self.device.multiprocessors
+        rows = next((n for n in tuning.rows if tiles * -(-ny // n) * layers >= min_warps), tuning.rows[-1])
+        blocks, block = (tiles, -(-ny // rows), -(-layers // tuning.warps)), (marches_cuda.LANES, tuning.warps)
         return Launch(program, (*arguments, count, rows, self._points[level], control), blocks, block)
 
     def _in_block(

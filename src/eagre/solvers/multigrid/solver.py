@@ -170,9 +170,9 @@ class Multigrid:
         """Return launches that restrict the screening to coarser grids; `from_zero` : for such cycles only."""
         if self._fast:
             return self._fast.screening_launches(self.screening, max(self.used))
-        most = self._cuda.in_block if self._cuda and from_zero else len(self.grids) - 1
+        max_level = self._cuda.in_block if self._cuda and from_zero else len(self.grids) - 1
         return [self._over("restrict", level + 1, 1, self._q[level], self._q[level + 1], self._points[level])
-                for level in range(min(most, max(self.used) - 1))]  # fmt: skip
+                for level in range(min(max_level, max(self.used) - 1))]  # fmt: skip
 
     def _cpu_cycle(self) -> CpuCycle:
         over = np.array([[points.over_dx2, points.over_dy2] for points in self._points])
@@ -309,7 +309,7 @@ class Multigrid:
         -------
         u : (layers, ny, nx)
             Solution.
-        made : Iterated
+        result : Iterated
             Number of cycles, and the final norm.
 
         Raises
@@ -333,7 +333,7 @@ class Multigrid:
             *self._residual(0, right.shape[0]),
             self.device.over(self._loops["row_norm"], (rows,), (self._r(0), test.partials)),
         ]
-        small = (1e-10 if self.precision == "double" else 1e-5) if tolerance is None else tolerance
+        relative_tolerance = (1e-10 if self.precision == "double" else 1e-5) if tolerance is None else tolerance
         until = Until(self.device, test, [*self.cycle_launches(), *norm], norm, look_every=1)
-        made = until.run(small * float(np.linalg.norm(right)), most)
-        return self.device.host(self.u), made
+        result = until.run(relative_tolerance * float(np.linalg.norm(right)), most)
+        return self.device.host(self.u), result

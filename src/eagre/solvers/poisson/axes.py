@@ -44,17 +44,17 @@ class Axis:
             raise InputError(
                 f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"', problem=problem
             )
-        least = 2 if self.boundary == "neumann" and self.location == "points" else 1
-        if self.n < least or not 0.0 < self.h < np.inf:
+        min_unknowns = 2 if self.boundary == "neumann" and self.location == "points" else 1
+        if self.n < min_unknowns or not 0.0 < self.h < np.inf:
             raise InputError(
                 f"{self.n} unknowns of spacing {self.h!r}",
-                allowed=f">= {least} unknowns ({self.boundary}, on {self.location}), a finite spacing > 0",
+                allowed=f">= {min_unknowns} unknowns ({self.boundary}, on {self.location}), a finite spacing > 0",
                 problem="The number of unknowns or the spacing of an axis is not allowed.",
             )
 
     @property
     def periodic(self) -> bool:
-        """Whether the axis is periodic, with a complex basis."""
+        """Flag for a periodic axis, which has a complex basis."""
         return self.boundary == "periodic"
 
     @property
@@ -112,10 +112,10 @@ def extended(x: Any, axis: int, odd: bool, inverse: bool) -> Any:
     if odd:
         zero = module.zeros((*x.shape[:-1], 1), x.dtype)
         whole = module.concatenate([zero, x, zero, -x[..., ::-1]], axis=-1)
-        found = -module.fft.rfft(whole, axis=-1).imag[..., 1 : n + 1]
+        result = -module.fft.rfft(whole, axis=-1).imag[..., 1 : n + 1]
     else:
         whole = module.concatenate([x, x[..., -2:0:-1]], axis=-1)
-        found = module.fft.rfft(whole, axis=-1).real
+        result = module.fft.rfft(whole, axis=-1).real
     if inverse:
-        found = found / whole.shape[-1]
-    return module.moveaxis(found.astype(x.dtype), -1, axis)
+        result = result / whole.shape[-1]
+    return module.moveaxis(result.astype(x.dtype), -1, axis)

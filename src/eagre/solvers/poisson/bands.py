@@ -23,13 +23,13 @@ from eagre.solvers.poisson.columns import DECAY, column_table
 FIRST, LAST = range(2)  # rows of a slab whose values are stored
 
 
-def band_heights(rows: int, bands: int) -> list[int]:
+def slab_heights(rows: int, slabs: int) -> list[int]:
     """Return the rows of each slab, from south to north, as equal as possible."""
-    return [rows // bands + (band < rows % bands) for band in range(bands)]
+    return [rows // slabs + (slab < rows % slabs) for slab in range(slabs)]
 
 
-def band_couplings(heights: Sequence[int], nx: int, dx: float, dy: float, screening: float = 0.0) -> np.ndarray:
-    """Return the factors of U and V of every slab, (bands, 2, 2 bands, nx), computed in double precision.
+def slab_couplings(heights: Sequence[int], nx: int, dx: float, dy: float, screening: float = 0.0) -> np.ndarray:
+    """Return the factors of U and V of every slab, (slabs, 2, 2 slabs, nx), computed in double precision.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def band_couplings(heights: Sequence[int], nx: int, dx: float, dy: float, screen
     Returns
     -------
     array
-        [band, 0 for U and 1 for V, 2 n + FIRST or LAST]: contribution of p of the first or last row of slab n.
+        [slab, 0 for U and 1 for V, 2 n + FIRST or LAST]: contribution of p of the first or last row of slab n.
     """
-    bands, ny = len(heights), sum(heights) + 1
+    slabs, ny = len(heights), sum(heights) + 1
     decay = column_table(nx, ny, dx, dy, screening)[DECAY, 1:]
-    unit = np.repeat(np.eye(2 * bands)[:, :, None], nx - 1, axis=2)
+    unit = np.repeat(np.eye(2 * slabs)[:, :, None], nx - 1, axis=2)
 
     def power(n: float) -> np.ndarray:
         """Return r^n of every wavenumber."""
@@ -59,18 +59,19 @@ def band_couplings(heights: Sequence[int], nx: int, dx: float, dy: float, screen
         """Return 1 - r^n."""
         return -np.expm1(-n * decay)
 
-    before = [np.zeros((2 * bands, nx - 1))]  # G of each slab
+    forward = [np.zeros((2 * slabs, nx - 1))]  # G of each slab
     for n, m in enumerate(heights):
-        before.append(unit[2 * n + LAST] + power(m) * before[n])
-    behind = [np.zeros((2 * bands, nx - 1))]  # P of each slab, from north to south
+        forward.append(unit[2 * n + LAST] + power(m) * forward[n])
+    backward = [np.zeros((2 * slabs, nx - 1))]  # P of each slab, from north to south
     for n, m in reversed(list(enumerate(heights))):
-        passed = power(1) * below(2 * m) / below(2) * before[n]
-        behind.append(unit[2 * n + FIRST] + passed + power(m) * behind[-1])
-    behind.reverse()
-    wall = power(1) * behind[0] / below(2 * ny)
-    found = np.zeros((bands, 2, 2 * bands, nx))
+        passed = power(1) * below(2 * m) / below(2) * forward[n]
+        backward.append(unit[2 * n + FIRST] + passed + power(m) * backward[-1])
+    backward.reverse()
+    wall = power(1) * backward[0] / below(2 * ny)
+    couplings = np.zeros((slabs, 2, 2 * slabs, nx))
     for n, m in enumerate(heights):
         start = 1 + sum(heights[:n])
-        found[n, 0, :, 1:] = before[n] / below(2) - wall * power(start - 1)
-        found[n, 1, :, 1:] = behind[n + 1] - before[n] * power(m + 1) / below(2) + wall * power(2 * ny - start - m)
-    return found
+        couplings[n, 0, :, 1:] = forward[n] / below(2) - wall * power(start - 1)
+        couplings[n, 1, :, 1:] = backward[n + 1] - forward[n] * power(m + 1) / below(2)
+        couplings[n, 1, :, 1:] += wall * power(2 * ny - start - m)
+    return couplings

@@ -28,9 +28,9 @@ def faded(total, table, first, last):
 def join_bands_cpu(f, ends, couplings, table, scratch):
     """Add U r^(t + 1) + V r^(m - t) to row t of m, in place, where it is significant.
 
-    f : (m, nx - 1), result of `solve_columns_cpu` without walls; ends : (2 bands, nx - 1), first and last rows of all
+    f : (m, nx - 1), result of `solve_columns_cpu` without walls; ends : (2 slabs, nx - 1), first and last rows of all
     slabs;
-    couplings : (2, 2 bands, nx - 1) and table : (7, nx - 1), in double precision; scratch : (chunks, 2, CHUNK), double.
+    couplings : (2, 2 slabs, nx - 1) and table : (7, nx - 1), in double precision; scratch : (chunks, 2, CHUNK), double.
     """
     rows = f.shape[0]
     for chunk in prange(scratch.shape[0]):

@@ -31,14 +31,14 @@ def summed(ends, couplings, side, k):
 
 
 @entry
-def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
+def join_bands_cuda(spectrum, ends, couplings, decay, row_blocks, rows):
     """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is significant.
 
-    spectrum : (tiles, rows + 1 or more, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
-    decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the rows of a block, threads / WIDTH.
+    spectrum : (tiles, rows + 1 or more, WIDTH); ends : (2 slabs, tiles WIDTH); couplings : (2, 2 slabs, tiles WIDTH);
+    decay : (tiles WIDTH,); row_blocks : (blocks, 2), tile and first row of the rows of a block, threads / WIDTH.
     """
-    tile, lane = np.uint64(pieces[cuda.blockIdx.x, 0]), np.uint64(cuda.threadIdx.x % WIDTH)
-    t = pieces[cuda.blockIdx.x, 1] + cuda.threadIdx.x // WIDTH
+    tile, lane = np.uint64(row_blocks[cuda.blockIdx.x, 0]), np.uint64(cuda.threadIdx.x % WIDTH)
+    t = row_blocks[cuda.blockIdx.x, 1] + cuda.threadIdx.x // WIDTH
     k = tile * np.uint64(WIDTH) + lane
     rate = decay[k]
     if EARLY > 0:
@@ -49,7 +49,7 @@ def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
         spectrum[tile, row_of_tile(np.uint64(t + 1)), lane] += change
 
 
-def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float, threads: int) -> np.ndarray:
+def coupled_row_blocks(decay: np.ndarray, width: int, rows: int, far: float, threads: int) -> np.ndarray:
     """Return tile and first row of all groups of threads / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
     height = threads // width
     start = np.arange(0, rows, height)

@@ -29,24 +29,24 @@ def registers(device: Device, plan: SinePlan, precision: str, update: bool = Fal
     """Return the registers per thread of kernels that transform rows.
 
     With too few registers values spill to memory, which costs little in the cache and ten times the kernel time
-    otherwise. But a block must fit: a quarter of a multiprocessor holds four warps of 112 registers or five of 96,
+    otherwise. But a block must fit: an SM sub-partition holds four warps of 112 registers or five of 96,
     which gives two blocks of nine warps instead of one.
     """
-    layout = device.layout("solver:poisson.transform")
-    row = row_for((layout.registers_of_update if update else layout.registers)[precision], plan.n)
+    tuning = device.layout("solver:poisson.transform")
+    row = row_for((tuning.registers_of_update if update else tuning.registers)[precision], plan.n)
     warps = -(-block_threads(device, plan, precision, update) // 32)
-    most = device.facts.registers_for(warps)
-    return most if row is None else min(row["registers"], most)
+    max_registers = device.facts.registers_for(warps)
+    return max_registers if row is None else min(row["registers"], max_registers)
 
 
 def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) -> int:
     """Return the threads per block: those of the passes; more if the update of rows then needs fewer iterations."""
     if not update:
         return plan.threads
-    layout = device.layout("solver:poisson.transform")
-    if plan.row <= layout.short_rows:
-        return max(plan.threads, min(layout.short_threads, -(-plan.row // VECTOR[precision])))
-    more = {row["intervals"]: row["threads"] for row in layout.threads_of_update[precision]}
+    tuning = device.layout("solver:poisson.transform")
+    if plan.row <= tuning.short_rows:
+        return max(plan.threads, min(tuning.short_threads, -(-plan.row // VECTOR[precision])))
+    more = {row["intervals"]: row["threads"] for row in tuning.threads_of_update[precision]}
     return more.get(plan.row, plan.threads)
 
 
@@ -54,7 +54,7 @@ def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) 
 class ColumnShape:
     """Partition of column systems: rows per thread, wavenumbers per block, threads, registers per thread."""
 
-    own: int
+    chunk_rows: int
     columns: int
     threads: int
     registers: int
@@ -68,11 +68,11 @@ def tile_width(device: Device, plan: SinePlan, precision: str) -> int:
 
 def column_shape(device: Device, ny: int, precision: str) -> ColumnShape | None:
     """Return the partition for ny intervals, or None if a block cannot hold a column."""
-    cut, columns = row_for(device.layout("solver:poisson.columns").cuts[precision], ny), SECTOR[precision]
-    if cut is None:
+    partition, columns = row_for(device.layout("solver:poisson.columns").cuts[precision], ny), SECTOR[precision]
+    if partition is None:
         return None
-    threads = -(-(-(-(ny - 1) // cut["own"]) * columns) // 32) * 32
-    return ColumnShape(cut["own"], columns, threads, cut["registers"])
+    threads = -(-(-(-(ny - 1) // partition["own"]) * columns) // 32) * 32
+    return ColumnShape(partition["own"], columns, threads, partition["registers"])
 
 
 class Box:
@@ -101,7 +101,7 @@ class Box:
         if plan is None:
             raise ValueError(f"There is no transform for {nx} intervals.")
         self.plan, self.width = plan, tile_width(device, plan, precision)
-        self.beside = device.layout("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
+        self.interleaved = device.layout("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
         self.early = device.layout("solver:poisson.overlap").release if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
@@ -114,21 +114,21 @@ class Box:
         return plan.shared_bytes(np.dtype(check_precision(precision)).itemsize) <= device.facts.shared_block
 
     def spectrum(self) -> Any:
-        """Return an array for the transform of the rows, in tiles (`rows_cuda.first_place`)."""
-        group = self.shape.own * self.beside if self.beside > 1 else 1
+        """Return an array for the transform of the rows, in tiles (`rows_cuda.first_index`)."""
+        group = self.shape.chunk_rows * self.interleaved if self.interleaved > 1 else 1
         return self.device.zeros((-(-self.nx // self.width), -(-self.ny // group) * group, self.width), self.real)
 
     @property
     def tiles(self) -> dict[str, int]:
-        """Switches for the memory layout of a spectrum (`rows_cuda.first_place`)."""
-        return {"WIDTH": self.width, "PIECE": self.shape.own, "BESIDE": self.beside}
+        """Switches for the memory layout of a spectrum (`rows_cuda.first_index`)."""
+        return {"WIDTH": self.width, "PIECE": self.shape.chunk_rows, "INTERLEAVED": self.interleaved}
 
     def geometry(self, update: bool = False, back: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Return grid, block and shared memory of kernels that (update and) transform rows; `back` : to a field."""
         threads, blocks = block_threads(self.device, self.plan, self.precision, update), self.ny // 2
-        if back and self.beside > 1:  # `rows_cuda.rows_of_block`
-            groups, rest = divmod(self.ny - 1, 2 * self.shape.own)
-            blocks = groups * self.shape.own + min(rest, self.shape.own)
+        if back and self.interleaved > 1:  # `rows_cuda.rows_of_block`
+            groups, remaining = divmod(self.ny - 1, 2 * self.shape.chunk_rows)
+            blocks = groups * self.shape.chunk_rows + min(remaining, self.shape.chunk_rows)
         return (blocks,), (threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
@@ -158,10 +158,10 @@ class Box:
         walls : see `column_table`.
         """
         shape = self.shape
-        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
+        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.chunk_rows, factor, walls)
         blocks = -(-self.nx // shape.columns)
-        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "REGISTERS": shape.registers, "EARLY": self.early}
-        switches |= self.tiles
+        switches = {"OWN": shape.chunk_rows, "COLUMNS": shape.columns, "REGISTERS": shape.registers}
+        switches |= {"EARLY": self.early, **self.tiles}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         table = self.device.array(table.astype(self.real))

@@ -21,36 +21,36 @@ def rotated(z, c, s):
 
 
 @cell
-def dft2(v, at, step):
-    """Two values of v at `at`, at + step."""
-    first, second = v[at], v[at + step]
-    v[at] = first + second
-    v[at + step] = first - second
+def dft2(v, index, step):
+    """Transform two values of v at `index`, index + step."""
+    first, second = v[index], v[index + step]
+    v[index] = first + second
+    v[index + step] = first - second
 
 
 @cell
-def dft3(v, at, step):
-    """Three values of v at `at`, at + step, at + 2 step."""
-    x, y, z = v[at], v[at + step], v[at + 2 * step]
+def dft3(v, index, step):
+    """Transform three values of v at `index`, index + step, index + 2 step."""
+    x, y, z = v[index], v[index + step], v[index + 2 * step]
     total = y + z
-    turned = y - z
-    turned = complex(real(HALF_ROOT_3) * turned.imag, -(real(HALF_ROOT_3) * turned.real))
-    middle = complex(x.real - real(0.5) * total.real, x.imag - real(0.5) * total.imag)
-    v[at] = x + total
-    v[at + step] = middle + turned
-    v[at + 2 * step] = middle - turned
+    rotated = y - z
+    rotated = complex(real(HALF_ROOT_3) * rotated.imag, -(real(HALF_ROOT_3) * rotated.real))
+    centre = complex(x.real - real(0.5) * total.real, x.imag - real(0.5) * total.imag)
+    v[index] = x + total
+    v[index + step] = centre + rotated
+    v[index + 2 * step] = centre - rotated
 
 
 @cell
-def dft4(v, at, step):
-    """Four values of v at `at`, at + step, ..."""
-    a, b = v[at] + v[at + 2 * step], v[at] - v[at + 2 * step]
-    c, d = v[at + step] + v[at + 3 * step], v[at + step] - v[at + 3 * step]
+def dft4(v, index, step):
+    """Transform four values of v at `index`, index + step, ..."""
+    a, b = v[index] + v[index + 2 * step], v[index] - v[index + 2 * step]
+    c, d = v[index + step] + v[index + 3 * step], v[index + step] - v[index + 3 * step]
     d = complex(d.imag, -d.real)
-    v[at] = a + c
-    v[at + step] = b + d
-    v[at + 2 * step] = a - c
-    v[at + 3 * step] = b - d
+    v[index] = a + c
+    v[index + step] = b + d
+    v[index + 2 * step] = a - c
+    v[index + 3 * step] = b - d
 
 
 @cell

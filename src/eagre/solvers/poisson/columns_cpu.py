@@ -39,7 +39,7 @@ def sweep(f, table, first, n):
 
 @cell
 def long_sweep(f, table, first, n, carry):
-    """As `sweep` for the longest waves, which decay over many rows: the recurrences use double precision."""
+    """Sweep the longest waves, which decay over many rows: like `sweep`, with recurrences in double precision."""
     rows = f.shape[0] - 2
     for k in range(n):
         carry[k] = 0.0
@@ -59,7 +59,7 @@ def long_sweep(f, table, first, n, carry):
 
 
 @cell
-def mend(f, table, first, n, decaying, growing):
+def subtract_wall(f, table, first, n, decaying, growing):
     """Subtract p_0 h_j, so that row 0 vanishes, in the rows where it is significant."""
     rows = f.shape[0] - 2
     size = 2.0 * (rows + 1)
@@ -96,4 +96,4 @@ def solve_columns_cpu(f, table, scratch, carry):
             long_sweep(f, table, first, n, carry)
         else:
             sweep(f, table, first, n)
-        mend(f, table, first, n, scratch[chunk, 0], scratch[chunk, 1])
+        subtract_wall(f, table, first, n, scratch[chunk, 0], scratch[chunk, 1])

@@ -18,9 +18,9 @@ from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEA
 OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)  # wavenumbers per block
 WIDTH = switch("WIDTH", 8)  # wavenumbers per tile of the spectrum, a multiple of COLUMNS
-BESIDE = switch("BESIDE", 1)  # see `rows_cuda`: chunks with adjacent rows
+INTERLEAVED = switch("INTERLEAVED", 1)  # see `rows_cuda`: chunks with adjacent rows
 EARLY = switch("EARLY", 0)  # see `rows_cuda`
-MOST_WARPS = 32
+MAX_WARPS = 32
 FAR = 40.0  # exp(-FAR) is negligible
 
 
@@ -31,18 +31,18 @@ def from_before(x, distance, upwards):
 
 
 @cell
-def summed_in_warp(end, piece, leap1, leap2, leap4, upwards):
+def summed_in_warp(end, chunk, leap1, leap2, leap4, upwards):
     """Return the recurrence from the first chunk of the warp to the end of this one, from separate chunks."""
     total = end
     other = from_before(total, COLUMNS, upwards)
-    if piece >= 1:
+    if chunk >= 1:
         total += other - leap1 * other
     other = from_before(total, 2 * COLUMNS, upwards)
-    if piece >= 2:
+    if chunk >= 2:
         total += other - leap2 * other
     if COLUMNS == 4:
         other = from_before(total, 4 * COLUMNS, upwards)
-        if piece >= 4:
+        if chunk >= 4:
             total += other - leap4 * other
     return total
 
@@ -54,27 +54,27 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     The value decays by 1 - leap1 per chunk, over two and four chunks by 1 - leap2 and 1 - leap4.
     """
     column = np.uint64(lane % COLUMNS)
-    pieces = 32 // COLUMNS
-    piece = pieces - 1 - lane // COLUMNS if upwards else lane // COLUMNS
-    total = summed_in_warp(end, piece, leap1, leap2, leap4, upwards)
+    chunks = 32 // COLUMNS
+    chunk = chunks - 1 - lane // COLUMNS if upwards else lane // COLUMNS
+    total = summed_in_warp(end, chunk, leap1, leap2, leap4, upwards)
     whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4
-    if piece == pieces - 1:
+    if chunk == chunks - 1:
         shared[np.uint64(warp), column] = total
-    before = from_before(total, COLUMNS, upwards)
-    before = before if piece > 0 else real(0.0)
+    previous = from_before(total, COLUMNS, upwards)
+    previous = previous if chunk > 0 else real(0.0)
     cuda.syncthreads()
     carry = real(0.0)
     for step in range(warps - 1 - warp if upwards else warp):
         carry += shared[np.uint64(warps - 1 - step if upwards else step), column] - whole * carry
     cuda.syncthreads()
     # The carry decays over the chunks of this warp before this one.
-    if piece & 1:
+    if chunk & 1:
         carry -= leap1 * carry
-    if piece & 2:
+    if chunk & 2:
         carry -= leap2 * carry
-    if piece & 4:
+    if chunk & 4:
         carry -= leap4 * carry
-    return before + carry
+    return previous + carry
 
 
 @cell
@@ -120,34 +120,34 @@ def both_recurrences(g, shared, constant, count):
 
 
 @cell
-def read_piece(source, g, place, pitch, count):
+def read_chunk(source, g, index, pitch, count):
     """Load the rows of this chunk, with zeros from row `count` on."""
     if count >= OWN:
         for m in range(OWN):
-            g[m] = source[place]
-            place += pitch
+            g[m] = source[index]
+            index += pitch
     else:
         for m in range(OWN):
-            g[m] = source[place] if m < count else real(0.0)
-            place += pitch
+            g[m] = source[index] if m < count else real(0.0)
+            index += pitch
 
 
 @cell
-def write_piece(out, g, place, pitch, count, scale):
+def write_chunk(out, g, index, pitch, count, scale):
     """Store the first `count` rows of this chunk, scaled."""
     if count >= OWN:
         for m in range(OWN):
-            out[place] = scale * g[m]
-            place += pitch
+            out[index] = scale * g[m]
+            index += pitch
     else:
         for m in range(OWN):
             if m < count:
-                out[place] = scale * g[m]
-            place += pitch
+                out[index] = scale * g[m]
+            index += pitch
 
 
 @cell
-def solve_piece(g, shared, constant, first, count, ny):
+def solve_chunk(g, shared, constant, first, count, ny):
     """Compute psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution for the wall."""
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
@@ -156,24 +156,24 @@ def solve_piece(g, shared, constant, first, count, ny):
     if t < np.uint64(COLUMNS):
         shared[np.uint64(0), column] = (x - delta * x) * constant[IMAGE]
     cuda.syncthreads()
-    mend(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
+    subtract_wall(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
 
 
 @cell
-def piece_place(block, piece, height):
+def chunk_index(block, chunk, height):
     """Return the index of the first row of a chunk of a block's wavenumbers in the spectrum."""
     tile, side = block // np.uint64(WIDTH // COLUMNS), block % np.uint64(WIDTH // COLUMNS)
-    row = piece // np.uint64(BESIDE) * np.uint64(OWN * BESIDE) + piece % np.uint64(BESIDE)
+    row = chunk // np.uint64(INTERLEAVED) * np.uint64(OWN * INTERLEAVED) + chunk % np.uint64(INTERLEAVED)
     return (tile * np.uint64(height) + row) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
 
 
 @entry
 def solve_columns_cuda(source, out, table, rows, height):
-    """Compute out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_place`), rows 1 .. rows - 2.
+    """Compute out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_index`), rows 1 .. rows - 2.
 
     table : (7, nx); height : rows per tile. Block: COLUMNS times the number of chunks; grid: nx / COLUMNS.
     """
-    shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
+    shared = cuda.shared.array((MAX_WARPS, COLUMNS), real)
     g = cuda.local.array(OWN, real)
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
@@ -182,23 +182,23 @@ def solve_columns_cuda(source, out, table, rows, height):
     k = k if inside else np.uint64(0)
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
-    pitch = np.uint64(WIDTH * BESIDE)
-    place = piece_place(np.uint64(cuda.blockIdx.x), t // np.uint64(COLUMNS), height) + column
+    pitch = np.uint64(WIDTH * INTERLEAVED)
+    index = chunk_index(np.uint64(cuda.blockIdx.x), t // np.uint64(COLUMNS), height) + column
     constant = constants(table, k)
     if EARLY == 1:
         launch_dependents()
     if EARLY > 0:
         grid_dependency_wait()
-    read_piece(source, g, place, pitch, count)
-    solve_piece(g, shared, constant, first, count, rows - 1)
+    read_chunk(source, g, index, pitch, count)
+    solve_chunk(g, shared, constant, first, count, rows - 1)
     if EARLY == 2:
         launch_dependents()
     if inside:
-        write_piece(out, g, place, pitch, count, constant[SCALE])
+        write_chunk(out, g, index, pitch, count, constant[SCALE])
 
 
 @cell
-def mend(g, wall, delta, decay, j0, ny):
+def subtract_wall(g, wall, delta, decay, j0, ny):
     """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)), so that row 0 vanishes, where it is significant."""
     if decay * j0 < real(FAR):
         h = wall * math.exp(-(decay * j0))

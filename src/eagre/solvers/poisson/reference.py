@@ -48,8 +48,8 @@ def spectrum_by_half_length(f: Any) -> Any:
     length = f.shape[-1]
     h = module.fft.fft(f[..., 0::2] + 1j * f[..., 1::2], axis=-1)
     h = module.concatenate([h, h[..., :1]], axis=-1)
-    turned = module.exp(-2j * np.pi * module.arange(length // 2 + 1) / length)
-    return h - 0.5 * (1.0 + 1j * turned) * (h - h[..., ::-1].conj())
+    rotation = module.exp(-2j * np.pi * module.arange(length // 2 + 1) / length)
+    return h - 0.5 * (1.0 + 1j * rotation) * (h - h[..., ::-1].conj())
 
 
 def sine_by_half_length(x: Any) -> Any:

@@ -32,7 +32,7 @@ ROW = switch("ROW", 16)  # intervals per row
 CHIRP = switch("CHIRP", 0)  # offset of w_0, N filters and i / 2 w_0 in the table
 WIDTH = switch("WIDTH", 8)  # wavenumbers per tile of the spectrum
 PIECE = switch("PIECE", 1)  # rows per thread in `columns_cuda`
-BESIDE = switch("BESIDE", 1)  # number of its chunks that are interleaved row by row, 1 or 2
+INTERLEAVED = switch("INTERLEAVED", 1)  # number of its chunks that are interleaved row by row, 1 or 2
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 EARLY = switch("EARLY", 0)  # whether kernels may start before the previous one has ended (see `begin`)
@@ -56,16 +56,17 @@ def finish():
 
 @cell
 def row_of_tile(row):
-    """Return the position of a row in its tile: BESIDE rows at a distance of PIECE rows are adjacent."""
+    """Return the position of a row in its tile: INTERLEAVED rows at a distance of PIECE rows are adjacent."""
     r = row - np.uint64(1)
-    if BESIDE == 1:
+    if INTERLEAVED == 1:
         return r
-    piece, m = r // np.uint64(PIECE), r % np.uint64(PIECE)
-    return (piece // np.uint64(BESIDE) * np.uint64(PIECE) + m) * np.uint64(BESIDE) + piece % np.uint64(BESIDE)
+    chunk, m = r // np.uint64(PIECE), r % np.uint64(PIECE)
+    group, lane = chunk // np.uint64(INTERLEAVED), chunk % np.uint64(INTERLEAVED)
+    return (group * np.uint64(PIECE) + m) * np.uint64(INTERLEAVED) + lane
 
 
 @cell
-def first_place(array, row, j, tiles):
+def first_index(array, row, j, tiles):
     """Return the index of value j of a row; a spectrum is stored in tiles [k // WIDTH, row_of_tile, k % WIDTH]."""
     pitch = np.uint64(array.shape[array.ndim - 1])
     if tiles:
@@ -96,8 +97,8 @@ def clear_ends(shared, t):
     zero = complex(real(0.0), real(0.0))
     if t == np.uint64(0):
         put(shared, np.uint64(0), zero)
-    for turn in range((N - ROW) // THREADS + 1):
-        j = t + np.uint64(ROW + turn * THREADS)
+    for batch in range((N - ROW) // THREADS + 1):
+        j = t + np.uint64(ROW + batch * THREADS)
         if j <= np.uint64(N):
             put(shared, slot(j), zero)
 
@@ -145,8 +146,8 @@ def transform_rows(shared, table, v, t):
 
 
 @cell
-def write_outputs(out, v, place, step, other, q, mirrored):
-    """Store S = i Z / 2 of both rows at `place`, `place` + step, ...: half of the results.
+def write_outputs(out, v, index, step, other, q, mirrored):
+    """Store S = i Z / 2 of both rows at `index`, `index` + step, ...: half of the results.
 
     other : offset of the second row, 0 for a single row.
     q : wavenumber of the first result; only wavenumbers below ROW are stored.
@@ -157,9 +158,9 @@ def write_outputs(out, v, place, step, other, q, mirrored):
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
-            flat_store(out, place + other, 0, two)
-            flat_store(out, place, 0, one)  # last, as both rows have the same index without a second row
-        place += step
+            flat_store(out, index + other, 0, two)
+            flat_store(out, index, 0, one)  # last, as both rows have the same index without a second row
+        index += step
 
 
 @cell
@@ -167,12 +168,12 @@ def write_pair(out, v, k, row, second, rows):
     """Store the result of `passes` in v in rows `row` and `second` of `out`, if they are below `rows`: coalesced."""
     inner = 2 * N // R
     second = second if second < rows else row
-    other = first_place(out, second, np.uint64(0), TO_TILES) - first_place(out, row, np.uint64(0), TO_TILES)
+    other = first_index(out, second, np.uint64(0), TO_TILES) - first_index(out, row, np.uint64(0), TO_TILES)
     step = step_along(out, inner, TO_TILES)
-    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
+    write_outputs(out, v, first_index(out, row, k, TO_TILES), step, other, k, False)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
         q = np.uint64(inner) - k
-        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
+        write_outputs(out, v, first_index(out, row, q, TO_TILES), step, other, q, True)
 
 
 @cell
@@ -183,20 +184,20 @@ def read_pair(shared, source, table, t, row, second, rows):
     which is aligned to memory lines.
     """
     v = cuda.local.array(VALUES, cplx)
-    turns = (ROW - 1) // THREADS + 1
+    batches = (ROW - 1) // THREADS + 1
     step = step_along(source, THREADS, FROM_TILES)
-    place = first_place(source, row, t, FROM_TILES)
-    other = first_place(source, min(second, rows), t, FROM_TILES)
-    for start in range(0, turns, VALUES):
-        for turn in range(min(VALUES, turns - start)):
-            if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
-                v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
-            place += step
+    index = first_index(source, row, t, FROM_TILES)
+    other = first_index(source, min(second, rows), t, FROM_TILES)
+    for start in range(0, batches, VALUES):
+        for batch in range(min(VALUES, batches - start)):
+            if (start + batch + 1) * THREADS <= ROW or t + np.uint64((start + batch) * THREADS) < np.uint64(ROW):
+                v[batch] = complex(flat_load(source, index, 0), flat_load(source, other, 0))
+            index += step
             other += step
-        for turn in range(min(VALUES, turns - start)):
-            j = t + np.uint64((start + turn) * THREADS)
-            if (start + turn > 0 or t > np.uint64(0)) and ((start + turn + 1) * THREADS <= ROW or j < np.uint64(ROW)):
-                put_row(shared, table, j, v[turn])
+        for batch in range(min(VALUES, batches - start)):
+            j = t + np.uint64((start + batch) * THREADS)
+            if (start + batch > 0 or t > np.uint64(0)) and ((start + batch + 1) * THREADS <= ROW or j < np.uint64(ROW)):
+                put_row(shared, table, j, v[batch])
     clear_ends(shared, t)
     cuda.syncthreads()
 
@@ -204,7 +205,7 @@ def read_pair(shared, source, table, t, row, second, rows):
 @cell
 def rows_of_block(block):
     """Return the two rows of a block: adjacent rows, or rows that are adjacent in a spectrum."""
-    if not FROM_TILES or BESIDE == 1:
+    if not FROM_TILES or INTERLEAVED == 1:
         row = block + block + np.uint64(1)
         return row, row + np.uint64(1)
     row = block // np.uint64(PIECE) * np.uint64(PIECE + PIECE) + block % np.uint64(PIECE) + np.uint64(1)

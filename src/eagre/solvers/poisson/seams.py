@@ -1,4 +1,4 @@
-"""Exchange between slabs (`bands`) and its application; one `Seams` object per slab."""
+"""Exchange between slabs (`bands`) and its application; one object per slab."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, check_precision
-from eagre.solvers.poisson.bands import band_couplings
+from eagre.solvers.poisson.bands import slab_couplings
 from eagre.solvers.poisson.bands_cpu import join_bands_cpu
-from eagre.solvers.poisson.bands_cuda import ends_taken, felt_pieces, join_bands_cuda
+from eagre.solvers.poisson.bands_cuda import coupled_row_blocks, ends_taken, join_bands_cuda
 from eagre.solvers.poisson.columns import DECAY, NOWHERE, column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK
 
@@ -17,7 +17,7 @@ Launches = list[Launch | HostCall]
 FAR = {"single": 18.0, "double": 38.0}  # exp(-FAR) is negligible compared with 1
 
 
-class CpuSeams:
+class CpuInterfaces:
     """Exchange of a slab on the CPU.
 
     Parameters
@@ -35,9 +35,9 @@ class CpuSeams:
 
     Attributes
     ----------
-    ends : (2 bands, wavenumbers) array
-        First and last rows of all slabs; `own` of this slab is set by `leave`, the others are received from their
-        owners.
+    ends : (2 slabs, wavenumbers) array
+        First and last rows of all slabs; `leave` sets `local_rows`, the rows of this slab, the other rows are received
+        from the devices of their slabs.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class CpuSeams:
         screening: float,
     ) -> None:  # fmt: skip
         self.device, self.precision, self.rows = device, precision, heights[index]
-        self.own = slice(2 * index, 2 * index + 2)
+        self.local_rows = slice(2 * index, 2 * index + 2)
         table = column_table(nx, sum(heights) + 1, dx, dy, screening)
-        self._bind(2 * len(heights), band_couplings(heights, nx, dx, dy, screening)[index], table)
+        self._bind(2 * len(heights), slab_couplings(heights, nx, dx, dy, screening)[index], table)
 
     def _bind(self, ends: int, couplings: np.ndarray, table: np.ndarray) -> None:
         count = table.shape[1] - 1
@@ -57,7 +57,7 @@ class CpuSeams:
 
     def leave(self, work: Any) -> Launches:
         """Store the ends of this slab's columns, solved separately, for the exchange; `work` as in `Inversion.work`."""
-        first, last = self.ends[self.own]
+        first, last = self.ends[self.local_rows]
         return [HostCall(np.copyto, (first, work[1, 1:-1])), HostCall(np.copyto, (last, work[-2, 1:-1]))]
 
     def join(self, work: Any) -> Launches:
@@ -66,7 +66,7 @@ class CpuSeams:
         return [Launch(program, (work[1:-1, 1:-1], self.ends, *self._tables, self._scratch))]
 
 
-class CudaSeams(CpuSeams):
+class CudaInterfaces(CpuInterfaces):
     """Exchange of a slab on a GPU; `tiles` : as in `Box`, set first."""
 
     def __init__(self, *arguments: Any, tiles: dict[str, int]) -> None:
@@ -75,19 +75,20 @@ class CudaSeams(CpuSeams):
 
     def _bind(self, ends: int, couplings: np.ndarray, table: np.ndarray) -> None:
         real, count = check_precision(self.precision), table.shape[1]
-        beside = -count % self.width
-        self.ends = self.device.zeros((ends, count + beside), real)
-        decay = np.pad(table[DECAY], (0, beside), constant_values=NOWHERE)
+        padding = -count % self.width
+        self.ends = self.device.zeros((ends, count + padding), real)
+        decay = np.pad(table[DECAY], (0, padding), constant_values=NOWHERE)
         decay[0] = decay[1]  # wavenumber 0 does not exist
-        padded = np.pad(couplings, ((0, 0), (0, 0), (0, beside)))
+        padded = np.pad(couplings, ((0, 0), (0, 0), (0, padding)))
         self._threads = self.device.layout("solver:poisson.seams").threads
-        pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision], self._threads).astype(np.int32)
-        self._blocks = len(pieces)
-        self._tables = tuple(map(self.device.array, (padded.astype(real), decay.astype(real), pieces)))
+        row_blocks = coupled_row_blocks(decay, self.width, self.rows, FAR[self.precision], self._threads)
+        self._blocks = len(row_blocks)
+        tables = (padded.astype(real), decay.astype(real), row_blocks.astype(np.int32))
+        self._tables = tuple(map(self.device.array, tables))
 
     def leave(self, work: Any) -> Launches:
         program = self.device.loop(ends_taken, self.precision, self.tiles)
-        arguments = (work, self.ends[self.own], np.int32(self.rows - 1))
+        arguments = (work, self.ends[self.local_rows], np.int32(self.rows - 1))
         return [self.device.over(program, (self.ends.shape[1],), arguments)]
 
     def join(self, work: Any) -> Launches:

@@ -23,7 +23,7 @@ LAST = switch("LAST", transform8)
 PAD = switch("PAD", 1)  # stride of results of the first pass, complex values
 BANKS = switch("BANKS", 16)  # complex values per shared-memory access
 THREADS = switch("THREADS", 32)
-LARGEST = switch("LARGEST", 16)  # size of the largest small transform
+MAX_FACTOR = switch("MAX_FACTOR", 16)  # size of the largest small transform
 VALUES = switch("VALUES", 16)  # complex values per thread
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
@@ -37,15 +37,15 @@ def slot(j):
 
 
 @cell
-def put(shared, place, z):
+def put(shared, index, z):
     """Store a complex number with one access."""
-    store_two(shared, place + place, 0, (z.real, z.imag))
+    store_two(shared, index + index, 0, (z.real, z.imag))
 
 
 @cell
-def get(shared, place):
+def get(shared, index):
     """Load a complex number."""
-    x, y = load_two(shared, place + place, 0)
+    x, y = load_two(shared, index + index, 0)
     return complex(x, y)
 
 
@@ -64,18 +64,18 @@ def read_first(shared, v, t):
     """
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    for turn in range((items - 1) // THREADS + 1):
-        item = t + np.uint64(turn * THREADS)
+    for batch in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(batch * THREADS)
         r = item // np.uint64(step)
         b = item % np.uint64(step)
-        if (turn + 1) * THREADS <= items or item < np.uint64(items):
-            place = r + np.uint64(R + 1) * b
+        if (batch + 1) * THREADS <= items or item < np.uint64(items):
+            index = r + np.uint64(R + 1) * b
             for a in range(F1 // 2):
-                v[turn * F1 + a] = get(shared, place + np.uint64((R + 1) * step * a))
+                v[batch * F1 + a] = get(shared, index + np.uint64((R + 1) * step * a))
             shift = np.uint64(R) - r if r > np.uint64(0) else np.uint64(R + 1)
-            place = shift + np.uint64(R + 1) * (np.uint64(step - 1) - b)
+            index = shift + np.uint64(R + 1) * (np.uint64(step - 1) - b)
             for a in range(F1 // 2):
-                v[turn * F1 + F1 - 1 - a] = -get(shared, place + np.uint64((R + 1) * step * a))
+                v[batch * F1 + F1 - 1 - a] = -get(shared, index + np.uint64((R + 1) * step * a))
     cuda.syncthreads()
 
 
@@ -86,14 +86,14 @@ def first_pass(shared, table, t):
     read_first(shared, v, t)
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    w = cuda.local.array(LARGEST, cplx)
-    for turn in range((items - 1) // THREADS + 1):
-        item = t + np.uint64(turn * THREADS)
+    w = cuda.local.array(MAX_FACTOR, cplx)
+    for batch in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(batch * THREADS)
         r = item // np.uint64(step)
         b = item % np.uint64(step)
-        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+        if (batch + 1) * THREADS <= items or item < np.uint64(items):
             for a in range(F1):
-                w[a] = v[turn * F1 + a]
+                w[a] = v[batch * F1 + a]
             FIRST(w)
             base = b + r * np.uint64(F1 * (step + PAD) if step > 1 else F1 + F1)
             put(shared, base, w[0])
@@ -106,9 +106,9 @@ def first_pass(shared, table, t):
 
 
 @cell
-def second_place(r, c, rest):
-    """Return the index of the `rest` inputs of transform c of the third pass, without bank conflicts."""
-    return r * np.uint64(F1 * F2 * (rest + 1)) + c * np.uint64(rest) + c // np.uint64(max(BANKS // rest, 1))
+def second_index(r, c, inputs):
+    """Return the index of the first of `inputs` values of transform c of the third pass, without bank conflicts."""
+    return r * np.uint64(F1 * F2 * (inputs + 1)) + c * np.uint64(inputs) + c // np.uint64(max(BANKS // inputs, 1))
 
 
 @cell
@@ -116,37 +116,37 @@ def second_pass(shared, table, t):
     """Compute transforms of length F2 within each of the F1 results of the first pass."""
     v = cuda.local.array(VALUES, cplx)
     step = 2 * N // R // F1
-    rest = step // F2
-    items = (R // 2 + 1) * F1 * rest
-    w = cuda.local.array(LARGEST, cplx)
-    for turn in range((items - 1) // THREADS + 1):
-        item = t + np.uint64(turn * THREADS)
-        if (turn + 1) * THREADS <= items or item < np.uint64(items):
-            r = item // np.uint64(F1 * rest)
-            c1 = item % np.uint64(F1 * rest) // np.uint64(rest)
-            place = r * np.uint64(F1 * (step + PAD)) + c1 * np.uint64(step + PAD) + item % np.uint64(rest)
+    inputs = step // F2
+    items = (R // 2 + 1) * F1 * inputs
+    w = cuda.local.array(MAX_FACTOR, cplx)
+    for batch in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(batch * THREADS)
+        if (batch + 1) * THREADS <= items or item < np.uint64(items):
+            r = item // np.uint64(F1 * inputs)
+            c1 = item % np.uint64(F1 * inputs) // np.uint64(inputs)
+            index = r * np.uint64(F1 * (step + PAD)) + c1 * np.uint64(step + PAD) + item % np.uint64(inputs)
             for a in range(F2):
-                v[turn * F2 + a] = get(shared, place + np.uint64(rest * a))
+                v[batch * F2 + a] = get(shared, index + np.uint64(inputs * a))
     cuda.syncthreads()
-    for turn in range((items - 1) // THREADS + 1):
-        item = t + np.uint64(turn * THREADS)
-        if (turn + 1) * THREADS <= items or item < np.uint64(items):
-            r = item // np.uint64(F1 * rest)
-            c1 = item % np.uint64(F1 * rest) // np.uint64(rest)
-            b = item % np.uint64(rest)
+    for batch in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(batch * THREADS)
+        if (batch + 1) * THREADS <= items or item < np.uint64(items):
+            r = item // np.uint64(F1 * inputs)
+            c1 = item % np.uint64(F1 * inputs) // np.uint64(inputs)
+            b = item % np.uint64(inputs)
             for a in range(F2):
-                w[a] = v[turn * F2 + a]
+                w[a] = v[batch * F2 + a]
             SECOND(w)
-            if rest > 1:
-                place = second_place(r, c1, rest) + b
-                put(shared, place, w[0])
+            if inputs > 1:
+                index = second_index(r, c1, inputs) + b
+                put(shared, index, w[0])
                 for c in range(1, F2):
-                    factor = rotation(table, b + np.uint64(2 * N // R + c * rest))
-                    put(shared, place + np.uint64(F1 * c * rest + F1 * c // max(BANKS // rest, 1)), w[c] * factor)
+                    factor = rotation(table, b + np.uint64(2 * N // R + c * inputs))
+                    put(shared, index + np.uint64(F1 * c * inputs + F1 * c // max(BANKS // inputs, 1)), w[c] * factor)
             else:
-                place = r * np.uint64(F1 * F2 + F1) + c1
+                index = r * np.uint64(F1 * F2 + F1) + c1
                 for c in range(F2):
-                    put(shared, place + np.uint64(F1 * c), w[c])
+                    put(shared, index + np.uint64(F1 * c), w[c])
     cuda.syncthreads()
 
 
@@ -155,25 +155,25 @@ def third_pass(shared, t):
     """Compute transforms of length F3."""
     v = cuda.local.array(VALUES, cplx)
     items = (R // 2 + 1) * F1 * F2
-    w = cuda.local.array(LARGEST, cplx)
-    for turn in range((items - 1) // THREADS + 1):
-        item = t + np.uint64(turn * THREADS)
-        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+    w = cuda.local.array(MAX_FACTOR, cplx)
+    for batch in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(batch * THREADS)
+        if (batch + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * F2)
-            place = second_place(r, item % np.uint64(F1 * F2), F3)
+            index = second_index(r, item % np.uint64(F1 * F2), F3)
             for a in range(F3):
-                v[turn * F3 + a] = get(shared, place + np.uint64(a))
+                v[batch * F3 + a] = get(shared, index + np.uint64(a))
     cuda.syncthreads()
-    for turn in range((items - 1) // THREADS + 1):
-        item = t + np.uint64(turn * THREADS)
-        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+    for batch in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(batch * THREADS)
+        if (batch + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * F2)
             for a in range(F3):
-                w[a] = v[turn * F3 + a]
+                w[a] = v[batch * F3 + a]
             THIRD(w)
-            place = r * np.uint64(F1 * F2 * F3 + F1) + item % np.uint64(F1 * F2)
+            index = r * np.uint64(F1 * F2 * F3 + F1) + item % np.uint64(F1 * F2)
             for d in range(F3):
-                put(shared, place + np.uint64(F1 * F2 * d), w[d])
+                put(shared, index + np.uint64(F1 * F2 * d), w[d])
     cuda.syncthreads()
 
 

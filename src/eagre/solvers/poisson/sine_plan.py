@@ -62,7 +62,7 @@ class SinePlan:
     last: int  # R
     factors: tuple[int, ...]  # factors of L
     row: int
-    most: int = 1024  # maximum threads per block, except in the last pass
+    max_threads: int = 1024  # maximum threads per block, except in the last pass
 
     @property
     def inner(self) -> int:
@@ -78,30 +78,30 @@ class SinePlan:
     @property
     def threads(self) -> int:
         """Threads per block, a multiple of 8; one transform per thread in the last pass, or more in others."""
-        return -(-max(min(max(self.items), self.most), self.items[-1]) // 8) * 8
+        return -(-max(min(max(self.items), self.max_threads), self.items[-1]) // 8) * 8
 
     @property
     def values(self) -> int:
         """Complex values per thread."""
-        turns = zip(self.items[:-1], self.factors, strict=True)
-        return max(16, self.last, *(-(-items // self.threads) * factor for items, factor in turns))
+        passes = zip(self.items[:-1], self.factors, strict=True)
+        return max(16, self.last, *(-(-items // self.threads) * factor for items, factor in passes))
 
     @property
     def pad(self) -> int:
         """Stride of results of the first pass, complex values, so that the second pass has no bank conflicts."""
         step = self.inner // self.factors[0]
-        rest = step // (self.factors[1] if len(self.factors) > 1 else step)
-        return (rest - step) % 32 if 1 < rest < 32 else 1
+        remaining = step // (self.factors[1] if len(self.factors) > 1 else step)
+        return (remaining - step) % 32 if 1 < remaining < 32 else 1
 
     @property
     def stride(self) -> int:
         """Size of the shared memory, complex values."""
         rows = self.last // 2 + 1
         padded = [self.n + 1 + self.n // self.last]
-        rest, done, pad = self.inner, 1, self.pad
+        remaining, done, pad = self.inner, 1, self.pad
         for factor in self.factors:
-            rest, done = rest // factor, done * factor
-            padded.append(rows * (done * (rest + pad) if rest > 1 else self.inner + self.factors[0]))
+            remaining, done = remaining // factor, done * factor
+            padded.append(rows * (done * (remaining + pad) if remaining > 1 else self.inner + self.factors[0]))
             pad = 1
         return max(padded)
 
@@ -115,7 +115,7 @@ class SinePlan:
         return {
             "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "THREADS": self.threads,
             "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAD": self.pad,
-            "LARGEST": max(f), "VALUES": self.values,
+            "MAX_FACTOR": max(f), "VALUES": self.values,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
@@ -123,26 +123,26 @@ class SinePlan:
     @cached_property
     def _rotations(self) -> np.ndarray:
         """Return exp(-i phi) of the passes in order."""
-        parts, rest = [], self.inner
+        angles, remaining = [], self.inner
         for factor in self.factors:
-            step = rest // factor
-            parts.append(np.outer(np.arange(factor), np.arange(step)).ravel() / rest)
-            rest = step
+            step = remaining // factor
+            angles.append(np.outer(np.arange(factor), np.arange(step)).ravel() / remaining)
+            remaining = step
         outer = np.outer(np.arange(self.last // 2 + 1), np.arange(self.inner // 2 + 1)).ravel()
-        return np.exp(-2j * np.pi * np.concatenate([*parts, outer / (2 * self.n)]))
+        return np.exp(-2j * np.pi * np.concatenate([*angles, outer / (2 * self.n)]))
 
     @cached_property
     def table(self) -> np.ndarray:
         """Rotations of the passes; for other lengths also chirp, filter, chirp i / 2; (size, 2), real and imaginary."""
-        found: np.ndarray = self._rotations
+        values: np.ndarray = self._rotations
         if self.row != self.n:
             m = np.arange(2 * self.row - 1)
             chirp = np.exp(-0.5j * np.pi * (m * m % (4 * self.row)) / self.row)  # exact integer arithmetic
             even = np.zeros(2 * self.n, complex)
             even[m] = even[-m] = chirp.conj()
             chirp = chirp[: self.row]
-            found = np.concatenate([found, chirp, 2.0 / self.n * np.fft.fft(even)[: self.n], 0.5j * chirp])
-        return np.stack([np.real(found), np.imag(found)], axis=1)
+            values = np.concatenate([values, chirp, 2.0 / self.n * np.fft.fft(even)[: self.n], 0.5j * chirp])
+        return np.stack([np.real(values), np.imag(values)], axis=1)
 
 
 def sine_plan(n: int, threads: Mapping[int, int] | None = None) -> SinePlan | None:
