@@ -52,8 +52,8 @@ def is_near(live, always, j, i):
         for di in range(3):
             facing = NORTH_STRIP if dj == 0 else (SOUTH_STRIP if dj == 2 else 0)
             facing |= EAST_STRIP if di == 0 else (WEST_STRIP if di == 2 else 0)
-            found = (live[j + dj, i + di] | always[j + dj, i + di]) & facing
-            near = near or (found == facing and facing != 0)
+            bits = (live[j + dj, i + di] | always[j + dj, i + di]) & facing
+            near = near or (bits == facing and facing != 0)
     return near
 
 
@@ -63,12 +63,12 @@ def live_cells(q, s, over, j, corner, n):
 
     corner, over : index in q and in the scratch s (1/h) of the cell two columns before the first.
     """
-    found = 0
+    count = 0
     for i in range(n):
         c = corner + i + 2
         wet = s[over + i + 2] > real(0.0)
-        found += 1 if wet or q[1, j, c] != real(0.0) or q[2, j, c] != real(0.0) else 0
-    return found
+        count += 1 if wet or q[1, j, c] != real(0.0) or q[2, j, c] != real(0.0) else 0
+    return count
 
 
 @cell
@@ -88,11 +88,11 @@ def live_bits(q, s, over, j, i0, r, rows, n):
 
 
 @serial_entry
-def list_tiles_cpu(active, always, clock, turn):
+def list_tiles_cpu(active, always, clock, phase):
     """List the tiles of the next step, unless this is another attempt at the same step."""
     listed, work, live = active
     step = np.int32(clock[STEPS])
-    if open_gate(clock, turn) and work[MADE] != step:
+    if open_gate(clock, phase) and work[MADE] != step:
         count, across = 0, live.shape[1] - 2
         for j in range(live.shape[0] - 2):
             for i in range(across):
@@ -104,29 +104,29 @@ def list_tiles_cpu(active, always, clock, turn):
 
 
 @entry
-def list_tiles_cuda(active, always, clock, turn):
+def list_tiles_cuda(active, always, clock, phase):
     """List the tiles in any order, one thread per tile (see `list_tiles_cpu`).
 
     The first stage sets MADE (`tiles_to_do`).
     """
     listed, work, live = active
-    room = cuda.shared.array(2, np.int32)
+    block_slots = cuda.shared.array(2, np.int32)
     step = np.int32(clock[STEPS])
-    if not open_gate(clock, turn) or work[MADE] == step:
+    if not open_gate(clock, phase) or work[MADE] == step:
         return
     down, across = np.uint32(live.shape[0] - 2), np.uint32(live.shape[1] - 2)
     t = np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
     if cuda.threadIdx.x == 0:
-        room[0] = 0
+        block_slots[0] = 0
     cuda.syncthreads()
     near = t < down * across and is_near(live, always, np.uint32(t // across), np.uint32(t % across))
-    place = cuda.atomic.add(room, 0, 1) if near else 0
+    slot = cuda.atomic.add(block_slots, 0, 1) if near else 0
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        room[1] = cuda.atomic.add(work, step & 1, room[0])
+        block_slots[1] = cuda.atomic.add(work, step & 1, block_slots[0])
     cuda.syncthreads()
     if near:
-        listed[np.uint32(room[1] + place)] = t
+        listed[np.uint32(block_slots[1] + slot)] = t
 
 
 class ActiveTiles:
@@ -170,9 +170,9 @@ class ActiveTiles:
         """Return the fraction of the tiles that were active in the step before `step`, as of the last report."""
         return float(self._report[(step - 1) & 1]) / self.count
 
-    def launch(self, precision: str, clock: Any, turn: int, **switches: Any) -> Launch:
+    def launch(self, precision: str, clock: Any, phase: int, **switches: Any) -> Launch:
         """Return the launch that lists the tiles of the next step."""
-        arguments = (self.active, self._always, clock, turn)
+        arguments = (self.active, self._always, clock, phase)
         if self._device.kind == "cpu":
             return Launch(self._device.program(list_tiles_cpu, precision, switches), arguments)
         program = self._device.program(list_tiles_cuda, precision, switches)
@@ -197,10 +197,10 @@ class Chooser:
         self._auto, self._tiles, self._mixes = active_tiles == "auto", tiles, mixes and tiles is not None
         self.listed, self._looks, self._next = tiles is not None and active_tiles == "on", 0, 0
 
-    def begin(self, step: int, wet_share: Callable[[], float]) -> None:
+    def begin(self, step: int, wet_fraction: Callable[[], float]) -> None:
         """Decide for a new state before step `step`; wet_share : returns the fraction of wet cells."""
         if self._tiles is not None:
-            self.listed, self._looks = not self._auto or self._few(wet_share), 0
+            self.listed, self._looks = not self._auto or self._few(wet_fraction), 0
             self._next = (step // DECISION_STEPS + 1) * DECISION_STEPS
             self._tiles.wake(step)
 
@@ -222,20 +222,20 @@ class Chooser:
         if self._mixes and state is not None:
             self.listed, self._next = bool(state[0]), int(state[1])
 
-    def choose(self, step: int, wet_share: Callable[[], float]) -> None:
+    def choose(self, step: int, wet_fraction: Callable[[], float]) -> None:
         """Decide before a batch of steps that starts with step `step`."""
         if self._tiles is None or not self._auto:
             return
         if self._mixes:
             if step >= self._next:
-                self.begin(step, wet_share)
+                self.begin(step, wet_fraction)
             return
         if self.listed:
             self.listed = self._tiles.share(step) <= MOST_LISTED or not self._tiles.knows(step)
             self._looks = 0
         else:
             self._looks += 1
-            if self._looks % LOOKS == 0 and wet_share() < MOST_WET:
+            if self._looks % LOOKS == 0 and wet_fraction() < MOST_WET:
                 self.listed = True
                 self._tiles.wake(step)
 
@@ -255,20 +255,20 @@ def bits_of(live: np.ndarray, rows: int, columns: int) -> np.ndarray:
         _strips(count, size) for count, size in zip(live.shape, (rows, columns), strict=True)
     )
     by_columns, by_rows = np.logical_or.reduceat(live, first_i, axis=1), np.logical_or.reduceat(live, first_j)
-    found = LIVE * np.logical_or.reduceat(by_columns, first_j).astype(np.int32)
-    for bit, strip in ((SOUTH_STRIP, south), (NORTH_STRIP, north)):
-        found += bit * np.logical_or.reduceat(by_columns & strip[:, None], first_j)
-    for bit, strip in ((WEST_STRIP, west), (EAST_STRIP, east)):
-        found += bit * np.logical_or.reduceat(by_rows & strip, first_i, axis=1)
-    return np.pad(found, 1)
+    bits = LIVE * np.logical_or.reduceat(by_columns, first_j).astype(np.int32)
+    for bit, margin in ((SOUTH_STRIP, south), (NORTH_STRIP, north)):
+        bits += bit * np.logical_or.reduceat(by_columns & margin[:, None], first_j)
+    for bit, margin in ((WEST_STRIP, west), (EAST_STRIP, east)):
+        bits += bit * np.logical_or.reduceat(by_rows & margin, first_i, axis=1)
+    return np.pad(bits, 1)
 
 
 def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the first cells of the tiles along an axis, and masks of the cells within REACH of the tile ends."""
-    place = np.arange(count)
-    low = place % size
-    high = np.minimum(place - low + size, count) - 1 - place
-    return place[::size], low < REACH, high < REACH
+    index = np.arange(count)
+    low = index % size
+    high = np.minimum(index - low + size, count) - 1 - index
+    return index[::size], low < REACH, high < REACH
 
 
 def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndarray:
@@ -276,20 +276,20 @@ def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndar
 
     faced : boundary segments of the own rows.
     """
-    found = np.zeros(grid.shape, bool)
-    for part in terms.water:
-        found |= _brings(part, grid)
-    for part in (*terms.x, *terms.y):
-        if any(part.cell(0.0, 0.0, 0.0, *[probe] * len(part.quantities)) != 0.0 for probe in PROBES):
-            found[...] = True
+    mask = np.zeros(grid.shape, bool)
+    for term in terms.water:
+        mask |= _brings(term, grid)
+    for term in (*terms.x, *terms.y):
+        if any(term.cell(0.0, 0.0, 0.0, *[probe] * len(term.quantities)) != 0.0 for probe in PROBES):
+            mask[...] = True
     closed = {side: np.zeros(grid.ny if side in ("west", "east") else grid.nx, bool) for side in SIDES}
     for segment in faced:
         closed[segment.side][segment.first : segment.last] = segment.condition.closed and not segment.condition.periodic
-    found[:, 0] |= ~closed["west"]
-    found[:, -1] |= ~closed["east"]
-    found[0] |= ~closed["south"]
-    found[-1] |= ~closed["north"]
-    return found
+    mask[:, 0] |= ~closed["west"]
+    mask[:, -1] |= ~closed["east"]
+    mask[0] |= ~closed["south"]
+    mask[-1] |= ~closed["north"]
+    return mask
 
 
 def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> float:
@@ -297,12 +297,12 @@ def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[Face
     return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
 
 
-def _brings(part: Part, grid: Grid) -> np.ndarray:
+def _brings(term: Part, grid: Grid) -> np.ndarray:
     """Return where a term can add water: where a quantity is nonzero, or everywhere if the term needs no quantity."""
-    if part.cell(*[0.0] * len(part.quantities)) != 0.0:
+    if term.cell(*[0.0] * len(term.quantities)) != 0.0:
         return np.ones(grid.shape, bool)
-    found = np.zeros(grid.shape, bool)
-    for quantity in part.quantities:
+    mask = np.zeros(grid.shape, bool)
+    for quantity in term.quantities:
         if not quantity.is_zero:
-            found |= quantity.map(grid) != 0.0
-    return found
+            mask |= quantity.map(grid) != 0.0
+    return mask

@@ -32,98 +32,98 @@ SOURCES = switch("SOURCES", 0)  # number of rows of mass sources, after the rows
 
 
 @cell
-def booked(book, k, rate, now):
-    """Accumulate the last rate of row k up to `now`, s, and store a new rate."""
-    book[k, SUM] += (now - book[k, BOOKED]) * (book[k, RATE] + book[k, RATE_2])
-    book[k, BOOKED] = now
-    book[k, RATE] = rate
-    book[k, RATE_2] = 0.0
+def booked(budget, k, rate, time):
+    """Accumulate the last rate of row k up to `time`, s, and store a new rate."""
+    budget[k, SUM] += (time - budget[k, BOOKED]) * (budget[k, RATE] + budget[k, RATE_2])
+    budget[k, BOOKED] = time
+    budget[k, RATE] = rate
+    budget[k, RATE_2] = 0.0
 
 
 @cell
-def book_rate(book, k, rate, now, turn):
+def book_rate(budget, k, rate, time, phase):
     """Accumulate row k; a split scheme that advances two steps at once stores half of the rate for each step."""
-    if SPLIT == DOUBLE and stage_of(turn) >= 4:
-        book[k, RATE_2] = 0.5 * rate
+    if SPLIT == DOUBLE and stage_of(phase) >= 4:
+        budget[k, RATE_2] = 0.5 * rate
     elif SPLIT == DOUBLE:
-        booked(book, k, 0.5 * rate, now)
+        booked(budget, k, 0.5 * rate, time)
     else:
-        booked(book, k, rate, now)
+        booked(budget, k, rate, time)
 
 
 @cell
-def book_face(q, middle, bed, walls, faces, book, p, clock, turn, k):
+def book_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k):
     """Accumulate face k, whose rate is the inflow, m2 s-1; a sweep accumulates the faces normal to its direction."""
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
-    if SPLIT == 0 or across_of(stage_of(turn)) == across:
+    if SPLIT == 0 or across_of(stage_of(phase)) == across:
         rate = water_flux(q, bed, walls, j, i, across, p)
         if TWO_STAGES:
-            rate = real(0.5) * (rate + water_flux(middle, bed, walls, j, i, across, p))
-        book_rate(book, k, faces[k, INWARD] * float(rate), clock[T], turn)
+            rate = real(0.5) * (rate + water_flux(q_stage, bed, walls, j, i, across, p))
+        book_rate(budget, k, faces[k, INWARD] * float(rate), clock[T], phase)
 
 
 @cell
-def book_source(book, k, factor, clock, turn):
+def book_source(budget, k, factor, clock, phase):
     """Accumulate row k of a mass source once per step."""
-    if SPLIT == 0 or across_of(stage_of(turn)) == 1:
-        book_rate(book, k, factor, clock[T], turn)
+    if SPLIT == 0 or across_of(stage_of(phase)) == 1:
+        book_rate(budget, k, factor, clock[T], phase)
 
 
 @serial_entry
-def book_cpu(q, middle, bed, walls, faces, factors, book, p, clock, turn):
+def book_cpu(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
     """Accumulate all faces of open segments, then the mass sources."""
-    if open_gate(clock, turn):
+    if open_gate(clock, phase):
         for k in range(faces.shape[0]):
-            book_face(q, middle, bed, walls, faces, book, p, clock, turn, k)
+            book_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
         for k in range(SOURCES):
-            book_source(book, faces.shape[0] + k, factors[k], clock, turn)
+            book_source(budget, faces.shape[0] + k, factors[k], clock, phase)
 
 
 @entry
-def book_cuda(q, middle, bed, walls, faces, factors, book, p, clock, turn):
+def book_cuda(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
     """See `book_cpu`; one thread per row."""
     launch_dependents()
     grid_dependency_wait()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if open_gate(clock, turn):
+    if open_gate(clock, phase):
         if k < faces.shape[0]:
-            book_face(q, middle, bed, walls, faces, book, p, clock, turn, k)
+            book_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
         elif k < faces.shape[0] + SOURCES:
-            book_source(book, k, factors[k - faces.shape[0]], clock, turn)
+            book_source(budget, k, factors[k - faces.shape[0]], clock, phase)
 
 
 def booking(
-    device: Device, precision: str, states: tuple[Any, Any], faces: Any, book: Any, *common: Any, **switches: Any
+    device: Device, precision: str, states: tuple[Any, Any], faces: Any, budget: Any, *common: Any, **switches: Any
 ) -> list[Launch]:
     """Return the launches that accumulate a step from its initial state and, with two stages, its intermediate state.
 
     See `Balance`.
     """
     bed, walls, factors, *numbers = common
-    q, middle = states
-    arguments = (q, middle if switches["TWO_STAGES"] else q, bed, walls, faces, factors, book, *numbers)
+    q, q_stage = states
+    arguments = (q, q_stage if switches["TWO_STAGES"] else q, bed, walls, faces, factors, budget, *numbers)
     if device.kind == "cpu":
         return [Launch(device.program(book_cpu, precision, switches), arguments)]
     threads = device.layout("shallow-water.balance").threads
-    blocks = (-(-book.shape[0] // threads),)
+    blocks = (-(-budget.shape[0] // threads),)
     return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
 class CrossSectionBook(lines.CrossSectionBook):
     """Volumes through the faces of the cross-sections of a run; the columns are those of `Balance`."""
 
-    def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
+    def __init__(self, cross_sections: lines.CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
-        if given is not None:
-            table = given.faces.copy()
+        if cross_sections is not None:
+            table = cross_sections.faces.copy()
             table[:, [FACE_J, FACE_I]] += LAYERS
-        super().__init__(given, device, table, (COLUMNS,))
+        super().__init__(cross_sections, device, table, (COLUMNS,))
 
-    def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
+    def launches(self, precision: str, q: Any, q_stage: Any, *common: Any, **switches: Any) -> list[Launch]:
         """See `Balance.launches`."""
         if not len(self.table):
             return []
-        return booking(self.device, precision, (q, middle), self.faces, self.book, *common, **switches)
+        return booking(self.device, precision, (q, q_stage), self.faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the volumes at `time`, s."""
@@ -211,15 +211,15 @@ class Balance:
         """See `OpenSides.asked`."""
         return self._open.asked(start, end)
 
-    def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
-        """Return the launches that accumulate the step from `q` via `middle`; none if no rate changes with time.
+    def launches(self, precision: str, q: Any, q_stage: Any, *common: Any, **switches: Any) -> list[Launch]:
+        """Return the launches that accumulate the step from `q` via `q_stage`; none if no rate changes with time.
 
         common : bed, internal walls, factors of the source terms, parameters, clock, turn.
         """
         if not self.varies:
             return []
         switches["SOURCES"] = len(self._rain)
-        return booking(self.device, precision, (q, middle), self._faces, self.book, *common, **switches)
+        return booking(self.device, precision, (q, q_stage), self._faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the balance at `time`, s."""

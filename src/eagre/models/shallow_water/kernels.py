@@ -61,19 +61,20 @@ def wedge(w, w_l, w_h, h, b_high, p):
     """
     zero = real(0.0)
     undo = real(4.0) * p.central  # reverses the scale of the differences
-    behind = larger(smaller(h - undo * w_l, h), zero)
-    ahead = larger(smaller(h + undo * w_h, h), zero)
+    water_low = larger(smaller(h - undo * w_l, h), zero)
+    water_high = larger(smaller(h + undo * w_h, h), zero)
     level = smaller(larger(w - b_high, zero), h + h) - h
-    return smaller(larger(level, -behind), ahead)
+    return smaller(larger(level, -water_low), water_high)
 
 
 @cell
-def covered(least, w, p):
+def covered(min_depth, w, p):
     """Return whether a cell is fully wet at both faces, so that its surface is a plain limited slope.
 
-    least : lower bound of the depths at the faces, whose mean is the depth of the cell, m; w : surface of the cell, m.
+    min_depth : lower bound of the depths at the faces, whose mean is the depth of the cell, m; w : surface of the cell,
+    m.
     """
-    return least >= p.dry + real(DRY_ULP) * abs(w)
+    return min_depth >= p.dry + real(DRY_ULP) * abs(w)
 
 
 @cell
@@ -154,10 +155,10 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
     """
     high = w + half_slope(w_l, w_h, p)
     low = w + w - high
-    cut_high = high < b_high
-    cut_low = low < b_low
-    w_high = select(cut_high, b_high, select(cut_low, w + w - b_low, high))
-    w_low = select(cut_high, w + w - b_high, select(cut_low, b_low, low))
+    is_high_below = high < b_high
+    is_low_below = low < b_low
+    w_high = select(is_high_below, b_high, select(is_low_below, w + w - b_low, high))
+    w_low = select(is_high_below, w + w - b_high, select(is_low_below, b_low, low))
     h_low, h_high = of_twice(w_low - b_low, h), of_twice(w_high - b_high, h)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
@@ -346,17 +347,17 @@ def manning_of(manning, j, i, p):
 @cell
 def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
     """Return the tendencies including the source terms at interior cell (j, i); forcing : see `eagre.terms.compose`."""
-    at = (j, i)
+    index = (j, i)
     return (
-        WATER(r_h, forcing, j, at),
-        FORCE_X(r_u, h, hu, hv, forcing, j, at),
-        FORCE_Y(r_v, h, hv, hu, forcing, j, at),
+        WATER(r_h, forcing, j, index),
+        FORCE_X(r_u, h, hu, hv, forcing, j, index),
+        FORCE_Y(r_v, h, hv, hu, forcing, j, index),
     )
 
 
 @cell
 def with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i):
     """Return the tendencies of a sweep including half of the mass sources and the force normal to its faces."""
-    at = (j, i)
-    r_h += real(0.5) * WATER(real(0.0), forcing, j, at)
-    return r_h, FORCE_X(r_m, h, m, t, forcing, j, at) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, at)
+    index = (j, i)
+    r_h += real(0.5) * WATER(real(0.0), forcing, j, index)
+    return r_h, FORCE_X(r_m, h, m, t, forcing, j, index) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, index)

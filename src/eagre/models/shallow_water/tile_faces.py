@@ -176,16 +176,16 @@ def faces_across(s, k, across, along, step, h, z_l, z_h, p):
 
 
 @cell
-def faces_of_cell(s, h, z, at, p):
+def faces_of_cell(s, h, z, point, p):
     """Return the required faces of a cell in x and in y and share them; h : depth; z : `Corners` of the cell."""
     zero = real(0.0)
     x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero, zero)
-    if at.across_x:
-        x = faces_across(s, at.k, U, V, 1, h, bed_west(z), bed_east(z), p)
-        share(s, at.k, EAST_SIDE, x)
-    if at.across_y:
-        y = faces_across(s, at.k, V, U, PITCH, h, bed_south(z), bed_north(z), p)
-        share(s, at.k, NORTH_SIDE, y)
+    if point.across_x:
+        x = faces_across(s, point.k, U, V, 1, h, bed_west(z), bed_east(z), p)
+        share(s, point.k, EAST_SIDE, x)
+    if point.across_y:
+        y = faces_across(s, point.k, V, U, PITCH, h, bed_south(z), bed_north(z), p)
+        share(s, point.k, NORTH_SIDE, y)
     return x, y
 
 
@@ -214,23 +214,23 @@ def keep_flux(s, k, plane, mass, low, along):
 
 
 @cell
-def fluxes_of_cell(s, x, y, at, p):
+def fluxes_of_cell(s, x, y, point, p):
     """Return the fluxes through the west and south faces of a cell, and the maximum rate of the tile's faces, s-1."""
     zero = real(0.0)
     rate = zero
     west = south = Flux(zero, zero, zero, zero)
-    if at.flux_x:
-        mass, low, high, along, speed = flux(s, at.k, EAST_SIDE, 1, x, p)
-        mass = select(at.shut_x, zero, mass)
-        keep_flux(s, at.k, FLUX_X, mass, low, along)
+    if point.flux_x:
+        mass, low, high, along, speed = flux(s, point.k, EAST_SIDE, 1, x, p)
+        mass = select(point.shut_x, zero, mass)
+        keep_flux(s, point.k, FLUX_X, mass, low, along)
         west = Flux(mass, high, along, speed)
-        rate = select(at.west, speed * p.over_dx, zero)
-    if at.flux_y:
-        mass, low, high, along, speed = flux(s, at.k, NORTH_SIDE, PITCH, y, p)
-        mass = select(at.shut_y, zero, mass)
-        keep_flux(s, at.k, FLUX_Y, mass, low, along)
+        rate = select(point.west, speed * p.over_dx, zero)
+    if point.flux_y:
+        mass, low, high, along, speed = flux(s, point.k, NORTH_SIDE, PITCH, y, p)
+        mass = select(point.shut_y, zero, mass)
+        keep_flux(s, point.k, FLUX_Y, mass, low, along)
         south = Flux(mass, high, along, speed)
-        rate = larger(rate, select(at.south, speed * p.over_dy, zero))
+        rate = larger(rate, select(point.south, speed * p.over_dy, zero))
     return west, south, rate
 
 

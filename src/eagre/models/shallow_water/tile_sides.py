@@ -62,8 +62,8 @@ def state_at(source, j, i):
     """Return eta, hu, hv of interior cell (j, i) of the padded arrays at the start of the stage."""
     j, i = np.uint32(j), np.uint32(i)
     if SECOND:
-        middle = source.middle
-        return middle[0, j, i], middle[1, j, i], middle[2, j, i]
+        q_stage = source.middle
+        return q_stage[0, j, i], q_stage[1, j, i], q_stage[2, j, i]
     return one_of(source.pair, source.parity, j, i)
 
 
@@ -208,29 +208,29 @@ def states_of(source, sides, ghost, j, i, far_j, far_i, p):
         if ghost.layer < 0:
             return inside, near
         return (near, far) if ghost.layer == 0 else (far, far)
-    own = mirrored_state(source, j, i, ny, nx)
-    beyond = own
+    state = mirrored_state(source, j, i, ny, nx)
+    beyond = state
     if far_j != j or far_i != i:
         beyond = mirrored_state(source, far_j, far_i, ny, nx)
-    return own, beyond
+    return state, beyond
 
 
 @cell
 def is_shut(sides, low, high, m, at_low, at_high, wrap):
     """Return whether the face at the low or the high end of row or column m is a wall."""
-    shut = (at_low or at_high) and not wrap
-    if OPEN and shut:
-        shut = sides.edges[low if at_low else high, CLOSED, m] != 0
-    return shut
+    closed = (at_low or at_high) and not wrap
+    if OPEN and closed:
+        closed = sides.edges[low if at_low else high, CLOSED, m] != 0
+    return closed
 
 
 @cell
-def book_up_to(sides, side, m, now):
-    """Accumulate the volume through face m of a side, if it is open, at the rates of its last step, up to `now`, s."""
+def book_up_to(sides, side, m, time):
+    """Accumulate the volume through face m of a side, if it is open, at the rates of its last step, up to `time`, s."""
     k = sides.edges[side, BOOK, m]
     if k >= 0:
-        sides.book[k, SUM] += (now - sides.book[k, BOOKED]) * (sides.book[k, RATE] + sides.book[k, RATE_2])
-        sides.book[k, BOOKED] = now
+        sides.book[k, SUM] += (time - sides.book[k, BOOKED]) * (sides.book[k, RATE] + sides.book[k, RATE_2])
+        sides.book[k, BOOKED] = time
 
 
 @cell
