@@ -43,7 +43,7 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
     along = [s for s in setup.segments if s.side in ("west", "east")]
     low, high = max(first - LAYERS, 0), min(last + LAYERS, whole.ny)
     across = cut_segments(across, whole.ny, first, last, first)
-    own = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
+    options = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
         "grid": grid,
         "bed": setup.bed[first : last + 1],
         "segments": cut_segments(along, whole.ny, low, high, first) + across,
@@ -53,7 +53,7 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
         "cross_sections": None if setup.cross_sections is None else setup.cross_sections.part(first, last, first),
     }
     return BandSetup(
-        **own,
+        **options,
         faced=cut_segments(along, whole.ny, first, last, first) + across,
         corners=corners[first : last + 2 * LAYERS + 1],
         uniform_manning=setup.uniform_manning,
@@ -102,34 +102,34 @@ class BandMarch(March):
         self.ghosts, self.fill = self.fill, [[] for _ in self.fill]
 
     def _allocate_rates(self, count: int) -> None:
-        places, self._stages_made = self.engine.places_of_rates, 0
-        assert count == places.count
-        self._all_rates = self.engine.device.zeros((places.size,), self.engine.bits)
-        self._own_rates = [self._all_rates[own] for own in places.own]
-        self.engine.rates = self._all_rates[places.all]
+        slices, self._stages_made = self.engine.places_of_rates, 0
+        assert count == slices.count
+        self._all_rates = self.engine.device.zeros((slices.size,), self.engine.bits)
+        self._own_rates = [self._all_rates[own] for own in slices.own]
+        self.engine.rates = self._all_rates[slices.all]
 
     def _active_tiles(self) -> ActiveTiles | None:
         """Return the active-tile list only if requested, because all slabs must have the same launches."""
         return super()._active_tiles() if self.engine.setup.active_tiles == "on" else None
 
-    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
         """Return the launches of a stage, with a rate buffer that the next stage does not use."""
         self.rates = self._own_rates[self._stages_made % 2]
         self._stages_made += 1
-        return [*super().stage(turn, q, old, out, **switches), Written(out)]
+        return [*super().stage(phase, q, old, out, **switches), Written(out)]
 
-    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Any]:
+    def boundary(self, phase: int, q: Any, **switches: Any) -> list[Any]:
         """Return the launches of a boundary pass, followed by the marker of the end of a stage."""
-        return [*super().boundary(turn, q, **switches), Written(None)]
+        return [*super().boundary(phase, q, **switches), Written(None)]
 
 
 def _split(launches: Sequence[Any]) -> list[StageLaunches]:
     """Return the stages of a step graph from its launches and the markers between them."""
-    found, marked = [], [k for k, one in enumerate(launches) if isinstance(one, Written)]
-    for start, made, end in zip([-1, *marked[1::2]], marked[::2], marked[1::2], strict=False):
-        interior, boundary = launches[start + 1 : made], launches[made + 1 : end]
-        found.append(StageLaunches([*interior], launches[made].out, [*boundary]))
-    return found
+    stages, marked = [], [k for k, one in enumerate(launches) if isinstance(one, Written)]
+    for start, written, end in zip([-1, *marked[1::2]], marked[::2], marked[1::2], strict=False):
+        interior, boundary = launches[start + 1 : written], launches[written + 1 : end]
+        stages.append(StageLaunches([*interior], launches[written].out, [*boundary]))
+    return stages
 
 
 class Band(Engine):
@@ -152,10 +152,10 @@ class Band(Engine):
         """See `Engine.made_by`."""
         return BandMarch
 
-    def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
+    def resume_book(self, state: Mapping[str, np.ndarray], budget: np.ndarray | None) -> dict[str, np.ndarray]:
         """Return the part of a domain state for this slab; book : balance of the whole domain, or None to reset it."""
-        own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
-        own |= cut_maps(state, self.first, self.last)
-        if book is None:
-            return {**own, "open_sides": np.full((1, 3), -1)}
-        return {**own, **self.balance.state(), "book": cut_book(book, self.places, len(self.balance.book))}
+        local = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
+        local |= cut_maps(state, self.first, self.last)
+        if budget is None:
+            return {**local, "open_sides": np.full((1, 3), -1)}
+        return {**local, **self.balance.state(), "book": cut_book(budget, self.places, len(self.balance.book))}

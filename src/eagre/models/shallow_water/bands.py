@@ -50,20 +50,21 @@ class Bands(Legs):
         _check_options(setup, count)
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
-        halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
+        halo, periodic = (LAYERS, 0), (setup.wraps[1], False)
         self.decomposition = bands(
-            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
+            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=periodic, padded=False
         )
         row_bytes = (setup.words + setup.terms.moving_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
-        most = group.layout("cpu.shallow-water").rows
-        counts = [len(march_tiles.tiles_of(rows, grid.nx, most)[0]) if group.kind == "cpu" else 1 for rows in heights]
+        max_rows = group.layout("cpu.shallow-water").rows
+        on_cpu = group.kind == "cpu"
+        counts = [len(march_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.bands = setup.padded_bed(), []
-        for rank, member in enumerate(group.members):
+        for rank, device in enumerate(group.members):
             first, last = self.decomposition.own(rank)[0]
-            own = band_setup(setup, first, last, corners)
-            self.bands.append(Band(own, member, precision, first, self.rates[rank]))
+            local_setup = band_setup(setup, first, last, corners)
+            self.bands.append(Band(local_setup, device, precision, first, self.rates[rank]))
             self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
         self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
         self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
@@ -76,22 +77,22 @@ class Bands(Legs):
     def arrange(self) -> None:
         """Combine the launches of the slabs, with barriers and halo exchanges between them."""
         self.transport = transport = LocalTransport(self.device)
-        marches = [band.schedule for band in self.bands]
-        for rank, march in enumerate(marches):
-            transport.publish(rank, "rates", march.rates)
+        schedules = [subdomain.schedule for subdomain in self.bands]
+        for rank, schedule in enumerate(schedules):
+            transport.publish(rank, "rates", schedule.rates)
         self.round: list[Stage] = []
-        for k, stages in enumerate(zip(*(march.stages for march in marches), strict=True)):
+        for k, stages in enumerate(zip(*(schedule.stages for schedule in schedules), strict=True)):
             exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
-            after = in_turn(exchange, [stage.boundary for stage in stages])
-            self.round += [[stage.interior for stage in stages], BARRIER, after]
-        self.begin = [[band.begin for band in self.bands]]
-        self.look = [[band.look for band in self.bands]]
+            boundary_stage = in_turn(exchange, [stage.boundary for stage in stages])
+            self.round += [[stage.interior for stage in stages], BARRIER, boundary_stage]
+        self.begin = [[subdomain.begin for subdomain in self.bands]]
+        self.look = [[subdomain.look for subdomain in self.bands]]
         self._fill: list[list[Stage]] = []
         for k in range(len(self.bands[0].q)):
-            exchange = self._exchange(f"q{k}", [band.q[k] for band in self.bands], [])
-            self._fill.append([BARRIER, in_turn(exchange, [march.ghosts[k] for march in marches])])
-        self.steps_a_round, self.parts = marches[0].steps_a_round, marches[0].parts
-        self.launches_a_round = len(marches[0].launches) + len(marches[0].stages)
+            exchange = self._exchange(f"q{k}", [subdomain.q[k] for subdomain in self.bands], [])
+            self._fill.append([BARRIER, in_turn(exchange, [schedule.ghosts[k] for schedule in schedules])])
+        self.steps_a_round, self.parts = schedules[0].steps_a_round, schedules[0].parts
+        self.launches_a_round = len(schedules[0].launches) + len(schedules[0].stages)
 
     def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
         """Return the exchange of two halo rows of a state, and of additional messages."""
@@ -101,12 +102,12 @@ class Bands(Legs):
 
     def _rates_after(self, slot: int) -> list[Message]:
         """Return the messages that collect the rates of a stage everywhere and clear the buffer of the next stage."""
-        found = []
+        messages = []
         for target, here in enumerate(self.rates):
             for source, there in enumerate(self.rates):
-                found.append(Message("rates", source, target, (there.own[slot],), (here.of[source],)))
-            found.append(Message("rates", target, target, (here.zeros,), (here.own[1 - slot],)))
-        return found
+                messages.append(Message("rates", source, target, (there.own[slot],), (here.of[source],)))
+            messages.append(Message("rates", target, target, (here.zeros,), (here.own[1 - slot],)))
+        return messages
 
     @property
     def schedule(self) -> BandMarch:
@@ -117,18 +118,18 @@ class Bands(Legs):
 
     def give_orders(self, until: float, steps: int) -> None:
         """Set the step request of all slabs; see `Engine.give_orders`."""
-        for band in self.bands:
-            band.give_orders(until, steps)
+        for subdomain in self.bands:
+            subdomain.give_orders(until, steps)
 
     def take_report(self) -> None:
         """Read the step results of all slabs; see `Engine.take_report`."""
-        for band in self.bands:
-            band.take_report()
+        for subdomain in self.bands:
+            subdomain.take_report()
 
     def leave_unread(self) -> None:
         """Mark the clocks as unread; see `Engine.leave_unread`."""
-        for band in self.bands:
-            band.leave_unread()
+        for subdomain in self.bands:
+            subdomain.leave_unread()
 
     @property
     def seen(self) -> np.ndarray:
@@ -143,7 +144,7 @@ class Bands(Legs):
     @property
     def failure(self) -> int:
         """Failure code; see `Engine.failure`."""
-        return max(band.failure for band in self.bands)
+        return max(subdomain.failure for subdomain in self.bands)
 
     def read_clock(self) -> np.ndarray:
         """Return a host copy of the clock."""
@@ -151,23 +152,27 @@ class Bands(Legs):
 
     def write_clock(self, values: np.ndarray) -> None:
         """Set all clocks."""
-        for band in self.bands:
-            band.write_clock(values)
+        for subdomain in self.bands:
+            subdomain.write_clock(values)
 
     def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
         """Return one ring buffer per slab for in-run sampling; see `Engine.rings`."""
-        columns = [np.flatnonzero((j >= band.first) & (j < band.last)) for band in self.bands]
-        rings = [band.rings(j[at] - band.first, i[at])[0][0] for band, at in zip(self.bands, columns, strict=True)]
-        self.extra = Extra(*([list(stage)] for stage in zip(*(band.extra for band in self.bands), strict=True)))
-        return rings, columns
+        columns = [np.flatnonzero((j >= subdomain.first) & (j < subdomain.last)) for subdomain in self.bands]
+        buffers = [
+            subdomain.rings(j[index] - subdomain.first, i[index])[0][0]
+            for subdomain, index in zip(self.bands, columns, strict=True)
+        ]
+        extras = (subdomain.extra for subdomain in self.bands)
+        self.extra = Extra(*([list(stage)] for stage in zip(*extras, strict=True)))
+        return buffers, columns
 
     # -- state --------------------------------------------------------------------------------------
 
     def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
         """Set the interior state and the time; see `Engine.set_state`."""
-        for band in self.bands:
-            rows = slice(band.first, band.last)
-            band.set_state(eta[rows], hu[rows], hv[rows], time)
+        for subdomain in self.bands:
+            rows = slice(subdomain.first, subdomain.last)
+            subdomain.set_state(eta[rows], hu[rows], hv[rows], time)
         self._book.resume_settled({}, self.setup.terms)
         for fill in self._fill:
             self.device.run(fill)
@@ -176,21 +181,21 @@ class Bands(Legs):
     def state(self) -> dict[str, np.ndarray]:
         """Return the state of the whole domain, which any number of devices can restore."""
         self.device.synchronize()
-        each = [band.device.host(band.q[band.current]) for band in self.bands]
+        each = [subdomain.device.host(subdomain.q[subdomain.current]) for subdomain in self.bands]
         inner = [q[:, LAYERS:-LAYERS] for q in each]
         q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
         return {"q": q, **self.small_state(), **self.maps_state()}
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the maps of the whole domain; see `Engine.maps_state`."""
-        return join_maps([band.maps_state() for band in self.bands])
+        return join_maps([subdomain.maps_state() for subdomain in self.bands])
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
-        book = state["book"] if self._book.goes_on(state) else None
-        for band in self.bands:
-            band.restore(band.resume_book(state, book) | self._lines.cut(state, band.lines))
-        self._book.resume_settled(state if book is not None else {}, self.setup.terms)
+        budget = state["book"] if self._book.goes_on(state) else None
+        for subdomain in self.bands:
+            subdomain.restore(subdomain.resume_book(state, budget) | self._lines.cut(state, subdomain.lines))
+        self._book.resume_settled(state if budget is not None else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
         self.device.synchronize()
@@ -198,16 +203,17 @@ class Bands(Legs):
     def next_records(self, time: float) -> None:
         """Load the next records of time-varying fields; see `Engine.next_records`."""
         self.balance.settle(time, self.setup.terms)
-        for band in self.bands:
-            band.next_records(time)
+        for subdomain in self.bands:
+            subdomain.next_records(time)
 
     @property
     def balance(self) -> Balance:
         """Present water balance of the whole domain."""
         self.device.synchronize()
         rows = np.zeros(self._book.book.shape)
-        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # slabs with a time-varying balance last
-            join_book(rows, band.places, band.device.host(band.balance.book))
+        # Slabs with a time-varying balance are the last.
+        for subdomain in sorted(self.bands, key=lambda subdomain: subdomain.balance.varies):
+            join_book(rows, subdomain.places, subdomain.device.host(subdomain.balance.book))
         self._book.device.fill(self._book.book, rows)
         return self._book
 
@@ -215,7 +221,7 @@ class Bands(Legs):
     def lines(self) -> CrossSectionBook:
         """Present volumes through the cross-sections of the whole domain."""
         self.device.synchronize()
-        self._lines.join([band.lines for band in self.bands])
+        self._lines.join([subdomain.lines for subdomain in self.bands])
         return self._lines
 
     # -- state checks -------------------------------------------------------------------------------
@@ -223,15 +229,15 @@ class Bands(Legs):
     def sums(self) -> dict[str, float]:
         """Return sums and extremes over the domain; see `Engine.sums`."""
         self.device.synchronize()
-        rows = np.concatenate([band.row_sums() for band in self.bands])
+        rows = np.concatenate([subdomain.row_sums() for subdomain in self.bands])
         return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """Return (j, i) of the first cell that is not finite, or None."""
         self.device.synchronize()
-        for band in self.bands:
-            if (found := band.bad_cell()) is not None:
-                return found[0] + band.first, found[1]
+        for subdomain in self.bands:
+            if (cell := subdomain.bad_cell()) is not None:
+                return cell[0] + subdomain.first, cell[1]
         return None
 
     def fastest_cell(self) -> tuple[int, int]:
@@ -242,17 +248,17 @@ class Bands(Legs):
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return the values in cells (j, i); see `Engine.at`."""
         self.device.synchronize()
-        found = np.zeros((7, j.size), self.real)
-        for band in self.bands:
-            here = (j >= band.first) & (j < band.last)
+        values = np.zeros((7, j.size), self.real)
+        for subdomain in self.bands:
+            here = (j >= subdomain.first) & (j < subdomain.last)
             if here.any():
-                found[:, here] = band.at(j[here] - band.first, i[here])
-        return found
+                values[:, here] = subdomain.at(j[here] - subdomain.first, i[here])
+        return values
 
     def derived(self) -> np.ndarray:
         """Return the fields of the whole domain; see `Engine.derived`."""
         self.device.synchronize()
-        return np.concatenate([band.derived() for band in self.bands], axis=1)
+        return np.concatenate([subdomain.derived() for subdomain in self.bands], axis=1)
 
 
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | Bands:

@@ -58,9 +58,9 @@ class Engine(Legs):
 
     def _arrange(self) -> None:
         """Bind the kernels to the arrays."""
-        made_by = self.made_by()
-        self._bind_terms(made_by.blends and self.device.kind == "cuda")
-        self.schedule = made_by(self)
+        schedule_class = self.made_by()
+        self._bind_terms(schedule_class.blends and self.device.kind == "cuda")
+        self.schedule = schedule_class(self)
         self._prepare_looks()
         self.prepare_legs()
         self.chooser = Chooser(self.setup.active_tiles, self.schedule.active, self.setup.scheme in MIXED)
@@ -82,8 +82,8 @@ class Engine(Legs):
         self.bed = device.array(setup.padded_bed().astype(real))
         # Two buffers that hold the state alternately, and one for the first stage. On the CPU the second stage
         # overwrites the state; on a GPU this would be slow (see march_cuda).
-        in_place = setup.scheme in ("rk2", "srk2") and device.kind == "cpu"
-        self.pair = device.zeros((1 if in_place else 2, *shape), real)
+        overwrites = setup.scheme in ("rk2", "srk2") and device.kind == "cpu"
+        self.pair = device.zeros((1 if overwrites else 2, *shape), real)
         self.q = list(self.pair)
         self.middle = self.q[0] if setup.scheme == "euler" else device.zeros(shape, real)
         self.spare = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.middle
@@ -110,12 +110,12 @@ class Engine(Legs):
             return
         self.blended = blended
 
-        def place(role: str, values: np.ndarray) -> Any:
+        def to_device(role: str, values: np.ndarray) -> Any:
             return self.device.array(values.astype(self.real))
 
-        wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        places = Places(place, place, self.device, blended=blended)
-        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, places)
+        roles, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
+        memory = Places(to_device, to_device, self.device, blended=blended)
+        bound = bind(self.setup.terms, roles, self.forcing[None], first, self.real, memory)
         self.terms, self.records, self.blend = bound.arguments, bound.records, bound.blend
         self.switches |= bound.switches
 
@@ -144,8 +144,8 @@ class Engine(Legs):
         self._bad = device.zeros((1,), np.int32)
         self._bad_report = device.pinned((1,), np.int32)
         scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
-        orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
-        self._begins: list[list[Work]] = [[orders, *one] for one in (self.schedule.begin, self.schedule.begin_listed)]
+        request = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
+        self._begins: list[list[Work]] = [[request, *one] for one in (self.schedule.begin, self.schedule.begin_listed)]
         self.look: list[Work] = [
             *self.schedule.conclude,
             Launch(scan, (self.pair, self.clock, self._bad), (ny,), (BLOCK,)),
@@ -165,13 +165,13 @@ class Engine(Legs):
 
     def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
         """Return the ring buffer for in-run samples of interior cells (j, i), six values per cell (`recorded`)."""
-        ring = Ring(self.device, 6, j.size, self.real)
-        places = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
+        buffer = Ring(self.device, 6, j.size, self.real)
+        points = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
         conclude, split = self.schedule.conclude, self.setup.split
-        each = [*conclude, *diagnostics.recording(self, places, ring, split)]
-        each_listed = [*conclude, *diagnostics.recording(self, places, ring, 0)] if split else ()
-        self.extra = Extra(ring.begin, each, ring.look, each_listed)
-        return [ring], [np.arange(j.size)]
+        each = [*conclude, *diagnostics.recording(self, points, buffer, split)]
+        each_listed = [*conclude, *diagnostics.recording(self, points, buffer, 0)] if split else ()
+        self.extra = Extra(buffer.begin, each, buffer.look, each_listed)
+        return [buffer], [np.arange(j.size)]
 
     @property
     def listed(self) -> bool:
@@ -204,11 +204,11 @@ class Engine(Legs):
         steps = self.chooser.steps_to_decision(step, steps)
         if self.way != "first":
             return self._steps_of_a_kind(until, steps)
-        made = self._steps_of_a_kind(until, 1)
-        goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
+        count = self._steps_of_a_kind(until, 1)
+        goes_on = count == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
         if goes_on and self.recorder is not None:
             self.recorder.give()
-        return made + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
+        return count + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
 
     def _steps_of_a_kind(self, until: float, steps: int) -> int:
         """Make a batch of steps of one kind, and count the steps on the active tiles."""
@@ -349,20 +349,20 @@ class Engine(Legs):
 
     def _take_present(self) -> None:
         """Accumulate the present state in the maps of the run, if it has any."""
-        own = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
-        self.device.run([*own, *self.averages.present()])
+        launches = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
+        self.device.run([*launches, *self.averages.present()])
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state, with its ghosts unless the boundary conditions have changed.
 
         Options of the user keep the values of this set-up.
         """
-        own = self._first_clock()
-        clock = own.copy()
+        initial = self._first_clock()
+        clock = initial.copy()
         clock[: state["clock"].size] = state["clock"]
         for chosen in (ck.CFL, ck.LIMIT, ck.TOLERANCE):
-            clock[chosen] = own[chosen]
-        clock[ck.FREE] = own[ck.LIMIT] if self.setup.fixed else min(clock[ck.FREE], own[ck.LIMIT])
+            clock[chosen] = initial[chosen]
+        clock[ck.FREE] = initial[ck.LIMIT] if self.setup.fixed else min(clock[ck.FREE], initial[ck.LIMIT])
         if len(self.q) == 1:
             clock[ck.PARITY] = 0.0
         self.write_clock(clock)
@@ -416,31 +416,32 @@ class Engine(Legs):
 
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return eta, h, hu, hv, u, v and the bed above the datum of interior cells (j, i), (7, n)."""
-        places = np.stack([j, i]).astype(np.int64)
-        key = places.tobytes()
+        points = np.stack([j, i]).astype(np.int64)
+        key = points.tobytes()
         if key not in self._samples:
             self._samples.clear()  # only one set of points is kept; a run samples the same points repeatedly
-            device, count = self.device, max(1, places.shape[1])
-            found = device.zeros((7, count), self.real)
-            report = device.pinned((7, count), self.real)
-            arguments = (self.pair, self.bed, device.array(places), found, self.clock, self.parameters)
-            launch = device.over(device.loop(diagnostics.sampled, self.precision), (places.shape[1],), arguments)
-            work: list[Work] = [launch, device.transfer(report, found)]
+            device, count = self.device, max(1, points.shape[1])
+            values = device.zeros((7, count), self.real)
+            host_values = device.pinned((7, count), self.real)
+            arguments = (self.pair, self.bed, device.array(points), values, self.clock, self.parameters)
+            launch = device.over(device.loop(diagnostics.sampled, self.precision), (points.shape[1],), arguments)
+            work: list[Work] = [launch, device.transfer(host_values, values)]
             device.run(work)  # compiles the kernels before the graph capture
-            self._samples[key] = device.repeated(work, 1), report
-        go, report = self._samples[key]
+            self._samples[key] = device.repeated(work, 1), host_values
+        go, host_values = self._samples[key]
         go()
         self.device.synchronize()
-        return report[:, : places.shape[1]].copy()
+        return host_values[:, : points.shape[1]].copy()
 
     def derived(self) -> np.ndarray:
         """Return host copies of eta, h, hu, hv, u, v of the interior cells, (6, ny, nx)."""
-        at = self.current
-        spare = self.middle if self.middle is not self.q[0] else self.q[1 - at]
+        current = self.current
+        q_work = self.middle if self.middle is not self.q[0] else self.q[1 - current]
         grid = self.setup.grid
-        self.device.run([self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))])
+        arguments = (self.q[current], self.bed, q_work, self.parameters)
+        self.device.run([self.device.over(self._output, grid.shape, arguments)])
         self.chooser.wake(int(self.seen[ck.STEPS]))
-        state, extra = self.device.host(self.q[at]), self.device.host(spare)
+        state, extra = self.device.host(self.q[current]), self.device.host(q_work)
         inner = (slice(None), slice(2, -2), slice(2, -2))
         (eta, hu, hv), (h, u, v) = state[inner], extra[inner]
         return np.stack([eta, h, hu, hv, u, v])

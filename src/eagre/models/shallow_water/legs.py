@@ -88,7 +88,7 @@ class Legs:
             return
         key = tuple(one.tobytes() for one in points)
         if self._kept is None or self._kept.points != key:
-            self._graphs = {piece: graph for piece, graph in self._graphs.items() if piece.taking == 0}
+            self._graphs = {content: graph for content, graph in self._graphs.items() if content.taking == 0}
             self._bound.clear()
             self._kept = Kept(key, *self.rings(*points), self.extra)
             self._takings += 1
@@ -109,25 +109,25 @@ class Legs:
         """
         if (self.way, self._taking) not in self._warmed:
             self._warm_up()
-        landings = [until]
+        output_times = [until]
         if self.recorder is not None:
-            landings = self.recorder.order(float(self.seen[ck.T]), until, steps)
-        self.give_orders(landings[0], steps)
+            output_times = self.recorder.order(float(self.seen[ck.T]), until, steps)
+        self.give_orders(output_times[0], steps)
         first = self.seen[ck.STEPS]
-        in_vain, left, begins = 0, float(steps), True
+        rejected, left, begins = 0, float(steps), True
         while True:
             last = self.seen[ck.STEPS]
-            ahead = np.array(landings)
-            gaps = np.diff(ahead[ahead > self.seen[ck.T]], prepend=self.seen[ck.T])
-            parts = self._parts_for(gaps)
-            self._launch(self._rounds_to(gaps, left, parts), begins, parts)
+            future_times = np.array(output_times)
+            gaps = np.diff(future_times[future_times > self.seen[ck.T]], prepend=self.seen[ck.T])
+            divisions = self._parts_for(gaps)
+            self._launch(self._rounds_to(gaps, left, divisions), begins, divisions)
             self.device.synchronize()
             self.take_report()
             if self.seen[ck.RUNNING] == 0.0:
                 return int(self.seen[ck.STEPS] - first)
             left, begins = self.seen[ck.STEPS_LEFT], False
-            in_vain = in_vain + 1 if self.seen[ck.STEPS] == last else 0
-            if in_vain > self.most_in_vain:
+            rejected = rejected + 1 if self.seen[ck.STEPS] == last else 0
+            if rejected > self.most_in_vain:
                 raise EagreError(
                     f"no time step is accepted at t = {self.seen[ck.T]:.10g} s. Please report this as a bug."
                 )
@@ -138,10 +138,10 @@ class Legs:
         self.give_orders(until, 2**50)
         self.device.run(self.begin)
         self.device.synchronize()
-        rounds = [self.device.repeated(self.round, size) for size in self._sizes(self._rounds(steps))]
+        cycles = [self.device.repeated(self.round, size) for size in self._sizes(self._rounds(steps))]
 
         def make() -> None:
-            for one in rounds:
+            for one in cycles:
                 one()
             self.leave_unread()
 
@@ -152,20 +152,20 @@ class Legs:
 
         gaps : intervals between output times, s.
         """
-        close = self.recorder is not None and gaps.size > 0 and gaps.mean() < CLOSE * self.seen[ck.FREE]
-        return self.parts if close and self.way != "first" else 1
+        are_close = self.recorder is not None and gaps.size > 0 and gaps.mean() < CLOSE * self.seen[ck.FREE]
+        return self.parts if are_close and self.way != "first" else 1
 
-    def _rounds_to(self, gaps: np.ndarray, left: float, parts: int) -> int:
+    def _rounds_to(self, gaps: np.ndarray, left: float, divisions: int) -> int:
         """Return the number of rounds to the output times in at most `left` steps; gaps : intervals between them, s.
 
         A part of a round in which an output time lies ends at that time.
         """
         each = np.maximum(1.0, np.ceil(gaps / self.seen[ck.FREE]))
         each[-1:] += 1.0
-        total = float(np.ceil(self._attempts * each * parts / self.steps_a_round).sum())
+        total = float(np.ceil(self._attempts * each * divisions / self.steps_a_round).sum())
         reached = min(int(np.searchsorted(each.cumsum(), left)), len(gaps) - 1)  # output times within `left` steps
-        most = -(self._attempts * -left * parts // self.steps_a_round) + reached
-        return max(1, -int(-min(total, most) // parts))
+        max_cycles = -(self._attempts * -left * divisions // self.steps_a_round) + reached
+        return max(1, -int(-min(total, max_cycles) // divisions))
 
     @property
     def _attempts(self) -> float:
@@ -176,43 +176,43 @@ class Legs:
         """Return the number of rounds for `steps` steps."""
         return max(1, -int(-self._attempts * steps // self.steps_a_round))
 
-    def _launch(self, rounds: int, begins: bool, parts: int) -> None:
-        """Launch `rounds` rounds, with the step request before the first and the step result after the last."""
-        sizes = self._sizes(rounds)
+    def _launch(self, cycles: int, begins: bool, divisions: int) -> None:
+        """Launch `cycles` rounds, with the step request before the first and the step result after the last."""
+        sizes = self._sizes(cycles)
         for number, size in enumerate(sizes):
-            asked = Piece(size, begins and number == 0, number == len(sizes) - 1, self.way, parts, self._taking)
-            for piece in self._pieces(asked):
-                if piece not in self._graphs:
-                    self._graphs[piece] = self.device.repeated(self._prepared(self._launches(piece)), 1)
-                self._graphs[piece]()
+            requested = Piece(size, begins and number == 0, number == len(sizes) - 1, self.way, divisions, self._taking)
+            for content in self._pieces(requested):
+                if content not in self._graphs:
+                    self._graphs[content] = self.device.repeated(self._prepared(self._launches(content)), 1)
+                self._graphs[content]()
 
     @property
     def _each(self) -> Sequence[Any]:
         """Launches of in-run sampling after a batch of steps of the present kind."""
         return (self.extra.each_listed if self.way == "listed" else ()) or self.extra.each
 
-    def _pieces(self, asked: Piece) -> list[Piece]:
+    def _pieces(self, requested: Piece) -> list[Piece]:
         """Return the requested graph, or, for the first requests, equivalent graphs that serve any number of rounds."""
-        if asked in self._graphs or asked.rounds <= 1 or not self.device.graphs:
-            return [asked]
-        self._asked[asked] = self._asked.get(asked, 0) + 1
-        if self._asked[asked] >= OFTEN:
-            return [asked]
-        found, left = [asked._replace(rounds=0, ends=False)] if asked.begins else [], asked.rounds
+        if requested in self._graphs or requested.rounds <= 1 or not self.device.graphs:
+            return [requested]
+        self._asked[requested] = self._asked.get(requested, 0) + 1
+        if self._asked[requested] >= OFTEN:
+            return [requested]
+        contents, left = [requested._replace(rounds=0, ends=False)] if requested.begins else [], requested.rounds
         while left > 0:
             size = min(FEW, 1 << (left.bit_length() - 1))
-            found.append(asked._replace(rounds=size, begins=False, ends=False))
+            contents.append(requested._replace(rounds=size, begins=False, ends=False))
             left -= size
-        return [*found, asked._replace(rounds=0, begins=False)] if asked.ends else found
+        return [*contents, requested._replace(rounds=0, begins=False)] if requested.ends else contents
 
-    def _launches(self, piece: Piece) -> list[Any]:
+    def _launches(self, content: Piece) -> list[Any]:
         """Return the launches of a graph, or its stages in a group."""
         extra, work = self.extra, list(self.round)
-        size = max(1, len(work) // piece.parts)
-        taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
-        begin = [*extra.begin, *self.begin] if piece.begins else []
-        look = [*extra.look, *self.look] if piece.ends else []
-        return [*begin, *taken * piece.rounds, *look]
+        size = max(1, len(work) // content.parts)
+        sampled_cycle = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
+        begin = [*extra.begin, *self.begin] if content.begins else []
+        state_check = [*extra.look, *self.look] if content.ends else []
+        return [*begin, *sampled_cycle * content.rounds, *state_check]
 
     def _prepared(self, work: Sequence[Any]) -> list[Any]:
         """Return launches, or stages of a group, prepared once for all graphs."""
@@ -221,17 +221,17 @@ class Legs:
             self._bound[id(one)] = one, bound
         return [self._bound[id(one)][1] for one in work]
 
-    def _sizes(self, rounds: int) -> list[int]:
+    def _sizes(self, cycles: int) -> list[int]:
         """Return the numbers of rounds of consecutive graphs: one graph for few rounds, powers of two for many."""
         if not self.device.graphs:
-            return [rounds]
-        layout = self.device.layout("shallow-water.steps")
-        most = max(1, layout.launches // (self.launches_a_round + len(self._each)))
+            return [cycles]
+        tuning = self.device.layout("shallow-water.steps")
+        max_size = max(1, tuning.launches // (self.launches_a_round + len(self._each)))
         sizes = []
-        while rounds > layout.own_graph:
-            sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
-            rounds -= sizes[-1]
-        return [*sizes, rounds] if rounds or not sizes else sizes
+        while cycles > tuning.own_graph:
+            sizes.append(min(max_size, 1 << (cycles.bit_length() - 1)))
+            cycles -= sizes[-1]
+        return [*sizes, cycles] if cycles or not sizes else sizes
 
     def _warm_up(self) -> None:
         """Compile and load every kernel before a graph is captured.

@@ -83,12 +83,12 @@ class Setup:
 
         Elevations are relative to the datum.
         """
-        own = []
+        boundary_series = []
         for segment in self.segments:
-            given = segment.condition.value(segment.width)
+            prescribed = segment.condition.value(segment.width)
             lower = self.datum.level if segment.condition.gives_level else 0.0
-            own.append(Series(given.times, given.values - lower, given.name))
-        return own + self.terms.series
+            boundary_series.append(Series(prescribed.times, prescribed.values - lower, prescribed.name))
+        return boundary_series + self.terms.series
 
     @property
     def stood_on(self) -> dict[str, Basis]:
@@ -131,20 +131,20 @@ class Setup:
         """
         assert self.walls is not None
         padded = np.zeros((self.grid.ny + 5, self.grid.nx + 5), np.uint8)
-        for bit, faces, wraps in ((SOUTH_FACE, padded, self.wraps[1]), (WEST_FACE, padded.T, self.wraps[0])):
-            own = self.walls & bit if faces is padded else (self.walls & bit).T
-            n = own.shape[0]
+        for bit, faces, is_periodic in ((SOUTH_FACE, padded, self.wraps[1]), (WEST_FACE, padded.T, self.wraps[0])):
+            closed = self.walls & bit if faces is padded else (self.walls & bit).T
+            n = closed.shape[0]
             for k in range(-2, n + 3):
-                inner = k % n if wraps else (k if 0 <= k <= n else -k if k < 0 else 2 * n - k)
+                inner = k % n if is_periodic else (k if 0 <= k <= n else -k if k < 0 else 2 * n - k)
                 if 0 < inner < n:
-                    faces[k + 2, 2 : 2 + own.shape[1]] |= own[inner]
+                    faces[k + 2, 2 : 2 + closed.shape[1]] |= closed[inner]
         return padded
 
     def sides_at(self, time: float) -> np.ndarray:
         """Return side, cells, kind, level and value per segment: the data that the ghosts at `time`, s, depend on."""
         kinds = [crc32(type(s.condition).__name__.encode()) for s in self.segments]
-        places = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
-        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, self.segments, strict=True)]
+        ranges = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
+        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(ranges, kinds, self.segments, strict=True)]
         values = self.values_at(time)[: len(rows)]
         return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
 

@@ -38,11 +38,11 @@ class Stepper:
         """Make up to `count` steps towards `until`, s, or to the time when other records of fields are required."""
         terms = self.engine.setup.terms
         end = terms.end(self.time)
-        made = self.engine.leg(min(until, end), count)
+        steps_completed = self.engine.leg(min(until, end), count)
         if self.time >= end:
             terms.use(self.time)
             self.engine.next_records(self.time)
-        return made
+        return steps_completed
 
     def look(self) -> Failure | None:
         """Return the failure of the last batch of steps, or None.
@@ -61,10 +61,10 @@ class Stepper:
         excess = self.reach.excess(self.engine.sums(), self.time) if self.reach is not None else None
         return Failure(excess.what, largest_cell(self.engine, excess.name)) if excess is not None else None
 
-    def _reach(self, reach: Reach, eta: np.ndarray) -> Reach:
+    def _reach(self, bounds: Reach, eta: np.ndarray) -> Reach:
         """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
         setup = self.engine.setup
-        return reach.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
+        return bounds.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
