@@ -24,7 +24,7 @@ from eagre.stepping.substeps import across_of, stage_of
 from eagre.terms.collect import Terms
 from eagre.terms.moving import Moving
 
-SUM, RATE, BOOKED = 0, 1, 2
+SUM, RATE, SUM_END = 0, 1, 2
 RATE_2 = 3  # column of the rate of the second stage in the tile kernels; otherwise 0
 COLUMNS = 4
 TWO_STAGES = switch("TWO_STAGES", True)  # whether the rate is the mean flux of two states
@@ -32,67 +32,67 @@ SOURCES = switch("SOURCES", 0)  # number of rows of mass sources, after the rows
 
 
 @cell
-def booked(budget, k, rate, time):
+def accumulate_volume(budget, k, rate, time):
     """Accumulate the last rate of row k up to `time`, s, and store a new rate."""
-    budget[k, SUM] += (time - budget[k, BOOKED]) * (budget[k, RATE] + budget[k, RATE_2])
-    budget[k, BOOKED] = time
+    budget[k, SUM] += (time - budget[k, SUM_END]) * (budget[k, RATE] + budget[k, RATE_2])
+    budget[k, SUM_END] = time
     budget[k, RATE] = rate
     budget[k, RATE_2] = 0.0
 
 
 @cell
-def book_rate(budget, k, rate, time, phase):
+def accumulate_rate(budget, k, rate, time, phase):
     """Accumulate row k; a split scheme that advances two steps at once stores half of the rate for each step."""
     if SPLIT == DOUBLE and stage_of(phase) >= 4:
         budget[k, RATE_2] = 0.5 * rate
     elif SPLIT == DOUBLE:
-        booked(budget, k, 0.5 * rate, time)
+        accumulate_volume(budget, k, 0.5 * rate, time)
     else:
-        booked(budget, k, rate, time)
+        accumulate_volume(budget, k, rate, time)
 
 
 @cell
-def book_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k):
+def accumulate_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k):
     """Accumulate face k, whose rate is the inflow, m2 s-1; a sweep accumulates the faces normal to its direction."""
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
     if SPLIT == 0 or across_of(stage_of(phase)) == across:
         rate = water_flux(q, bed, walls, j, i, across, p)
         if TWO_STAGES:
             rate = real(0.5) * (rate + water_flux(q_stage, bed, walls, j, i, across, p))
-        book_rate(budget, k, faces[k, INWARD] * float(rate), clock[T], phase)
+        accumulate_rate(budget, k, faces[k, INWARD] * float(rate), clock[T], phase)
 
 
 @cell
-def book_source(budget, k, factor, clock, phase):
+def accumulate_source(budget, k, factor, clock, phase):
     """Accumulate row k of a mass source once per step."""
     if SPLIT == 0 or across_of(stage_of(phase)) == 1:
-        book_rate(budget, k, factor, clock[T], phase)
+        accumulate_rate(budget, k, factor, clock[T], phase)
 
 
 @serial_entry
-def book_cpu(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
+def balance_cpu(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
     """Accumulate all faces of open segments, then the mass sources."""
     if open_gate(clock, phase):
         for k in range(faces.shape[0]):
-            book_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
+            accumulate_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
         for k in range(SOURCES):
-            book_source(budget, faces.shape[0] + k, factors[k], clock, phase)
+            accumulate_source(budget, faces.shape[0] + k, factors[k], clock, phase)
 
 
 @entry
-def book_cuda(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
-    """See `book_cpu`; one thread per row."""
+def balance_cuda(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
+    """See `balance_cpu`; one thread per row."""
     launch_dependents()
     grid_dependency_wait()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, phase):
         if k < faces.shape[0]:
-            book_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
+            accumulate_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
         elif k < faces.shape[0] + SOURCES:
-            book_source(budget, k, factors[k - faces.shape[0]], clock, phase)
+            accumulate_source(budget, k, factors[k - faces.shape[0]], clock, phase)
 
 
-def booking(
+def budget_launches(
     device: Device, precision: str, states: tuple[Any, Any], faces: Any, budget: Any, *common: Any, **switches: Any
 ) -> list[Launch]:
     """Return the launches that accumulate a step from its initial state and, with two stages, its intermediate state.
@@ -103,10 +103,10 @@ def booking(
     q, q_stage = states
     arguments = (q, q_stage if switches["TWO_STAGES"] else q, bed, walls, faces, factors, budget, *numbers)
     if device.kind == "cpu":
-        return [Launch(device.program(book_cpu, precision, switches), arguments)]
+        return [Launch(device.program(balance_cpu, precision, switches), arguments)]
     threads = device.layout("shallow-water.balance").threads
     blocks = (-(-budget.shape[0] // threads),)
-    return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
+    return [Launch(device.program(balance_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
 class CrossSectionBook(lines.CrossSectionBook):
@@ -123,12 +123,12 @@ class CrossSectionBook(lines.CrossSectionBook):
         """See `Balance.launches`."""
         if not len(self.table):
             return []
-        return booking(self.device, precision, (q, q_stage), self.faces, self.book, *common, **switches)
+        return budget_launches(self.device, precision, (q, q_stage), self.faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the volumes at `time`, s."""
         rows = np.zeros(self.book.shape)
-        rows[:, BOOKED] = time
+        rows[:, SUM_END] = time
         self.device.fill(self.book, rows)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
@@ -142,7 +142,7 @@ class CrossSectionBook(lines.CrossSectionBook):
         """Return the volume through each cross-section from the start to `time`, s, positive to its right, m3."""
         assert self.lines is not None
         rows = self.device.host(self.book)
-        through = rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2])
+        through = rows[:, SUM] + (time - rows[:, SUM_END]) * (rows[:, RATE] + rows[:, RATE_2])
         return self.lines.sums(self.lines.lengths * through)
 
 
@@ -168,7 +168,7 @@ class Balance:
         self, segments: Sequence[FaceRange], table: np.ndarray, grid: Grid, terms: Terms, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self._rain, self._places = [one.series for one in terms.sources], terms.places
+        self._rain, self._source_names = [one.series for one in terms.sources], terms.places
         self._grid = grid
         self._weights = np.append(self._open.lengths, np.zeros(max(1, len(terms.sources))))
         sides = self._open.lengths.size
@@ -190,12 +190,12 @@ class Balance:
             rows = self.device.host(self.book)
             self._settled[self._moving] += self._volumes(rows, time)[self._moving]
             rows[self._moving] = 0.0
-            rows[self._moving, BOOKED] = time
+            rows[self._moving, SUM_END] = time
             self.device.fill(self.book, rows)
             self.weigh(terms)
 
     def _volumes(self, rows: np.ndarray, time: float) -> np.ndarray:
-        return self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2]))
+        return self._weights * (rows[:, SUM] + (time - rows[:, SUM_END]) * (rows[:, RATE] + rows[:, RATE_2]))
 
     @property
     def sources(self) -> int:
@@ -214,17 +214,17 @@ class Balance:
     def launches(self, precision: str, q: Any, q_stage: Any, *common: Any, **switches: Any) -> list[Launch]:
         """Return the launches that accumulate the step from `q` via `q_stage`; none if no rate changes with time.
 
-        common : bed, internal walls, factors of the source terms, parameters, clock, turn.
+        common : bed, internal walls, factors of the source terms, parameters, clock, phase.
         """
         if not self.varies:
             return []
         switches["SOURCES"] = len(self._rain)
-        return booking(self.device, precision, (q, q_stage), self._faces, self.book, *common, **switches)
+        return budget_launches(self.device, precision, (q, q_stage), self._faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the balance at `time`, s."""
         rows = np.zeros(self.book.shape)
-        rows[:, BOOKED] = time
+        rows[:, SUM_END] = time
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             row[RATE] = series(time)
         self.device.fill(self.book, rows)
@@ -249,7 +249,7 @@ class Balance:
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             rate = row[RATE] + row[RATE_2]
             if series.is_constant and rate != series(time):
-                row[:] = row[SUM] + (time - row[BOOKED]) * rate, series(time), time, 0.0
+                row[:] = row[SUM] + (time - row[SUM_END]) * rate, series(time), time, 0.0
         self.device.fill(self.book, rows)
         self.resume_settled(state)
 
@@ -263,4 +263,4 @@ class Balance:
         """Return the inflow volumes by segment or internal discharge, and the rain volume, up to `time`, s; m3."""
         rows = self.device.host(self.book)
         came = self._settled + self._volumes(rows, time)
-        return self._open.by_name(came, self._places)
+        return self._open.by_name(came, self._source_names)

@@ -37,7 +37,7 @@ from eagre.stepping import clock as ck
 from eagre.stepping.maps import join_maps
 from eagre.stepping.recording import Extra, Ring
 
-LEAST_ROWS = 4  # minimum rows of a slab
+MIN_ROWS = 4  # minimum rows of a slab
 
 
 class Bands(Legs):
@@ -48,7 +48,7 @@ class Bands(Legs):
         self.real = check_precision(precision)
         grid, count = setup.grid, len(group.members)
         _check_options(setup, count)
-        check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
+        check_thickness(group, grid.ny, MIN_ROWS, "rows", f"{MIN_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
         halo, periodic = (LAYERS, 0), (setup.wraps[1], False)
         self.decomposition = bands(

@@ -22,7 +22,7 @@ UNBOUNDED = 1e12  # s
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists
 ACTIVE_TILES = ("auto", "on", "off")
-LEAST_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
+MIN_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
 
 
 def longest_step_asked(name: str, step: float | None) -> float:
@@ -97,11 +97,11 @@ def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_numbe
 def desingularisation_depth(value: float | None, thickness: np.ndarray, wet_dry: str) -> float:
     """Return the desingularisation depth, m; the default is a fraction of the maximum initial depth."""
     if value is not None:
-        return checked_number("desingularisation_depth", value, LEAST_KAPPA, 1e3)
+        return checked_number("desingularisation_depth", value, MIN_KAPPA, 1e3)
     scale = float(thickness.max())
     if wet_dry == "hydrostatic":
-        return max(LEAST_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
-    return max(LEAST_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
+        return max(MIN_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
+    return max(MIN_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
 def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) -> dict[str, Any]:

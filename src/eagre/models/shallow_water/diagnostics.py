@@ -19,7 +19,7 @@ from eagre.stepping.recording import FEW_PLACES, PASSED, Ring, has_landed, next_
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
-ALWAYS = 3  # value of `turn` without a gate
+ALWAYS = 3  # value of `phase` without a gate
 
 
 @cell

@@ -27,7 +27,7 @@ from eagre.terms.compose import Places, bind
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
 RK2_COURANT = 0.25  # maximum Courant number for which "rk2" keeps depths non-negative
-MOST_DISCARDED = 50  # maximum consecutive rejected double steps; each is half as long as the one before
+MAX_REJECTED_STEPS = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
 class Engine(Legs):
@@ -54,7 +54,7 @@ class Engine(Legs):
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
         self._arrange()
-        self.most_in_vain = MOST_DISCARDED if setup.split else Legs.most_in_vain
+        self.most_in_vain = MAX_REJECTED_STEPS if setup.split else Legs.most_in_vain
 
     def _arrange(self) -> None:
         """Bind the kernels to the arrays."""
@@ -153,7 +153,7 @@ class Engine(Legs):
             device.transfer(self._bad_report, self._bad),
         ]
         if self.schedule.active is not None:
-            self.look.append(self.schedule.active.report)
+            self.look.append(self.schedule.active.read_counts)
         self.steps_a_round, self.launches_a_round = self.schedule.steps_a_round, len(self.schedule.launches)
         self.parts = self.schedule.parts
         self._row_sums = device.zeros((ny, diagnostics.SUMS), np.float64)
@@ -200,7 +200,7 @@ class Engine(Legs):
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
         step = int(self.seen[ck.STEPS])
-        self.chooser.choose(step, self.wet_share)
+        self.chooser.choose(step, self.wet_fraction)
         steps = self.chooser.steps_to_decision(step, steps)
         if self.way != "first":
             return self._steps_of_a_kind(until, steps)
@@ -239,15 +239,15 @@ class Engine(Legs):
     def listed_share(self) -> float:
         """Return the fraction of tiles that were active in the last step."""
         step = int(self.seen[ck.STEPS])
-        return self.schedule.active.share(step) if self.schedule.active is not None and self.listed else 1.0
+        return self.schedule.active.active_fraction(step) if self.schedule.active is not None and self.listed else 1.0
 
-    def wet_share(self) -> float:
+    def wet_fraction(self) -> float:
         """Return the fraction of wet cells."""
         return float(self.row_sums()[:, WET].sum()) / self.setup.grid.cells
 
     def _begin_lists(self) -> None:
         """Decide again about the active-tile list after the state was set: the buffers differ."""
-        self.chooser.begin(int(self.seen[ck.STEPS]), self.wet_share)
+        self.chooser.begin(int(self.seen[ck.STEPS]), self.wet_fraction)
 
     def give_orders(self, until: float, steps: int) -> None:
         """Set the target time and the number of steps of the next batch."""

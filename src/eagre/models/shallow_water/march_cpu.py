@@ -16,7 +16,7 @@ from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.active_tiles import live_bits
-from eagre.models.shallow_water.friction_cpu import rub
+from eagre.models.shallow_water.friction_cpu import apply_friction
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -25,8 +25,8 @@ from eagre.models.shallow_water.kernels import (
     bed_centre,
     bed_south,
     bed_west,
-    covered,
     first_update,
+    fully_wet,
     over_depth,
     second_update,
     seed_of_stage,
@@ -79,7 +79,7 @@ def velocities(q, bed, s, j, i0, n, p):
 
 
 @cell
-def look_at_row(bed, s, j, i0, n, p):
+def row_class(bed, s, j, i0, n, p):
     """Return the class of the n cells of row j + 1, which begin at column i0 + 1: COVERED, SHORES or DRY.
 
     A limited surface stays between the surfaces of the neighbouring cells. If these surfaces and its own are above the
@@ -91,7 +91,7 @@ def look_at_row(bed, s, j, i0, n, p):
         w = s[W1 + 1 + i]
         low = min(w, min(min(s[W0 + 1 + i], s[W2 + 1 + i]), min(s[W1 + i], s[W1 + 2 + i])))
         high = max(max(bed[j + 1, c + 1], bed[j + 1, c + 2]), max(bed[j + 2, c + 1], bed[j + 2, c + 2]))
-        uncovered += 0 if covered(low - high, w, p) else 1
+        uncovered += 0 if fully_wet(low - high, w, p) else 1
     if uncovered == 0:
         return COVERED
     wet = 0
@@ -172,7 +172,7 @@ def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise
 def fluxes_y(q, bed, s, j, i0, n, below, kind, p):
     """Compute the faces of row j + 1 and the flux through its south faces; return the maximum wave speed.
 
-    below, kind : classes of row j and of row j + 1 (`look_at_row`).
+    below, kind : classes of row j and of row j + 1 (`row_class`).
     """
     fastest = to_bits(real(0.0))
     if below == COVERED and kind == COVERED:
@@ -266,7 +266,7 @@ def any_flux_x(s, i, p):
 def fluxes_x(q, bed, s, j, i0, n, kind, p):
     """Compute west and east face values of row j and the flux through its n + 1 faces; return the maximum wave speed.
 
-    kind : class of the row (`look_at_row`).
+    kind : class of the row (`row_class`).
     """
     fastest = to_bits(real(0.0))
     if kind == COVERED:
@@ -355,7 +355,7 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, m
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
-            kind, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
+            kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
             met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
@@ -372,7 +372,7 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, m
                 update(q, out, bed, forcing, s, row, i0, columns, True, seed, p, dt)
             else:
                 update(q, out, bed, forcing, s, row, i0, columns, False, seed, p, dt)
-            rub(out, bed, manning, row, i0, columns, second, dt, p)
+            apply_friction(out, bed, manning, row, i0, columns, second, dt, p)
     return to_bits(rate), live
 
 

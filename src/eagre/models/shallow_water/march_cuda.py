@@ -37,15 +37,15 @@ from eagre.models.shallow_water.march_lanes import (
     Row,
     State,
     bed_between,
+    face_bed,
     load_corners,
     load_state,
     make_row,
-    middle,
     openness,
     uncovered,
     walls_of,
 )
-from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, place_of_tile, tiles_to_do
+from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, tile_origin, tiles_to_do
 from eagre.stepping.clock import DT, UNTIL, T, moved, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -53,7 +53,7 @@ ROWS = switch("ROWS", 32)  # rows per warp
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
 # Factor of the initial fraction of live cells, and the minimum fraction, for the choice of the rows per warp.
-TILES_A_LIVE_CELL, LEAST_WORKED = 3.0, 1.0 / 16.0
+TILES_PER_LIVE_CELL, MIN_WORK_FRACTION = 3.0, 1.0 / 16.0
 
 
 @cell
@@ -62,8 +62,8 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
 
     top : row above `above`; north, next_north : corners south and north of `above`.
     """
-    z = middle(north.west, north.east)
-    z_h = middle(next_north.west, next_north.east)
+    z = face_bed(north.west, north.east)
+    z_h = face_bed(next_north.west, next_north.east)
     w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
         above.w, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u, z, z_h, p
     )
@@ -76,7 +76,7 @@ def faces_y(row, above, south, north, p):
     """Return y, h, u, v at the south face of any row, then at its north face, and its rise; see `FACES`."""
     return FACES(
         row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
-        middle(south.west, south.east), middle(north.west, north.east), p,
+        face_bed(south.west, south.east), face_bed(north.west, north.east), p,
     )  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def covered_flux_x(row, south, north, p):
     d_w, e_w = differences_x(row.w, p)
     d_u, e_u = differences_x(row.u, p)
     d_v, e_v = differences_x(row.v, p)
-    z = middle(south.west, north.west)
-    z_h = middle(south.east, north.east)
+    z = face_bed(south.west, north.west)
+    z_h = face_bed(south.east, north.east)
     w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z, z_h, p)
     mass, low, high, along, speed = covered_flux(
         from_lane_below(w_h, 1) - z, from_lane_below(u_h, 1), from_lane_below(v_h, 1), w_l - z, u_l, v_l, p.g
@@ -125,7 +125,7 @@ def any_flux_x(row, south, north, p):
     d_v, e_v = differences_x(row.v, p)
     y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
         row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
-        row.h, middle(south.west, north.west), middle(south.east, north.east), p,
+        row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p,
     )  # fmt: skip
     mass, low, high, along, speed = central_upwind(
         from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
@@ -135,7 +135,7 @@ def any_flux_x(row, south, north, p):
 
 
 @cell
-def friction_ahead(manning, j, i, p):
+def prefetch_friction(manning, j, i, p):
     """Load g n^2 of interior row j, m^(1/3), ahead of use."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
@@ -189,7 +189,7 @@ def store_row(
 
 
 @cell
-def with_own(maps, j, i, state, b, map_values, moment, p):
+def with_map_state(maps, j, i, state, b, map_values, moment, p):
     """Accumulate a state in the maps of a cell; b : bed of the cell, m."""
     h = depth(state.eta, b)
     over_h = over_depth(h, p)
@@ -240,7 +240,7 @@ def update_row(
     state_n = State(row.eta, row.hu, row.hv)
     if SECOND:
         state_n = load_state(old, j + 2, i)
-    g_n2 = friction_ahead(manning, j, i, p)
+    g_n2 = prefetch_friction(manning, j, i, p)
     map_values = held_ahead(maps, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
     prefetched = load_state(q, ahead_j, i)
     prefetched_corners = load_corners(bed, ahead_j + 1, i)
@@ -264,8 +264,8 @@ def update_row(
         take_up(maps, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, map_values, moment)
     if TAKEN and SECOND and store:
         b, column = bed_between(south, north), np.uint32(i - 2)
-        first = with_own(maps, j, column, state_n, b, map_values, moment, p)
-        keep(maps, j, column, map_values, with_own(maps, j, column, state_np1, b, first, next_moment, p))
+        first = with_map_state(maps, j, column, state_n, b, map_values, moment, p)
+        keep(maps, j, column, map_values, with_map_state(maps, j, column, state_np1, b, first, next_moment, p))
     return top, prefetched, prefetched_corners, y, next_face, next_rise, shore_above, fastest
 
 
@@ -289,7 +289,7 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, rates, active, p, 
     grid_dependency_wait()
     number, count = np.uint32(cuda.blockIdx.x if LISTED else 0), tiles_to_do(active, clock, phase, lane)
     while number < count:
-        tile_column, j0 = place_of_tile(active, number, ROWS)
+        tile_column, j0 = tile_origin(active, number, ROWS)
         column = np.uint32(tile_column * STRIP + lane)
         i = min(column, np.uint32(nx + 3))
         if j0 >= ny:
@@ -365,7 +365,7 @@ def shape_of(
     the fraction, because water spreads and tiles include dry cells.
     """
     tile_columns, tuning = -(-nx // STRIP), device.layout("shallow-water.march")
-    worked = min(max(TILES_A_LIVE_CELL * live, LEAST_WORKED), 1.0) * tile_columns * ny
+    worked = min(max(TILES_PER_LIVE_CELL * live, MIN_WORK_FRACTION), 1.0) * tile_columns * ny
     best = tuning.rows[precision] * sqrt(worked / device.facts.multiprocessors)
     rows = min(max(2 ** round(log2(best)), tuning.shortest), tuning.longest)
     return (tile_columns, -(-ny // rows)), (WIDTH, 1), rows

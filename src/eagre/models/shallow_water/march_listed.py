@@ -6,8 +6,8 @@ from eagre.backend.cells import cell, cuda, real, switch
 from eagre.backend.warp import anywhere
 from eagre.models.shallow_water.active_tiles import (
     EAST_STRIP,
+    LISTED_STEP,
     LIVE,
-    MADE,
     NORTH_STRIP,
     REACH,
     SOUTH_STRIP,
@@ -32,12 +32,12 @@ def tiles_to_do(active, clock, phase, lane):
     step = np.int32(clock[STEPS])
     if not SECOND and cuda.blockIdx.x == 0 and lane == 0:
         active.work[np.uint32((step + 1) & 1)] = 0
-        active.work[MADE] = step
+        active.work[LISTED_STEP] = step
     return np.uint32(active.work[np.uint32(step & 1)])
 
 
 @cell
-def place_of_tile(active, number, rows):
+def tile_origin(active, number, rows):
     """Return strip and first row of a tile of `rows` rows: the numbered tile of the list, or the tile of the block."""
     if not LISTED:
         return np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockIdx.y * rows)

@@ -32,7 +32,7 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
-from eagre.models.shallow_water.active_tiles import live_share
+from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.averaging import QUANTITIES
 from eagre.models.shallow_water.bands import engine_for
 from eagre.models.shallow_water.datum import Datum, over_datum
@@ -209,7 +209,7 @@ class ShallowWater(BaseModel):
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
-            live=live_share(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
+            live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             **bounds.gathered(maps, requested, cross_sections, grid),

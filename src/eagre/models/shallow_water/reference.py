@@ -191,7 +191,7 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
 
 
 @cell
-def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, phase):
+def partial_stage(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, phase):
     """Compute a `stage` in two parts, selected by PART: tendencies along x into `out`, or the new state."""
     if open_gate(clock, phase):
         row, column, number = j + 2, i + 2, j * (q.shape[2] - 4) + i

@@ -32,7 +32,7 @@ from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
 NO_LIST = Active(np.zeros(1, np.int32), np.zeros(3, np.int32), np.zeros((3, 3), np.int32))
-SMALLEST = 2  # minimum cells along x and y: a wall mirrors two cells
+MIN_CELLS = 2  # minimum cells along x and y: a wall mirrors two cells
 
 
 def boundary_pass(engine: Any, q: Any, phase: int, **switches: Any) -> list[Launch]:
@@ -244,7 +244,7 @@ class Tiles:
         """Return whether the tile kernels are faster on this device: few tiles per multiprocessor (one on an H200)."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
-        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.time_statistics:
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < MIN_CELLS or setup.time_statistics:
             return False
         return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
 
@@ -264,10 +264,10 @@ class Tiles:
         blocks, threads = self._shape
         memory = tile_faces.PLANES * self._plane * np.dtype(engine.real).itemsize
         self.launches = []
-        for step in range(tile_cuda.TURNS):
+        for step in range(tile_cuda.STEP_PERIOD):
             arguments = (*shared, engine.parameters, tile_cuda.steering_of(step, self.rates, engine.clocks))
             self.launches += [Launch(stage, arguments, blocks, threads, memory, early=True) for stage in stages]
-        self.steps_a_round = tile_cuda.TURNS
+        self.steps_a_round = tile_cuda.STEP_PERIOD
         arguments_at_end = (self.rates[2], engine.clock, self._values, engine.forcing)
         program = partial(device.program, precision=engine.precision)
         self.conclude = [Launch(program(tile_cuda.conclude_cuda), arguments_at_end, early=True)]

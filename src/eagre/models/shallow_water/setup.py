@@ -28,14 +28,14 @@ TREATMENTS: dict[str, dict[str, Any]] = {
     "hydrostatic": {
         "PRIMITIVE": cells.velocity_of_cell,
         "FACES": cells.hydrostatic_faces,
-        "COVERED_FACES": cells.hydrostatic_covered,
+        "COVERED_FACES": cells.hydrostatic_wet_faces,
         "RESET": True,
         "OF_DISCHARGES": False,
     },
     "kurganov-petrova": {
         "PRIMITIVE": cells.discharge_of_cell,
         "FACES": cells.kurganov_petrova_faces,
-        "COVERED_FACES": cells.kurganov_petrova_covered,
+        "COVERED_FACES": cells.kurganov_petrova_wet_faces,
         "RESET": False,
         "OF_DISCHARGES": True,
     },

@@ -21,7 +21,7 @@ from eagre.stepping import clock as ck
 
 
 class Stages(Protocol):
-    """Parts of a step; q, old, out : buffers; turn : phase of the step, see `eagre.stepping.clock.open_gate`."""
+    """Parts of a step; q, old, out : buffers; phase : phase of the step, see `eagre.stepping.clock.open_gate`."""
 
     def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """Return the launches of a stage from q to `out`; in the second stage `old` is the state before the step."""
@@ -66,7 +66,7 @@ SCHEMES = {"rk2": rk2, "euler": euler, "srk2": rk2}
 
 
 class Sweeps(Protocol):
-    """Parts of a step that is split into sweeps; turn : phase of the stage, see `eagre.stepping.substeps`."""
+    """Parts of a step that is split into sweeps; phase : phase of the stage, see `eagre.stepping.substeps`."""
 
     def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Launch]:
         """Return the launches of a stage from q to `out`; in a second stage `old` is the state before the sweep."""

@@ -9,7 +9,7 @@ from eagre.backend.cells import cell, entry, prange, real
 from eagre.boundaries.edges import NORTH, SOUTH
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
-from eagre.models.shallow_water.friction_cpu import rub, rub_across
+from eagre.models.shallow_water.friction_cpu import apply_friction, apply_friction_across
 from eagre.models.shallow_water.kernels import (
     LEAVES,
     PART,
@@ -17,9 +17,9 @@ from eagre.models.shallow_water.kernels import (
     SKIP_DRY,
     TAKES_UP,
     bed_centre,
-    covered,
     first_of_sweep,
     first_update,
+    fully_wet,
     kept_momentum,
     over_depth,
     second_of_sweep,
@@ -54,7 +54,7 @@ from eagre.models.shallow_water.march_cpu import (
     close_y,
     fluxes_x,
     fluxes_y,
-    look_at_row,
+    row_class,
     velocities,
 )
 from eagre.stepping.clock import ACCEPTED, DT, open_gate
@@ -78,14 +78,14 @@ def row_of_sweep(q, bed, s, j, i0, n, p):
 
 
 @cell
-def look_along(bed, s, j, i0, n, p):
-    """Classify row j for fluxes in x only; see `march_cpu.look_at_row`."""
+def row_class_along_x(bed, s, j, i0, n, p):
+    """Classify row j for fluxes in x only; see `march_cpu.row_class`."""
     uncovered = 0
     for i in range(n):
         c = i0 + i
         w = s[W0 + 1 + i]
         high = max(max(bed[j, c + 1], bed[j, c + 2]), max(bed[j + 1, c + 1], bed[j + 1, c + 2]))
-        uncovered += 0 if covered(min(w, min(s[W0 + i], s[W0 + 2 + i])) - high, w, p) else 1
+        uncovered += 0 if fully_wet(min(w, min(s[W0 + i], s[W0 + 2 + i])) - high, w, p) else 1
     if uncovered == 0:
         return COVERED
     wet = 0
@@ -182,7 +182,7 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
             take_up_row(q, out, left, bed, forcing, s, row, i0, n, True, seed, p, dt)
         else:
             take_up_row(q, out, left, bed, forcing, s, row, i0, n, False, seed, p, dt)
-        rub(out, bed, manning, row, i0, n, second, dt, p)
+        apply_friction(out, bed, manning, row, i0, n, second, dt, p)
     else:
         if second:
             keep_before(old, s, row + 2, i0, n)
@@ -190,9 +190,9 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
         else:
             update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, False, seed, p, dt)
         if across == 1:
-            rub_across(q, out, bed, manning, U0, V0, s, row, i0, n, 1, second, dt, p)
+            apply_friction_across(q, out, bed, manning, U0, V0, s, row, i0, n, 1, second, dt, p)
         else:
-            rub_across(q, out, bed, manning, V0, U0, s, row, i0, n, 2, second, dt, p)
+            apply_friction_across(q, out, bed, manning, V0, U0, s, row, i0, n, 2, second, dt, p)
 
 
 @cell
@@ -203,7 +203,7 @@ def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
     for r in range(rows):
         j, row = j0 + r + 2, j0 + r
         row_of_sweep(q, bed, s, j, i0, columns + 4, p)
-        kind = look_along(bed, s, j, i0, columns + 2, p)
+        kind = row_class_along_x(bed, s, j, i0, columns + 2, p)
         rate = max(rate, fluxes_x(q, bed, s, j, i0, columns, kind, p) * p.over_dx)
         close_ends(edges, s, row, i0, columns, nx)
         update_row(q, old, out, left, bed, manning, forcing, s, row, i0, columns, 1, second, seed, p, dt)
@@ -221,7 +221,7 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
-            kind, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
+            kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
             met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:

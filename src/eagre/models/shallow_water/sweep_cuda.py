@@ -18,7 +18,7 @@ from eagre.models.shallow_water.kernels import (
     PART,
     SECOND,
     TAKES_UP,
-    covered,
+    fully_wet,
     seed_of_part,
     updated,
     updated_in_sweep,
@@ -33,7 +33,7 @@ from eagre.models.shallow_water.march_cuda import (
     any_flux_y,
     covered_flux_x,
     covered_flux_y,
-    friction_ahead,
+    prefetch_friction,
 )
 from eagre.models.shallow_water.march_lanes import (
     PARTS,
@@ -144,7 +144,7 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
         j = np.uint32(j0 + k)
         next_corners = load_corners(bed, j + 4, i)
         row = make_row(state, south, north, nothing(), p)
-        state_n, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
+        state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
         state = load_state(q, j + 3, i)
         if PARTS:
             walls = walls_of(edges, i, j, ny, nx)
@@ -167,7 +167,7 @@ def uncovered_y(below, w, above, south, north, p):
     """
     low = smaller(w, smaller(below, above))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
-    return anywhere(not covered(low - high, w, p))
+    return anywhere(not fully_wet(low - high, w, p))
 
 
 @cell
@@ -208,7 +208,7 @@ def update_row_y(
 ):  # fmt: skip
     """Update interior row j and move one row north; for arguments and results see `march_cuda.update_row`."""
     ny = np.uint32(q.shape[1] - 4)
-    state_n, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
+    state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
     more = left_along_x(left, j + 2, i)
     ahead_j = min(np.uint32(j + 5), np.uint32(ny + 3))
     prefetched, prefetched_corners = load_state(q, ahead_j, i), load_corners(bed, ahead_j + 1, i)

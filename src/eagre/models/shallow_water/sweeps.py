@@ -132,7 +132,7 @@ class PlainParts(Reference):
         left, work = engine.spare, []
         for role, target in ((LEAVES, left), (TAKES_UP, out)):
             options = {**engine.switches, **switches, "PART": role}
-            program = engine.device.loop(reference.part, engine.precision, options)
+            program = engine.device.loop(reference.partial_stage, engine.precision, options)
             fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
             arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
             work.append(engine.device.over(program, engine.setup.grid.shape, arguments))

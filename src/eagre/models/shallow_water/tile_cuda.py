@@ -23,7 +23,7 @@ from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.maps import TAKEN, Kept, held, moment_of, take_up
-from eagre.models.shallow_water.balance import SOURCES, booked
+from eagre.models.shallow_water.balance import SOURCES, accumulate_volume
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
@@ -40,7 +40,7 @@ from eagre.models.shallow_water.tile_faces import (
     TALL,
     WIDE,
     Corners,
-    Place,
+    ThreadCell,
     U,
     V,
     W,
@@ -56,12 +56,12 @@ from eagre.models.shallow_water.tile_sides import (
     WRAP_X,
     WRAP_Y,
     Source,
-    book_rate,
-    book_up_to,
-    ghost_place,
-    is_shut,
+    accumulate_face_volume,
+    ghost_data,
+    is_closed_face,
     one_of,
     states_of,
+    store_face_rate,
 )
 from eagre.stepping.clock import (
     ATTEMPTED,
@@ -81,20 +81,20 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps after those of the tile: adjacent cells, and the clock
 WARPS_AROUND = 5
-TURNS = 6  # period of the three pairs of rates and the two clocks, in steps
+STEP_PERIOD = 6  # period of the three pairs of rates and the two clocks, in steps
 RATE_STAGE_1, RATE_STAGE_2 = SIZE, SIZE + 1  # rates of the previous step, after the clock in shared memory
 CLOCK_WORDS = SIZE + 2
 KEEPS_BALANCE = switch("KEEPS_BALANCE", False)  # whether the launches accumulate the water balance
 
 
 class Fields(NamedTuple):
-    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), middle (3, ny + 4, nx + 4), bed at corners, g n^2, maps."""
+    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), q_stage (3, ny + 4, nx + 4), bed at corners, g n^2, maps."""
 
     pair: np.ndarray
-    middle: np.ndarray
+    q_stage: np.ndarray
     bed: np.ndarray
     manning: np.ndarray
-    kept: Kept
+    maps: Kept
 
 
 class Steering(NamedTuple):
@@ -107,7 +107,7 @@ class Steering(NamedTuple):
     rates_after: np.ndarray  # of the next step, cleared here
 
 
-class Own(NamedTuple):
+class CellState(NamedTuple):
     """State of the cell of a thread before the stage."""
 
     eta: float
@@ -120,7 +120,7 @@ class Own(NamedTuple):
 
 
 @cell
-def place(sides, ny, nx):
+def thread_cell(sides, ny, nx):
     """Return the cell and the faces that this thread computes."""
     x, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     around = warp - TALL
@@ -141,9 +141,9 @@ def place(sides, ny, nx):
     south = flux_y and row <= ny and column < nx
     j, i = min(np.int32(row + 2), np.int32(ny + 3)), min(np.int32(column + 2), np.int32(nx + 3))
     k = np.uint32((y + 2) * PITCH + x + 2)
-    shut_x = west and is_shut(sides, WEST, EAST, row, column == 0, column == nx, WRAP_X)
-    shut_y = south and is_shut(sides, SOUTH, NORTH, column, row == 0, row == ny, WRAP_Y)
-    return Place(k, j, i, row, column, across_x, across_y, flux_x, flux_y, west, south, inside, shut_x, shut_y)
+    closed_x = west and is_closed_face(sides, WEST, EAST, row, column == 0, column == nx, WRAP_X)
+    closed_y = south and is_closed_face(sides, SOUTH, NORTH, column, row == 0, row == ny, WRAP_Y)
+    return ThreadCell(k, j, i, row, column, across_x, across_y, flux_x, flux_y, west, south, inside, closed_x, closed_y)
 
 
 @cell
@@ -164,7 +164,7 @@ def keep_state(s, k, state, z, p):
     shared_store(s, k, W, surface(eta, b))
     shared_store(s, k, U, u)
     shared_store(s, k, V, v)
-    return Own(eta, hu, hv, h, over_h, u, v)
+    return CellState(eta, hu, hv, h, over_h, u, v)
 
 
 @cell
@@ -185,7 +185,7 @@ def load_tile(source, sides, s, bed, ghost, z, point, p):
 
     z : bed corners of the cell.
     """
-    dj, di, j, i = beyond(point, source.middle.shape[1] - 4, source.middle.shape[2] - 4)
+    dj, di, j, i = beyond(point, source.q_stage.shape[1] - 4, source.q_stage.shape[2] - 4)
     state, far_state = states_of(source, sides, ghost, point.j, point.i, j, i, p)
     if cuda.threadIdx.y >= TALL:
         keep_state(s, np.uint32(point.k + dj * PITCH + di), far_state, corners(bed, j, i), p)
@@ -236,24 +236,24 @@ def evaluate(sides, series, forcing, clock):
 
 
 @cell
-def book_last(sides, clock, ny, nx):
+def accumulate_block(sides, clock, ny, nx):
     """Accumulate the volumes of the previous step through the open faces of the block."""
     lane, time = np.int32(cuda.threadIdx.x), clock[T]
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
     if lane < TALL and row < ny:
         if cuda.blockIdx.x == 0:
-            book_up_to(sides, WEST, row, time)
+            accumulate_face_volume(sides, WEST, row, time)
         if cuda.blockIdx.x == cuda.gridDim.x - 1:
-            book_up_to(sides, EAST, row, time)
+            accumulate_face_volume(sides, EAST, row, time)
     if column < nx:
         if cuda.blockIdx.y == 0:
-            book_up_to(sides, SOUTH, column, time)
+            accumulate_face_volume(sides, SOUTH, column, time)
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
-            book_up_to(sides, NORTH, column, time)
+            accumulate_face_volume(sides, NORTH, column, time)
 
 
 @cell
-def book_now(s, sides, forcing, clock, ny, nx):
+def store_block_rates(s, sides, forcing, clock, ny, nx):
     """Store the rates of this stage through the open faces of the block; accumulate the rain.
 
     The rain is evaluated before a barrier.
@@ -264,20 +264,20 @@ def book_now(s, sides, forcing, clock, ny, nx):
     if lane < TALL and row < ny:
         k = np.uint32(low + lane * PITCH)
         if cuda.blockIdx.x == 0:
-            book_rate(sides, WEST, row, shared_load(s, k, FLUX_X, 0))
+            store_face_rate(sides, WEST, row, shared_load(s, k, FLUX_X, 0))
         if cuda.blockIdx.x == cuda.gridDim.x - 1:
             last = np.uint32(nx - cuda.blockIdx.x * WIDE)
-            book_rate(sides, EAST, row, shared_load(s, np.uint32(k + last), FLUX_X, 0))
+            store_face_rate(sides, EAST, row, shared_load(s, np.uint32(k + last), FLUX_X, 0))
     if column < nx:
         k = np.uint32(low + lane)
         if cuda.blockIdx.y == 0:
-            book_rate(sides, SOUTH, column, shared_load(s, k, FLUX_Y, 0))
+            store_face_rate(sides, SOUTH, column, shared_load(s, k, FLUX_Y, 0))
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
             last = np.uint32(ny - cuda.blockIdx.y * TALL)
-            book_rate(sides, NORTH, column, shared_load(s, np.uint32(k + last * PITCH), FLUX_Y, 0))
+            store_face_rate(sides, NORTH, column, shared_load(s, np.uint32(k + last * PITCH), FLUX_Y, 0))
     if not SECOND and lane < SOURCES and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
-        row = sides.book.shape[0] - SOURCES + lane
-        booked(sides.book, row, forcing[sides.values.shape[1] + lane], clock[T])
+        row = sides.budget.shape[0] - SOURCES + lane
+        accumulate_volume(sides.budget, row, forcing[sides.values.shape[1] + lane], clock[T])
 
 
 @cell
@@ -293,7 +293,7 @@ def write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt)
         state.eta, state.hu, state.hv, state_n[0], state_n[1], state_n[2],
         state.h, state.u, state.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
     )  # fmt: skip
-    target = fields.pair[0 if parity else 1] if SECOND else fields.middle
+    target = fields.pair[0 if parity else 1] if SECOND else fields.q_stage
     j, i = np.uint32(point.j), np.uint32(point.i)
     target[0, j, i] = eta
     target[1, j, i] = hu
@@ -301,7 +301,7 @@ def write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt)
 
 
 @cell
-def take_own(maps, state, point, time, p):
+def accumulate_maps(maps, state, point, time, p):
     """Accumulate the state of the cell of a thread before the step, at a time, s, in the maps of the run."""
     j, i = np.uint32(point.row), np.uint32(point.column)
     u, v = state.over_h * state.hu, state.over_h * state.hv
@@ -332,10 +332,10 @@ def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
     if SERIES and not SECOND and attempted:
         evaluate(sides, series, forcing, clock)
     if KEEPS_BALANCE and not SECOND and attempted:
-        book_last(sides, clock, ny, nx)
+        accumulate_block(sides, clock, ny, nx)
     cuda.syncthreads()
     if KEEPS_BALANCE and attempted:
-        book_now(s, sides, forcing, clock, ny, nx)
+        store_block_rates(s, sides, forcing, clock, ny, nx)
     if lane == 0:
         cuda.atomic.max(steering.rates_now, 1 if SECOND else 0, top[0])
     if not SECOND and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
@@ -344,7 +344,7 @@ def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
 
 @entry
 def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
-    """Compute a stage of SSP-RK2: the first from pair[parity] to middle, the second to the other buffer of the pair.
+    """Compute a stage of SSP-RK2: the first from pair[parity] to q_stage, the second to the other buffer of the pair.
 
     Block (32, TALL + 5), grid over tiles.
     """
@@ -357,13 +357,13 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
         grid_dependency_wait()
         clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx)
         return
-    point = place(sides, ny, nx)
+    point = thread_cell(sides, ny, nx)
     around = corners(fields.bed, point.j, point.i)
     _, _, far_j, far_i = beyond(point, ny, nx)
-    ghost = ghost_place(sides, point.j, point.i, far_j, far_i, ny, nx)
+    ghost = ghost_data(sides, point.j, point.i, far_j, far_i, ny, nx)
     grid_dependency_wait()
     parity, state_n = state_of_step(fields.pair, steering, point)
-    source = Source(fields.pair, fields.middle, parity)
+    source = Source(fields.pair, fields.q_stage, parity)
     state = load_tile(source, sides, s, fields.bed, ghost, around, point, p)
     cuda.syncthreads()
     x, y = faces_of_cell(s, state.h, around, point, p)
@@ -374,7 +374,7 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     if point.inside and clock[ATTEMPTED] > 0.0:
         rates = tendencies(s, point.k, x, y, west, south, state.h, p)
         if TAKEN:
-            take_own(fields.kept, state, point, clock[T], p)
+            accumulate_maps(fields.maps, state, point, clock[T], p)
         seed, dt = seed_of_stage(clock, SECOND, p), real(clock[DT])
         write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt)
 
