@@ -86,7 +86,7 @@ def assert_list_changes_no_bit(device, **options):
         for model in (ours, full):
             model.advance(1e3, max_steps=1)
         assert_same(ours, full)
-        shares.append(ours._engine.listed_share())
+        shares.append(ours._engine.active_fraction())
         if step == 3:
             ours.field("depth")
     assert shares[0] == shares[4] == 1.0
@@ -112,7 +112,7 @@ def test_wind_keeps_every_tile_awake(small_tiles):
     for model in (ours, full):
         model.advance(1e3, max_steps=2)
     assert_same(ours, full)
-    assert ours._engine.listed_share() == 1.0
+    assert ours._engine.active_fraction() == 1.0
 
 
 def test_a_restart_with_a_list_changes_no_bit(monkeypatch):
@@ -173,7 +173,7 @@ def test_early_exit_changes_no_bit(precision, monkeypatch):
         assert_same(ours, full)
         assert_same(auto, full)
     assert 0.1 < ours.diagnostics()["wet_fraction"] < 0.9
-    assert ours._engine.listed_share() < 1.0
+    assert ours._engine.active_fraction() < 1.0
 
 
 def flood(active_tiles, nx=300, ny=70):
@@ -192,7 +192,7 @@ def test_water_crosses_tiles(monkeypatch):
         for model in (ours, full):
             model.advance(1e3, max_steps=20)
         assert_same(ours, full)
-        shares.append(ours._engine.listed_share())
+        shares.append(ours._engine.active_fraction())
     assert shares == sorted(shares) and shares[0] < 0.4 < shares[-1] < 1.0
 
 

@@ -77,7 +77,7 @@ def test_ds2_goes_on_with_rk2_on_the_list(before, monkeypatch):
     whole.restore(state)
     for model in (mixed, whole):
         model.advance(1e3, max_steps=3)
-    assert mixed._engine.listed and mixed._engine.listed_share() < 1.0
+    assert mixed._engine.listed and mixed._engine.active_fraction() < 1.0
     assert scheme_row(mixed) == f"rk2 4 steps, 3 of them on active tiles; ds2 {before - 1} steps"
     assert mixed.steps == whole.steps == before + 3
     for name in ("depth", "discharge_x", "discharge_y"):

@@ -207,7 +207,7 @@ class Balance:
         """True if a rate changes with time: open boundaries, or rain with a series."""
         return bool(self._open.segments) or not all(series.is_constant for series in self._rain)
 
-    def asked(self, start: float, end: float) -> dict[str, float]:
+    def requested_volumes(self, start: float, end: float) -> dict[str, float]:
         """See `OpenSides.asked`."""
         return self._open.asked(start, end)
 

@@ -25,7 +25,7 @@ ACTIVE_TILES = ("auto", "on", "off")
 MIN_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
 
 
-def longest_step_asked(name: str, step: float | None) -> float:
+def requested_step_limit(name: str, step: float | None) -> float:
     """Return the checked time step of an option, s; no limit if it is None."""
     return UNBOUNDED if step is None else checked_number(name, step, 1e-12, UNBOUNDED)
 
@@ -53,9 +53,9 @@ def steps_of(longest: float | None, fixed: float | None, coming: float, first: C
     first adaptive step.
     """
     if fixed is not None:
-        step = longest_step_asked("time_step", fixed)
+        step = requested_step_limit("time_step", fixed)
         return Steps(step, step, True)
-    step = min(longest_step_asked("max_time_step", longest), coming)
+    step = min(requested_step_limit("max_time_step", longest), coming)
     return Steps(step, min(step, first()), False)
 
 
@@ -156,7 +156,7 @@ def active_tiles(value: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
     return requested if exact and not plain else "off"
 
 
-def check_room(
+def check_device_memory(
     grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
 ) -> None:
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
@@ -165,7 +165,7 @@ def check_room(
     check_memory(grid, device, precision, DEVICE_WORDS + forced + arrays)
 
 
-def gathered(
+def requested_outputs(
     maps: Maps | None, time_statistics: Asked | None, lines: Mapping[str, Any] | None, grid: Grid
 ) -> dict[str, Any]:
     """Return the maps, time statistics and cross-sections of a set-up."""

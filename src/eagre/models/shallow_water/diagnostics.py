@@ -119,8 +119,8 @@ def take_state(j, i, pair, bed, maps, p, clock, phase):
 
 def take(engine: Any, phase: int, **switches: Any) -> Launch:
     """Return the launch that accumulates the present state of an engine (`take_state`)."""
-    program = engine.device.loop(take_state, engine.precision, {**engine.gathered.switches, **switches})
-    arguments = (engine.pair, engine.bed, engine.gathered.kept, engine.parameters, engine.clock, phase)
+    program = engine.device.loop(take_state, engine.precision, {**engine.accumulated_maps.switches, **switches})
+    arguments = (engine.pair, engine.bed, engine.accumulated_maps.kept, engine.parameters, engine.clock, phase)
     return engine.device.over(program, engine.setup.grid.shape, arguments)
 
 

@@ -182,7 +182,7 @@ class ShallowWater(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
         requested = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        bounds.check_room(grid, self.device, precision, scheme, maps, requested, terms)
+        bounds.check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -212,7 +212,7 @@ class ShallowWater(BaseModel):
             live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **bounds.gathered(maps, requested, cross_sections, grid),
+            **bounds.requested_outputs(maps, requested, cross_sections, grid),
         )
         u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
@@ -316,7 +316,7 @@ class ShallowWater(BaseModel):
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
-        values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
+        values = self._engine.cell_values(*check_sample(names, points, self.variables, self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
     def start_sampling(self, recording: Recording | None) -> bool:
@@ -326,7 +326,7 @@ class ShallowWater(BaseModel):
             return True
         names, points = recording.names, recording.points
         j, i = check_sample(names, points, self.variables, self.grid)
-        bed = self._engine.at(j, i)[6].astype(np.float64)
+        bed = self._engine.cell_values(j, i)[6].astype(np.float64)
         values_of = partial(self._fields_of, bed=bed, names=names)
         self._engine.start_sampling(partial(Recorder, recording, values_of, self.time), j, i)
         return True
@@ -359,12 +359,12 @@ class ShallowWater(BaseModel):
             **(self.cross_sections.state() if self.cross_sections else {}),
         }
         setup = self.setup
-        return {**self._engine.state(), **totals, **setup.datum.state(), **grid_state(self.grid, setup.stood_on)}
+        return {**self._engine.state(), **totals, **setup.datum.state(), **grid_state(self.grid, setup.reference_data)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
-        check_state(state, fields, self.grid, numbers, self.setup.stood_on)
+        check_state(state, fields, self.grid, numbers, self.setup.reference_data)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if self.cross_sections:
@@ -398,7 +398,7 @@ class ShallowWater(BaseModel):
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: water balance and notes on the boundaries."""
-        requested = self._engine.balance.asked(self._first_time, self.time)
+        requested = self._engine.balance.requested_volumes(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
         said = sides.notes(self.sample, self.setup.gravity)
         return [*self._scheme_rows(), *water_rows(self.diagnostics(), self.inflow, requested), *said]

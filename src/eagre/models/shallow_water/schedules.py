@@ -59,7 +59,7 @@ def ghost_fills(engine: Any) -> list[list[Launch]]:
     return [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
 
 
-class March:
+class RowStreaming:
     """Schedule with row-streaming kernels: stages over all rows, each followed by a boundary pass (`step`)."""
 
     name = "fast"
@@ -71,7 +71,7 @@ class March:
         device = engine.device
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
         self._allocate_rates(self._prepare())
-        self.steps_a_round = self.parts = len(engine.q)
+        self.steps_per_cycle = self.divisions = len(engine.q)
         self.active = self._active_tiles()
         self.launches = self._steps(False)
         self.listed = self._steps(True) if self.active is not None else []
@@ -96,14 +96,14 @@ class March:
         self.rates = self.engine.rates = self.engine.device.zeros((count,), self.engine.bits)
 
     def _steps(self, listed: bool) -> list[Launch]:
-        """Return the launches of a round, for the listed tiles or for all tiles."""
+        """Return the launches of a cycle, for the listed tiles or for all tiles."""
         engine, self._listed = self.engine, listed
-        scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
+        scheme, two = SCHEMES[engine.setup.scheme], self.steps_per_cycle == 2
         phases = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
         return [
             one
             for phase, source, target in phases
-            for one in scheme(self, phase, engine.q[source], engine.middle, engine.q[target])
+            for one in scheme(self, phase, engine.q[source], engine.q_stage, engine.q[target])
         ]
 
     def _prepare(self) -> int:
@@ -157,9 +157,10 @@ class March:
         options: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "REGISTERS": registers}
         options["PARTS"] = engine.setup.has_parts
         if self._takes_up_in(phase, switches["SECOND"]):
-            options |= engine.gathered.switches
+            options |= engine.accumulated_maps.switches
         program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options})
-        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.gathered.kept, engine.edges)
+        maps = engine.accumulated_maps.kept
+        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges)
         nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
         active = nothing if self.active is None or not listed else self.active.active
         arguments = (*fields, self.rates, active, engine.parameters, engine.clock, phase)
@@ -173,7 +174,7 @@ class March:
         """
         if not self.takes_up:
             return False
-        return second and phase == 0 if self.steps_a_round == 2 and self.engine.setup.scheme == "rk2" else not second
+        return second and phase == 0 if self.steps_per_cycle == 2 and self.engine.setup.scheme == "rk2" else not second
 
     def maps(self, phase: int) -> list[Launch]:
         """See `step.Stages`; on a GPU a stage accumulates the maps."""
@@ -193,9 +194,9 @@ class March:
 
     def balance(self, phase: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
-        return self._books(q, self.engine.middle, phase, **switches)
+        return self._balance_launches(q, self.engine.q_stage, phase, **switches)
 
-    def _books(self, q: Any, q_stage: Any, phase: int, **switches: Any) -> list[Launch]:
+    def _balance_launches(self, q: Any, q_stage: Any, phase: int, **switches: Any) -> list[Launch]:
         """Return the launches that accumulate the fluxes of q, and of `q_stage` with two stages."""
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
@@ -206,7 +207,7 @@ class March:
         return [one for budget in budgets for one in budget.launches(engine.precision, *states, *numbers, **switches)]
 
 
-class Reference(March):
+class Reference(RowStreaming):
     """Schedule with the reference kernels: slow, for comparisons, available on every device."""
 
     name, blends = "reference", False
@@ -236,7 +237,7 @@ class Tiles:
 
     name = "fast"
     first: Sequence[Launch] = ()
-    parts = 1
+    divisions = 1
     blends = False
 
     @staticmethod
@@ -256,9 +257,9 @@ class Tiles:
         self._values = device.zeros((2, len(setup.segments)), np.float64)
         levels = edge_levels(setup.segments, setup.grid, device.host(engine.bed), setup.datum.level)
         sides = tile_sides.Sides(
-            engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.book
+            engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.budget
         )
-        fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning, engine.gathered.kept)
+        fields = tile_cuda.Fields(engine.pair, engine.q_stage, engine.bed, engine.manning, engine.accumulated_maps.kept)
         shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
         blocks, threads = self._shape
@@ -267,7 +268,7 @@ class Tiles:
         for step in range(tile_cuda.STEP_PERIOD):
             arguments = (*shared, engine.parameters, tile_cuda.steering_of(step, self.rates, engine.clocks))
             self.launches += [Launch(stage, arguments, blocks, threads, memory, early=True) for stage in stages]
-        self.steps_a_round = tile_cuda.STEP_PERIOD
+        self.steps_per_cycle = tile_cuda.STEP_PERIOD
         arguments_at_end = (self.rates[2], engine.clock, self._values, engine.forcing)
         program = partial(device.program, precision=engine.precision)
         self.conclude = [Launch(program(tile_cuda.conclude_cuda), arguments_at_end, early=True)]
@@ -285,7 +286,7 @@ class Tiles:
         warps = tall + tile_cuda.WARPS_AROUND
         self._plane = tile_faces.PITCH * (tall + 4)
         self._shape = tile_cuda.shape_of(ny, nx, tall)
-        wrap_x, wrap_y = setup.wraps
+        wrap_x, wrap_y = setup.periodic
         switches = {
             **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
             "KEEPS_BALANCE": engine.balance.varies, "SOURCES": engine.balance.sources,
@@ -294,7 +295,7 @@ class Tiles:
         }  # fmt: skip
         return [
             device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, **options, "SECOND": second})
-            for second, options in ((False, engine.gathered.switches), (True, {}))
+            for second, options in ((False, engine.accumulated_maps.switches), (True, {}))
         ]
 
     def set_forcing(self, values: np.ndarray) -> None:

@@ -91,7 +91,7 @@ class Setup:
         return boundary_series + self.terms.series
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def reference_data(self) -> dict[str, Basis]:
         """Reference data that the values of a state depend on."""
         return bed_basis(self.bed)
 
@@ -107,7 +107,7 @@ class Setup:
 
     def padded_bed(self) -> np.ndarray:
         """Return the bed above the datum at the corners with a margin of two, (ny + 5, nx + 5), m."""
-        return padded_bed(self.bed - self.datum.level, *self.wraps, self.segments)
+        return padded_bed(self.bed - self.datum.level, *self.periodic, self.segments)
 
     @cached_property
     def centre_bed(self) -> np.ndarray:
@@ -131,7 +131,8 @@ class Setup:
         """
         assert self.walls is not None
         padded = np.zeros((self.grid.ny + 5, self.grid.nx + 5), np.uint8)
-        for bit, faces, is_periodic in ((SOUTH_FACE, padded, self.wraps[1]), (WEST_FACE, padded.T, self.wraps[0])):
+        periodic_x, periodic_y = self.periodic
+        for bit, faces, is_periodic in ((SOUTH_FACE, padded, periodic_y), (WEST_FACE, padded.T, periodic_x)):
             closed = self.walls & bit if faces is padded else (self.walls & bit).T
             n = closed.shape[0]
             for k in range(-2, n + 3):
@@ -154,7 +155,7 @@ class Setup:
         return any(not series.is_constant for series in self.series)
 
     @property
-    def words(self) -> int:
+    def array_count(self) -> int:
         """Number of device arrays of the size of the grid: three states of three fields, bed, friction, terms."""
         terms = sum(self.terms.maps(role) for role in ("water", "x", "y"))
         return 10 + (not self.uniform_manning) + terms
@@ -171,7 +172,7 @@ class Setup:
         return len(kinds) > len({side for side, _ in kinds})
 
     @property
-    def wraps(self) -> tuple[bool, bool]:
+    def periodic(self) -> tuple[bool, bool]:
         """Periodicity of the domain in x and in y."""
         west, south = (any(s.condition.periodic for s in self.segments if s.side == side) for side in ("west", "south"))
         return west, south

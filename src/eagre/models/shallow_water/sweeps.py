@@ -14,7 +14,7 @@ from eagre.backend.device import Device, Launch
 from eagre.models.shallow_water import diagnostics, reference, sweep_cpu, sweep_cuda
 from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP
-from eagre.models.shallow_water.schedules import March, Reference, Tiles, boundary_pass
+from eagre.models.shallow_water.schedules import Reference, RowStreaming, Tiles, boundary_pass
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.step import SPLIT_SCHEMES, rk2
 from eagre.stepping import clock as ck
@@ -23,29 +23,29 @@ from eagre.stepping.substeps import after_stage
 GATED = {"SPLIT": ck.DOUBLE}  # the only scheme option of the stages, so that their kernels are shared
 
 
-class SweepSteps(March):
+class SweepSteps(RowStreaming):
     """Base class of the split schedules; subclasses define the stages."""
 
     name, blends = "reference", False
 
     def _steps(self, listed: bool) -> list[Launch]:
-        """Return the launches of two rounds, from either buffer to the other."""
+        """Return the launches of two steps, or double steps, from either buffer to the other."""
         engine, self._listed = self.engine, listed
         if listed:
             return self._listed_steps()
         split = engine.setup.split
         self.switches = {"SPLIT": split}
-        self.steps_a_round = 2 * (2 if split == ck.DOUBLE else 1)
-        self.first = rk2(self, ck.EITHER, engine.q[0], engine.middle, engine.q[0])
+        self.steps_per_cycle = 2 * (2 if split == ck.DOUBLE else 1)
+        self.first = rk2(self, ck.EITHER, engine.q[0], engine.q_stage, engine.q[0])
         scheme = SPLIT_SCHEMES[engine.setup.scheme]
         buffers = ((0, engine.q[0], engine.q[1]), (1, engine.q[1], engine.q[0]))
-        return [one for phase, q, out in buffers for one in scheme(self, phase, q, engine.middle, engine.spare, out)]
+        return [one for phase, q, out in buffers for one in scheme(self, phase, q, engine.q_stage, engine.q_work, out)]
 
     def _listed_steps(self) -> list[Launch]:
         """Return the launches of two SSP-RK2 steps on the active tiles; on a CPU both advance the first buffer."""
         engine = self.engine
         phases = ((ck.EITHER, 0, 0),) * 2 if engine.device.kind == "cpu" else ((0, 0, 1), (1, 1, 0))
-        return [one for phase, k, n in phases for one in rk2(self, phase, engine.q[k], engine.middle, engine.q[n])]
+        return [one for phase, k, n in phases for one in rk2(self, phase, engine.q[k], engine.q_stage, engine.q[n])]
 
     def _active_tiles(self) -> ActiveTiles | None:
         return super()._active_tiles() if self.engine.setup.scheme == "ds2" else None
@@ -66,7 +66,8 @@ class SweepSteps(March):
 
     def balance_of_sweep(self, phase: int, q: Any, q_stage: Any) -> list[Launch]:
         """See `step.Sweeps`."""
-        return self._books(q, q_stage, phase, TWO_STAGES=self.engine.setup.split == ck.DOUBLE, **self.switches)
+        two_stages = self.engine.setup.split == ck.DOUBLE
+        return self._balance_launches(q, q_stage, phase, TWO_STAGES=two_stages, **self.switches)
 
 
 class PlainSweeps(SweepSteps, Reference):
@@ -123,13 +124,13 @@ def along_cuda(engine: Any, rates: Any, phase: int, fields: Any, across: int, **
     return Launch(program, (*arguments, rates, engine.parameters, engine.clock, phase), blocks, threads, early=early)
 
 
-class PlainParts(Reference):
+class ReferenceSplitStages(Reference):
     """Stages of "srk2" with reference kernels: tendencies along x, then the rest."""
 
     def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
         engine = self.engine
-        left, work = engine.spare, []
+        left, work = engine.q_work, []
         for role, target in ((LEAVES, left), (TAKES_UP, out)):
             options = {**engine.switches, **switches, "PART": role}
             program = engine.device.loop(reference.partial_stage, engine.precision, options)
@@ -139,7 +140,7 @@ class PlainParts(Reference):
         return work
 
 
-class Parts(March):
+class SplitStages(RowStreaming):
     """Stages of "srk2" with row-streaming kernels."""
 
     blends = False
@@ -159,7 +160,7 @@ class Parts(March):
         """See `step.Stages`; a step on the active tiles is a step of "rk2"."""
         if self._listed:
             return super().stage(phase, q, old, out, **switches)
-        engine, left = self.engine, self.engine.spare
+        engine, left = self.engine, self.engine.q_work
         if engine.device.kind == "cuda":
             return [
                 along_cuda(engine, self.rates, phase, (q, old, left, left), 1, PART=LEAVES, **switches),
@@ -174,14 +175,14 @@ class Parts(March):
         return work
 
 
-def schedule_for(setup: Setup, device: Device) -> type[March] | type[Tiles]:
+def schedule_for(setup: Setup, device: Device) -> type[RowStreaming] | type[Tiles]:
     """Return the class of the fastest schedule for a run on its device, or the reference schedule."""
     plain = setup.kernels == "reference" or setup.walls is not None
     if setup.scheme == "srk2":
-        return PlainParts if plain else Parts
+        return ReferenceSplitStages if plain else SplitStages
     if setup.split:
         return PlainSweeps if plain else Sweeps
     if plain:
         return Reference
     is_small = setup.cross_sections is None and setup.active_tiles != "on" and Tiles.serve(setup, device)
-    return Tiles if is_small else March
+    return Tiles if is_small else RowStreaming

@@ -397,7 +397,7 @@ def begin_cuda(clock, rates):
 
 
 def steering_of(step: int, rates: Any, clocks: Any) -> Steering:
-    """Return the clocks and rates that step `step` of a round reads and writes; rates : (3, 2), clocks : (2, SIZE)."""
+    """Return the clocks and rates that step `step` of a cycle reads and writes; rates : (3, 2), clocks : (2, SIZE)."""
     return Steering(
         clocks[step % 2], clocks[(step + 1) % 2], rates[(step + 2) % 3], rates[step % 3], rates[(step + 1) % 3]
     )
