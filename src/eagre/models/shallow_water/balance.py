@@ -160,7 +160,7 @@ class Balance:
 
     Attributes
     ----------
-    book : (open boundary faces + mass sources, COLUMNS) array
+    budget : (open boundary faces + mass sources, COLUMNS) array
         Without mass sources the last row is present and 0.
     """
 
@@ -177,7 +177,7 @@ class Balance:
         self.weigh(terms)
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
         self._faces = device.array(np.concatenate([np.zeros((0, 4), np.int64), *faces]))
-        self.book = device.zeros((self._weights.size, COLUMNS), np.float64)
+        self.budget = device.zeros((self._weights.size, COLUMNS), np.float64)
 
     def weigh(self, terms: Terms) -> None:
         """Set the mass sources integrated over the domain, m3 s-1, with the records in use."""
@@ -187,11 +187,11 @@ class Balance:
     def settle(self, time: float, terms: Terms) -> None:
         """Accumulate the rain of the present records up to `time`, s, and set the weights of the next records."""
         if self._moving:
-            rows = self.device.host(self.book)
+            rows = self.device.host(self.budget)
             self._settled[self._moving] += self._volumes(rows, time)[self._moving]
             rows[self._moving] = 0.0
             rows[self._moving, SUM_END] = time
-            self.device.fill(self.book, rows)
+            self.device.fill(self.budget, rows)
             self.weigh(terms)
 
     def _volumes(self, rows: np.ndarray, time: float) -> np.ndarray:
@@ -219,38 +219,38 @@ class Balance:
         if not self.varies:
             return []
         switches["SOURCES"] = len(self._rain)
-        return budget_launches(self.device, precision, (q, q_stage), self._faces, self.book, *common, **switches)
+        return budget_launches(self.device, precision, (q, q_stage), self._faces, self.budget, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the balance at `time`, s."""
-        rows = np.zeros(self.book.shape)
+        rows = np.zeros(self.budget.shape)
         rows[:, SUM_END] = time
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             row[RATE] = series(time)
-        self.device.fill(self.book, rows)
+        self.device.fill(self.budget, rows)
         self.resume_settled({})
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        return {"book": self.device.host(self.book), "open_sides": self._open.places(), **settled}
+        return {"book": self.device.host(self.budget), "open_sides": self._open.places(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same open boundary segments."""
-        return self._open.are_those_of(state) and len(state["book"]) == len(self.book)
+        return self._open.are_those_of(state) and len(state["book"]) == len(self.budget)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Restore the balance of a state at `time`, s, or reset it if the open segments differ."""
         if not self.goes_on(state):
             self.begin(time)
             return
-        rows = np.zeros(self.book.shape)
+        rows = np.zeros(self.budget.shape)
         rows[:, : state["book"].shape[1]] = state["book"]  # states of older versions have no second rate
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             rate = row[RATE] + row[RATE_2]
             if series.is_constant and rate != series(time):
                 row[:] = row[SUM] + (time - row[SUM_END]) * rate, series(time), time, 0.0
-        self.device.fill(self.book, rows)
+        self.device.fill(self.budget, rows)
         self.resume_settled(state)
 
     def resume_settled(self, state: Mapping[str, np.ndarray], terms: Terms | None = None) -> None:
@@ -261,6 +261,6 @@ class Balance:
 
     def amounts(self, time: float) -> tuple[dict[str, float], float]:
         """Return the inflow volumes by segment or internal discharge, and the rain volume, up to `time`, s; m3."""
-        rows = self.device.host(self.book)
+        rows = self.device.host(self.budget)
         came = self._settled + self._volumes(rows, time)
         return self._open.by_name(came, self._source_names)

@@ -105,7 +105,7 @@ class SubdomainStreaming(RowStreaming):
         slices, self._stage_count = self.engine.rate_slices, 0
         assert count == slices.count
         self._all_rates = self.engine.device.zeros((slices.size,), self.engine.bits)
-        self._local_rates = [self._all_rates[own] for own in slices.local]
+        self._local_rates = [self._all_rates[one] for one in slices.local]
         self.engine.rates = self._all_rates[slices.all]
 
     def _active_tiles(self) -> ActiveTiles | None:
@@ -153,7 +153,10 @@ class Subdomain(Engine):
         return SubdomainStreaming
 
     def local_state(self, state: Mapping[str, np.ndarray], budget: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the part of a domain state for this slab; book : balance of the whole domain, or None to reset it."""
+        """Return the part of a domain state for this slab.
+
+        budget : balance of the whole domain, or None to reset it.
+        """
         local = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
         local |= cut_maps(state, self.first, self.last)
         if budget is None:

@@ -211,11 +211,11 @@ class MultiDeviceEngine(BatchStepping):
     def balance(self) -> Balance:
         """Present water balance of the whole domain."""
         self.device.synchronize()
-        rows = np.zeros(self._balance.book.shape)
+        rows = np.zeros(self._balance.budget.shape)
         # Slabs with a time-varying balance are the last.
         for subdomain in sorted(self.subdomains, key=lambda subdomain: subdomain.balance.varies):
-            join_book(rows, subdomain.global_faces, subdomain.device.host(subdomain.balance.book))
-        self._balance.device.fill(self._balance.book, rows)
+            join_book(rows, subdomain.global_faces, subdomain.device.host(subdomain.balance.budget))
+        self._balance.device.fill(self._balance.budget, rows)
         return self._balance
 
     @property
