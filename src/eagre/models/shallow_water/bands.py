@@ -106,8 +106,8 @@ class MultiDeviceEngine(BatchStepping):
         messages = []
         for target, here in enumerate(self.rates):
             for source, there in enumerate(self.rates):
-                messages.append(Message("rates", source, target, (there.own[slot],), (here.of[source],)))
-            messages.append(Message("rates", target, target, (here.zeros,), (here.own[1 - slot],)))
+                messages.append(Message("rates", source, target, (there.local[slot],), (here.of[source],)))
+            messages.append(Message("rates", target, target, (here.zeros,), (here.local[1 - slot],)))
         return messages
 
     @property
@@ -118,12 +118,12 @@ class MultiDeviceEngine(BatchStepping):
     # -- the clock ----------------------------------------------------------------------------------
 
     def send_request(self, until: float, steps: int) -> None:
-        """Set the step request of all slabs; see `Engine.give_orders`."""
+        """Set the step request of all slabs; see `Engine.send_request`."""
         for subdomain in self.subdomains:
             subdomain.send_request(until, steps)
 
     def read_result(self) -> None:
-        """Read the step results of all slabs; see `Engine.take_report`."""
+        """Read the step results of all slabs; see `Engine.read_result`."""
         for subdomain in self.subdomains:
             subdomain.read_result()
 
