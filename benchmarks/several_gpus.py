@@ -145,19 +145,19 @@ class Basin:
 
     def answer(self) -> np.ndarray:
         """The surface after some steps."""
-        self.engine.leg(1e9, self.steps)
+        self.engine.step_batch(1e9, self.steps)
         assert self.engine.bad_cell() is None
         return self.engine.state()["q"][0, 2:-2, 2:-2]
 
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps, which the clock is ready for."""
         engine = self.engine
-        if isinstance(engine, bands.Bands):
+        if isinstance(engine, bands.MultiDeviceEngine):
             engine.arrange()  # anew: exchanges may be left out
-        engine.give_orders(1e9, 2**50)
+        engine.send_request(1e9, 2**50)
         self.device.run(engine.begin)
         self.device.synchronize()
-        return [*engine.round] * (2 // engine.steps_a_round)
+        return [*engine.launch_cycle] * (2 // engine.steps_per_cycle)
 
 
 SUBJECTS = {subject.name: subject for subject in (Gyre, Pool, Basin)}

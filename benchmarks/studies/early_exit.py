@@ -46,7 +46,7 @@ def main() -> None:
                 model._engine.chooser.never()
             found[name] = milliseconds(model, steps)
             bits.append((model.time, model.state()["q"].tobytes()))
-            share = model._engine.listed_share()
+            share = model._engine.active_fraction()
         told = ", ".join(f"{name} {time:.3f}" for name, time in found.items())
         gains = ", ".join(f"{time / found['on']:.1f} times as fast as {name}" for name, time in found.items())
         same = "the same bits" if bits[-1] == bits[len(bits) // 2] else "OTHER BITS"

@@ -87,7 +87,7 @@ def early(device: Device, size: int, height: int, way: str) -> dict[str, float]:
     where = device.with_layouts(own, "rows") if own else device
     model = early_exit.flood(size, 0.05, where, "double", way)
     found = early_exit.milliseconds(model, early_exit.STEPS[device.kind])
-    return {"ms": found, "listed": model._engine.listed_share()}
+    return {"ms": found, "listed": model._engine.active_fraction()}
 
 
 def whole_search(device: Device, asked: Any, rows: Results, time_is_up: Callable[[], bool]) -> float | None:

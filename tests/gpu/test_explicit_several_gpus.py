@@ -56,5 +56,5 @@ def test_a_run_goes_on_with_another_number_of_gpus(devices):
 def test_all_gpus_have_one_clock(devices):
     model = bay(devices, time_step_control="exact")
     model.advance(1.0)
-    clocks = [band.read_clock().tolist() for band in model._engine.bands]
+    clocks = [band.read_clock().tolist() for band in model._engine.subdomains]
     assert all(clock == clocks[0] for clock in clocks)

@@ -239,4 +239,4 @@ def test_a_list_of_tiles_changes_no_bit(precision):
             np.testing.assert_array_equal(values, full.state()[name], err_msg=name)
         np.testing.assert_array_equal(ours.field("speed"), full.field("speed"))
     ours.advance(1e3, max_steps=3)
-    assert ours._engine.listed_share() < 0.5
+    assert ours._engine.active_fraction() < 0.5

@@ -115,7 +115,7 @@ def test_simulated_list_of_tiles_changes_no_bit(kernel):
         assert listed.statistics() == full.statistics()
         for name, values in listed.state().items():
             np.testing.assert_array_equal(values, full.state()[name], err_msg=name)
-        shares.append(listed._engine.listed_share())
+        shares.append(listed._engine.active_fraction())
         if step == 1:
             listed.field("depth")  # makes use of a buffer
     assert shares == [1.0, 4 / 6, 1.0]

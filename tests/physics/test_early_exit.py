@@ -18,7 +18,7 @@ LATER = np.array([0.0, 0.4, 0.5, 1e9])  # s
 
 def low(monkeypatch, rows=4):
     """Make tiles of so many rows."""
-    monkeypatch.setattr(march_tiles, "LEAST_ROWS", rows)
+    monkeypatch.setattr(march_tiles, "MIN_ROWS", rows)
     monkeypatch.setattr(march_tiles, "tiles_of", lambda ny, nx, most: TILES_OF(ny, nx, rows))
 
 
@@ -86,7 +86,7 @@ def assert_list_changes_no_bit(device, **options):
         for model in (ours, full):
             model.advance(1e3, max_steps=1)
         assert_same(ours, full)
-        shares.append(ours._engine.listed_share())
+        shares.append(ours._engine.active_fraction())
         if step == 3:
             ours.field("depth")
     assert shares[0] == shares[4] == 1.0
@@ -112,7 +112,7 @@ def test_wind_keeps_every_tile_awake(small_tiles):
     for model in (ours, full):
         model.advance(1e3, max_steps=2)
     assert_same(ours, full)
-    assert ours._engine.listed_share() == 1.0
+    assert ours._engine.active_fraction() == 1.0
 
 
 def test_a_restart_with_a_list_changes_no_bit(monkeypatch):
@@ -173,7 +173,7 @@ def test_early_exit_changes_no_bit(precision, monkeypatch):
         assert_same(ours, full)
         assert_same(auto, full)
     assert 0.1 < ours.diagnostics()["wet_fraction"] < 0.9
-    assert ours._engine.listed_share() < 1.0
+    assert ours._engine.active_fraction() < 1.0
 
 
 def flood(active_tiles, nx=300, ny=70):
@@ -192,7 +192,7 @@ def test_water_crosses_tiles(monkeypatch):
         for model in (ours, full):
             model.advance(1e3, max_steps=20)
         assert_same(ours, full)
-        shares.append(ours._engine.listed_share())
+        shares.append(ours._engine.active_fraction())
     assert shares == sorted(shares) and shares[0] < 0.4 < shares[-1] < 1.0
 
 
@@ -212,12 +212,12 @@ def test_a_list_over_a_rough_bed_changes_no_bit(monkeypatch):
 def test_auto_lists_while_that_pays(monkeypatch):
     """From the wet part of the cells at the start; not once most tiles are listed; asked again after some looks."""
     low(monkeypatch, 8)
-    monkeypatch.setattr(active_tiles, "LOOKS", 3)
+    monkeypatch.setattr(active_tiles, "CHECKS_PER_DECISION", 3)
     model = flood("auto")
     engine = model._engine
     model.advance(1e3, max_steps=5)
     assert engine.listed
-    monkeypatch.setattr(active_tiles, "MOST_LISTED", 0.1)
+    monkeypatch.setattr(active_tiles, "MAX_ACTIVE_FRACTION", 0.1)
     listed = []
     for _ in range(6):
         model.advance(1e3, max_steps=5)
@@ -234,8 +234,8 @@ def test_early_exit_passes_over_dry_rows():
     bed = np.zeros((9, 9))
     scratch = np.zeros(march_cpu.SCRATCH)
     p = big_dry_dam("auto", "double")._engine.parameters
-    assert march_cpu.look_at_row(bed, scratch, 1, 0, 6, p) == march_cpu.SHORES  # the switch is off by default
-    look = march_cpu.look_at_row.function
+    assert march_cpu.row_class(bed, scratch, 1, 0, 6, p) == march_cpu.SHORES  # the switch is off by default
+    look = march_cpu.row_class.function
     skipping = type(look)(look.__code__, {**look.__globals__, "SKIP_DRY": True})
     assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.DRY
     scratch[march_cpu.OVER1 + 3] = 2.0

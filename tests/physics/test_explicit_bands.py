@@ -40,7 +40,7 @@ MORE = {
 def test_the_bits_of_one_device(make, options):
     """Of every array of a restart, ghosts and book included; legs that end where they must."""
     ours, theirs, others = (make(device, **options) for device in (TWO, "cpu", THREE))
-    assert isinstance(ours.device, Group) and len(ours._engine.bands) == len(ours.device.members)
+    assert isinstance(ours.device, Group) and len(ours._engine.subdomains) == len(ours.device.members)
     for until, steps in ((1e3, 3), (1.7, None), (4.0, 40)):
         for model in (ours, theirs, others):
             model.advance(until, max_steps=steps)
@@ -89,8 +89,8 @@ def _own(message):
 def test_one_wait_a_stage_is_enough(monkeypatch, make):
     """Devices that run ahead of one another up to the next wait give the same bits."""
     in_step, ahead = (make(THREE) for _ in range(2))
-    waits = sum(stage == () for stage in in_step._engine.round)
-    assert waits == len(in_step._engine.bands[0].schedule.stages)
+    waits = sum(stage == () for stage in in_step._engine.launch_cycle)
+    assert waits == len(in_step._engine.subdomains[0].schedule.stages)
     in_step.advance(1e3, max_steps=12)
     monkeypatch.setattr(Group, "run", run_out_of_step)
     ahead.advance(1e3, max_steps=12)
@@ -103,7 +103,7 @@ def test_all_devices_have_one_clock():
     still[30:34, 3:6] = 5.0
     ours = basin(THREE, surface_elevation=still, time_step_control="exact")
     ours.advance(1e3, max_steps=9)
-    clocks = [band.read_clock() for band in ours._engine.bands]
+    clocks = [band.read_clock() for band in ours._engine.subdomains]
     assert ours.statistics()["redone_steps"] >= 9
     for clock in clocks[1:]:
         np.testing.assert_array_equal(clock, clocks[0])
@@ -172,7 +172,7 @@ def test_everything_a_model_gives():
         model.advance(1.0)
     for name in theirs.variables:
         np.testing.assert_array_equal(ours.field(name), theirs.field(name), err_msg=name)
-    rows = [band.first for band in ours._engine.bands]
+    rows = [band.first for band in ours._engine.subdomains]
     assert rows == [0, 21, 41]
     points = [(j + k, i) for j in (*rows[1:], 60) for k in (-1, 0) for i in (3, 36)]
     for name, value in ours.sample(["surface_elevation", "velocity_y", "bed"], points).items():
@@ -204,7 +204,7 @@ def test_from_a_case_file():
         'dx = "5 m"\ndy = "5 m"\n[bed]\nvalue = -5.0\n[initial]\nsurface_elevation = 0.0\n'
     )
     model = ShallowWaterCase.loads(text).build()
-    assert [(band.first, band.last) for band in model._engine.bands] == [(0, 8), (8, 15)]
+    assert [(band.first, band.last) for band in model._engine.subdomains] == [(0, 8), (8, 15)]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_memory_of_each_device_is_checked(monkeypatch):
 
     monkeypatch.setattr(CpuDevice, "free_memory", lambda _: 5e4)
     with pytest.raises(MemoryNeededError):
-        bands.Bands(basin("cpu").setup, Group([CpuDevice(), CpuDevice()]), "double")
+        bands.MultiDeviceEngine(basin("cpu").setup, Group([CpuDevice(), CpuDevice()]), "double")
 
 
 def test_bands_of_four_rows():
@@ -239,7 +239,7 @@ def test_bands_of_four_rows():
 def test_the_grid_is_cut_by_rows():
     grid = Grid(5, 9, 1.0, 2.0)
     model = ShallowWater(grid, 0.0, depth=1.0, device=TWO)
-    bands = model._engine.bands
+    bands = model._engine.subdomains
     assert [band.setup.grid.y0 for band in bands] == [0.0, 10.0]
     assert [len(band.setup.faced) for band in bands] == [3, 3]
 
@@ -254,7 +254,7 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch):
 
     monkeypatch.setattr(Group, "run", run_out_of_step)
     ours, theirs = (basin(device, nx=13, ny=11, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))
-    assert len(ours._engine.bands[0].q) == 2
+    assert len(ours._engine.subdomains[0].q) == 2
     for model in (ours, theirs):
         model.advance(1e3, max_steps=3)
     assert ours.steps == theirs.steps == 3 and ours.time == pytest.approx(theirs.time, rel=1e-12)

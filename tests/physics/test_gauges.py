@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from eagre.contract import Recording
-from eagre.models.shallow_water.legs import OFTEN, Piece
+from eagre.models.shallow_water.legs import REQUESTS_BEFORE_CAPTURE, GraphContent
 from eagre.stepping import recording
 from eagre.stepping.run import Event, run
 from physics.test_maps import dam_break, flood
@@ -164,25 +164,25 @@ def test_graphs_that_are_seldom_asked_for_are_made_of_few():
     engine = dam_break(maps=None)._engine
     engine.device = SimpleNamespace(graphs=True)
     for rounds in (1, 2, 7, 13, 56):
-        asked = Piece(rounds, True, True, "all", 1, 0)
-        found = engine._pieces(asked)
-        assert sum(piece.rounds for piece in found) == rounds
+        asked = GraphContent(rounds, True, True, "all", 1, 0)
+        found = engine._graph_contents(asked)
+        assert sum(piece.cycles for piece in found) == rounds
         assert [piece.begins for piece in found] == [True] + [False] * (len(found) - 1)
         assert [piece.ends for piece in found] == [False] * (len(found) - 1) + [True]
-        assert all(piece == asked or piece.rounds in (0, 1, 2, 4, 8) for piece in found)
-        assert [engine._pieces(asked) for _ in range(OFTEN)][-1] == [asked]
+        assert all(piece == asked or piece.cycles in (0, 1, 2, 4, 8) for piece in found)
+        assert [engine._graph_contents(asked) for _ in range(REQUESTS_BEFORE_CAPTURE)][-1] == [asked]
 
 
 def test_a_run_that_takes_the_same_values_again_keeps_its_rings():
     ours, theirs = Gauges(dam_break(maps=None)), Gauges(dam_break(maps=None))
     for on_its_way, one in ((True, ours), (False, theirs)):
         one.run(on_its_way, end=0.5)
-        kept = one.model._engine._kept
+        kept = one.model._engine._buffers
         one.run(on_its_way)
-        assert one.model._engine._kept is kept
+        assert one.model._engine._buffers is kept
     assert_same(ours, theirs)
-    before, elsewhere = ours.model._engine._kept, Gauges(ours.model, POINTS[1:])
+    before, elsewhere = ours.model._engine._buffers, Gauges(ours.model, POINTS[1:])
     elsewhere.run(True, end=1.2)
     theirs.run(False, end=1.2)
-    assert ours.model._engine._kept is not before
+    assert ours.model._engine._buffers is not before
     np.testing.assert_array_equal(elsewhere.values, np.array(theirs.values[-len(elsewhere.values) :])[:, :, 1:])

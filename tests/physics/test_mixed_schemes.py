@@ -19,7 +19,7 @@ SHAPE = (14, 40)
 def small_tiles(monkeypatch):
     """Tiles of 8 columns and 4 rows, and a decision every 6 steps."""
     monkeypatch.setattr(march_tiles, "TILE_COLUMNS", 8)
-    monkeypatch.setattr(march_tiles, "LEAST_ROWS", 4)
+    monkeypatch.setattr(march_tiles, "MIN_ROWS", 4)
     monkeypatch.setattr(march_tiles, "tiles_of", lambda ny, nx, most: TILES_OF(ny, nx, 4))
     monkeypatch.setattr(active_tiles, "DECISION_STEPS", 6)
 
@@ -51,7 +51,7 @@ def test_srk2_equals_rk2_on_the_list_and_off_it(monkeypatch):
     mixed, whole = pond("srk2"), pond("rk2", "off")
     mixed.advance(1e3, max_steps=6)
     assert mixed._engine.listed and scheme_row(mixed) == "rk2 6 steps, 6 of them on active tiles; srk2 0 steps"
-    monkeypatch.setattr(active_tiles, "MOST_WET", 0.0)
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 0.0)
     mixed.advance(1e3, max_steps=6)
     assert not mixed._engine.listed
     whole.advance(1e3, max_steps=12)
@@ -67,17 +67,17 @@ def test_srk2_equals_rk2_on_the_list_and_off_it(monkeypatch):
 def test_ds2_goes_on_with_rk2_on_the_list(before, monkeypatch):
     """The same bits as "rk2" on all tiles from the state of "ds2", with steps of one length."""
     monkeypatch.setattr(active_tiles, "DECISION_STEPS", before)
-    monkeypatch.setattr(active_tiles, "MOST_WET", 0.0)
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 0.0)
     mixed = pond("ds2", time_step=0.02)
     mixed.advance(1e3, max_steps=before)
     assert (mixed.steps, mixed._engine.current) == (before, (before - 1) // 2 % 2) and not mixed._engine.listed
     state = {name: values for name, values in mixed.state().items() if name != "schemes"}
-    monkeypatch.setattr(active_tiles, "MOST_WET", 1.0)
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 1.0)
     whole = pond("rk2", "off", time_step=0.02)
     whole.restore(state)
     for model in (mixed, whole):
         model.advance(1e3, max_steps=3)
-    assert mixed._engine.listed and mixed._engine.listed_share() < 1.0
+    assert mixed._engine.listed and mixed._engine.active_fraction() < 1.0
     assert scheme_row(mixed) == f"rk2 4 steps, 3 of them on active tiles; ds2 {before - 1} steps"
     assert mixed.steps == whole.steps == before + 3
     for name in ("depth", "discharge_x", "discharge_y"):
@@ -89,7 +89,7 @@ def test_ds2_goes_on_after_the_list(monkeypatch):
     mixed = pond("ds2", time_step=0.02)
     mixed.advance(1e3, max_steps=6)
     assert mixed._engine.listed_steps == 5
-    monkeypatch.setattr(active_tiles, "MOST_WET", 0.0)
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 0.0)
     whole = pond("ds2", "off", time_step=0.02)
     whole.restore({name: values for name, values in mixed.state().items() if name != "schemes"})
     for model in (mixed, whole):
@@ -108,7 +108,7 @@ def test_steps_on_the_list_have_the_courant_number_of_rk2(monkeypatch):
     mixed.advance(1e3, max_steps=5)
     assert mixed._engine.listed_steps == 5
     assert 0.2 < mixed.statistics()["courant_max"] <= 0.25 * 1.02 * (1.0 + 1e-9)
-    monkeypatch.setattr(active_tiles, "MOST_WET", 0.0)
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 0.0)
     mixed.advance(1e3, max_steps=4)
     assert 0.4 < mixed.statistics()["courant_max"] <= 0.5 * (1.0 + 1e-9)
 
@@ -116,7 +116,7 @@ def test_steps_on_the_list_have_the_courant_number_of_rk2(monkeypatch):
 @pytest.mark.parametrize("scheme", ["srk2", "ds2"])
 def test_decisions_do_not_depend_on_batches(scheme, monkeypatch):
     """Batches of other lengths, and fields that are read in between, change no bit of a run that switches."""
-    monkeypatch.setattr(active_tiles, "MOST_WET", 40 / (14 * 40))
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 40 / (14 * 40))
     pieces, whole = (pond(scheme, maps=Maps(arrival_depths=[0.01])) for _ in range(2))
     whole.advance(0.6)
     for steps in (3, 5, 1):
@@ -130,10 +130,10 @@ def test_decisions_do_not_depend_on_batches(scheme, monkeypatch):
 @pytest.mark.parametrize("scheme", ["srk2", "ds2"])
 def test_a_restart_keeps_the_decision(scheme, monkeypatch):
     """A run that restarts between two decisions, where the share of wet cells has passed the limit."""
-    monkeypatch.setattr(active_tiles, "MOST_WET", 16 / (14 * 40))  # 15 cells are wet at the start
+    monkeypatch.setattr(active_tiles, "MAX_WET_FRACTION", 16 / (14 * 40))  # 15 cells are wet at the start
     whole, again = pond(scheme), pond(scheme)
     whole.advance(1e3, max_steps=3)
-    assert whole._engine.listed and whole._engine.wet_share() > active_tiles.MOST_WET
+    assert whole._engine.listed and whole._engine.wet_fraction() > active_tiles.MAX_WET_FRACTION
     again.restore(whole.state())
     for model in (whole, again):
         model.advance(1e3, max_steps=5)

@@ -198,8 +198,8 @@ def test_a_step_too_long_is_discarded_and_leaves_the_state(scheme, light_device)
     clock[ck.DT] = clock[ck.FREE] = 1.5 * allowed
     clock[[ck.RUNNING, ck.STEPS_LEFT, ck.UNTIL]] = 1.0, 100.0, 1e9
     engine.write_clock(clock)
-    half = engine.launches_a_round // 2
-    own = engine.round[:half] if first[ck.PARITY] == 0.0 else engine.round[half:]
+    half = engine.launches_per_cycle // 2
+    own = engine.launch_cycle[:half] if first[ck.PARITY] == 0.0 else engine.launch_cycle[half:]
     device.run(own)
     after = engine.read_clock()
     assert after[ck.REDONE] == first[ck.REDONE] + 1 and after[ck.ACCEPTED] == 0.0

@@ -171,7 +171,7 @@ def test_one_comparison_stands_for_all_sizes(monkeypatch):
 def test_words_count_every_array_once():
     model = basin((48, 48), "cpu", "double", "rk2")
     engine = model._engine
-    largest = [*engine.q, engine.middle, engine.bed, engine.schedule._scratch]
+    largest = [*engine.q, engine.q_stage, engine.bed, engine.schedule._scratch]
     least = sum(array.nbytes for array in largest) / 8 / 48**2
     assert least <= resident_words(model) < least + 1
 

@@ -65,7 +65,7 @@ def test_little_work_on_large_arrays_takes_one_thread(asked):
     del asked[:]
     grid = eagre.Grid(250, 250, 1.0, 1.0)
     model = eagre.ShallowWater(grid, -1.0, surface_elevation=0.0, device="cpu")
-    model._engine.rings(np.array([3]), np.array([4]))
+    model._engine.sample_buffers(np.array([3]), np.array([4]))
     few = [alone for _, _, alone in device._bound(model._engine.extra.each)]
     assert few[0] and few[1]
 

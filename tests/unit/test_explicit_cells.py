@@ -144,7 +144,7 @@ def test_what_a_row_is(skip_dry, rng):
 
     One number at a time is what decides: of a neighbour, a corner, or one that is none of a cell of the row.
     """
-    look = PlainDevice().program(march_cpu.look_at_row, "double", {"SKIP_DRY": skip_dry})
+    look = PlainDevice().program(march_cpu.row_class, "double", {"SKIP_DRY": skip_dry})
     p = SimpleNamespace(dry=1e-3)
     seen = set()
     for _ in range(400):

@@ -29,9 +29,10 @@ REACH = 4  # distance in cells within which a live cell activates a tile; minimu
 # Bits of a tile: live cells inside, and within REACH of each of its sides.
 LIVE, SOUTH_STRIP, NORTH_STRIP, WEST_STRIP, EAST_STRIP = 1, 2, 4, 8, 16
 EVERYWHERE = 31
-MADE = 2  # index, after the two counts, of the step of the present list
-MOST_WET, MOST_LISTED = 0.5, 0.75  # maximum fractions of wet cells and of active tiles for which a list is faster
-LOOKS = 32  # state checks between two decisions whether to use a list again
+LISTED_STEP = 2  # index, after the two counts, of the step of the present list
+# Maximum fractions of wet cells and of active tiles for which a list is faster.
+MAX_WET_FRACTION, MAX_ACTIVE_FRACTION = 0.5, 0.75
+CHECKS_PER_DECISION = 32  # state checks between two decisions whether to use a list again
 DECISION_STEPS = 512  # steps between two decisions where they change the result
 PROBES = (0.37, -1.9)  # a force that is 0 for these values at depth 0 never acts on dry cells
 
@@ -40,7 +41,7 @@ class Active(NamedTuple):
     """Active-tile list that the kernels read and write; even and odd steps alternate between two counts."""
 
     listed: np.ndarray  # numbers of the active tiles
-    work: np.ndarray  # number of listed tiles in even and in odd steps, then MADE
+    work: np.ndarray  # number of listed tiles in even and in odd steps, then LISTED_STEP
     live: np.ndarray  # bits, (rows of tiles + 2, tiles per row + 2), with a margin of zeros
 
 
@@ -52,8 +53,8 @@ def is_near(live, always, j, i):
         for di in range(3):
             facing = NORTH_STRIP if dj == 0 else (SOUTH_STRIP if dj == 2 else 0)
             facing |= EAST_STRIP if di == 0 else (WEST_STRIP if di == 2 else 0)
-            found = (live[j + dj, i + di] | always[j + dj, i + di]) & facing
-            near = near or (found == facing and facing != 0)
+            bits = (live[j + dj, i + di] | always[j + dj, i + di]) & facing
+            near = near or (bits == facing and facing != 0)
     return near
 
 
@@ -63,12 +64,12 @@ def live_cells(q, s, over, j, corner, n):
 
     corner, over : index in q and in the scratch s (1/h) of the cell two columns before the first.
     """
-    found = 0
+    count = 0
     for i in range(n):
         c = corner + i + 2
         wet = s[over + i + 2] > real(0.0)
-        found += 1 if wet or q[1, j, c] != real(0.0) or q[2, j, c] != real(0.0) else 0
-    return found
+        count += 1 if wet or q[1, j, c] != real(0.0) or q[2, j, c] != real(0.0) else 0
+    return count
 
 
 @cell
@@ -88,11 +89,11 @@ def live_bits(q, s, over, j, i0, r, rows, n):
 
 
 @serial_entry
-def list_tiles_cpu(active, always, clock, turn):
+def list_tiles_cpu(active, always, clock, phase):
     """List the tiles of the next step, unless this is another attempt at the same step."""
     listed, work, live = active
     step = np.int32(clock[STEPS])
-    if open_gate(clock, turn) and work[MADE] != step:
+    if open_gate(clock, phase) and work[LISTED_STEP] != step:
         count, across = 0, live.shape[1] - 2
         for j in range(live.shape[0] - 2):
             for i in range(across):
@@ -100,33 +101,33 @@ def list_tiles_cpu(active, always, clock, turn):
                     listed[count] = j * across + i
                     count += 1
         work[step & 1] = count
-        work[MADE] = step
+        work[LISTED_STEP] = step
 
 
 @entry
-def list_tiles_cuda(active, always, clock, turn):
+def list_tiles_cuda(active, always, clock, phase):
     """List the tiles in any order, one thread per tile (see `list_tiles_cpu`).
 
-    The first stage sets MADE (`tiles_to_do`).
+    The first stage sets LISTED_STEP (`tiles_to_do`).
     """
     listed, work, live = active
-    room = cuda.shared.array(2, np.int32)
+    block_slots = cuda.shared.array(2, np.int32)
     step = np.int32(clock[STEPS])
-    if not open_gate(clock, turn) or work[MADE] == step:
+    if not open_gate(clock, phase) or work[LISTED_STEP] == step:
         return
     down, across = np.uint32(live.shape[0] - 2), np.uint32(live.shape[1] - 2)
     t = np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
     if cuda.threadIdx.x == 0:
-        room[0] = 0
+        block_slots[0] = 0
     cuda.syncthreads()
     near = t < down * across and is_near(live, always, np.uint32(t // across), np.uint32(t % across))
-    place = cuda.atomic.add(room, 0, 1) if near else 0
+    slot = cuda.atomic.add(block_slots, 0, 1) if near else 0
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        room[1] = cuda.atomic.add(work, step & 1, room[0])
+        block_slots[1] = cuda.atomic.add(work, step & 1, block_slots[0])
     cuda.syncthreads()
     if near:
-        listed[np.uint32(room[1] + place)] = t
+        listed[np.uint32(block_slots[1] + slot)] = t
 
 
 class ActiveTiles:
@@ -153,8 +154,8 @@ class ActiveTiles:
         stirred = always_live(grid, setup.terms, setup.faced)
         self.always_live_fraction = float(stirred.mean())  # fraction of cells that are always live
         self._always = device.array(bits_of(stirred, rows, columns))
-        self._report = device.pinned((3,), np.int32)
-        self.report = device.transfer(self._report, self.active.work)
+        self._counts = device.pinned((3,), np.int32)
+        self.read_counts = device.transfer(self._counts, self.active.work)
 
     def wake(self, step: int) -> None:
         """Activate all tiles in the next step, because the buffers differ."""
@@ -166,13 +167,13 @@ class ActiveTiles:
         """Return whether the step before `step` had a list other than the initial list of all tiles."""
         return step > self._first + 1
 
-    def share(self, step: int) -> float:
-        """Return the fraction of the tiles that were active in the step before `step`, as of the last report."""
-        return float(self._report[(step - 1) & 1]) / self.count
+    def active_fraction(self, step: int) -> float:
+        """Return the fraction of the tiles that were active in the step before `step`, as of the last state check."""
+        return float(self._counts[(step - 1) & 1]) / self.count
 
-    def launch(self, precision: str, clock: Any, turn: int, **switches: Any) -> Launch:
+    def launch(self, precision: str, clock: Any, phase: int, **switches: Any) -> Launch:
         """Return the launch that lists the tiles of the next step."""
-        arguments = (self.active, self._always, clock, turn)
+        arguments = (self.active, self._always, clock, phase)
         if self._device.kind == "cpu":
             return Launch(self._device.program(list_tiles_cpu, precision, switches), arguments)
         program = self._device.program(list_tiles_cuda, precision, switches)
@@ -197,17 +198,18 @@ class Chooser:
         self._auto, self._tiles, self._mixes = active_tiles == "auto", tiles, mixes and tiles is not None
         self.listed, self._looks, self._next = tiles is not None and active_tiles == "on", 0, 0
 
-    def begin(self, step: int, wet_share: Callable[[], float]) -> None:
-        """Decide for a new state before step `step`; wet_share : returns the fraction of wet cells."""
+    def begin(self, step: int, wet_fraction: Callable[[], float]) -> None:
+        """Decide for a new state before step `step`; wet_fraction : returns the fraction of wet cells."""
         if self._tiles is not None:
-            self.listed, self._looks = not self._auto or self._few(wet_share), 0
+            self.listed, self._looks = not self._auto or self._few(wet_fraction), 0
             self._next = (step // DECISION_STEPS + 1) * DECISION_STEPS
             self._tiles.wake(step)
 
     def _few(self, wet_fraction: Callable[[], float]) -> bool:
         """Return whether few cells are wet, and, if the decision changes the result, few are always live."""
         assert self._tiles is not None
-        return wet_fraction() < MOST_WET and not (self._mixes and self._tiles.always_live_fraction >= MOST_WET)
+        mostly_live = self._mixes and self._tiles.always_live_fraction >= MAX_WET_FRACTION
+        return wet_fraction() < MAX_WET_FRACTION and not mostly_live
 
     def steps_to_decision(self, step: int, steps: int) -> int:
         """Return the maximum number of steps, up to `steps`, before the next decision that changes the result."""
@@ -222,20 +224,20 @@ class Chooser:
         if self._mixes and state is not None:
             self.listed, self._next = bool(state[0]), int(state[1])
 
-    def choose(self, step: int, wet_share: Callable[[], float]) -> None:
+    def choose(self, step: int, wet_fraction: Callable[[], float]) -> None:
         """Decide before a batch of steps that starts with step `step`."""
         if self._tiles is None or not self._auto:
             return
         if self._mixes:
             if step >= self._next:
-                self.begin(step, wet_share)
+                self.begin(step, wet_fraction)
             return
         if self.listed:
-            self.listed = self._tiles.share(step) <= MOST_LISTED or not self._tiles.knows(step)
+            self.listed = self._tiles.active_fraction(step) <= MAX_ACTIVE_FRACTION or not self._tiles.knows(step)
             self._looks = 0
         else:
             self._looks += 1
-            if self._looks % LOOKS == 0 and wet_share() < MOST_WET:
+            if self._looks % CHECKS_PER_DECISION == 0 and wet_fraction() < MAX_WET_FRACTION:
                 self.listed = True
                 self._tiles.wake(step)
 
@@ -252,57 +254,57 @@ class Chooser:
 def bits_of(live: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return the LIVE and side bits of all tiles with a margin of zeros; live : (ny, nx), whether a cell is live."""
     (first_j, south, north), (first_i, west, east) = (
-        _strips(count, size) for count, size in zip(live.shape, (rows, columns), strict=True)
+        _tile_margins(count, size) for count, size in zip(live.shape, (rows, columns), strict=True)
     )
     by_columns, by_rows = np.logical_or.reduceat(live, first_i, axis=1), np.logical_or.reduceat(live, first_j)
-    found = LIVE * np.logical_or.reduceat(by_columns, first_j).astype(np.int32)
-    for bit, strip in ((SOUTH_STRIP, south), (NORTH_STRIP, north)):
-        found += bit * np.logical_or.reduceat(by_columns & strip[:, None], first_j)
-    for bit, strip in ((WEST_STRIP, west), (EAST_STRIP, east)):
-        found += bit * np.logical_or.reduceat(by_rows & strip, first_i, axis=1)
-    return np.pad(found, 1)
+    bits = LIVE * np.logical_or.reduceat(by_columns, first_j).astype(np.int32)
+    for bit, margin in ((SOUTH_STRIP, south), (NORTH_STRIP, north)):
+        bits += bit * np.logical_or.reduceat(by_columns & margin[:, None], first_j)
+    for bit, margin in ((WEST_STRIP, west), (EAST_STRIP, east)):
+        bits += bit * np.logical_or.reduceat(by_rows & margin, first_i, axis=1)
+    return np.pad(bits, 1)
 
 
-def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tile_margins(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the first cells of the tiles along an axis, and masks of the cells within REACH of the tile ends."""
-    place = np.arange(count)
-    low = place % size
-    high = np.minimum(place - low + size, count) - 1 - place
-    return place[::size], low < REACH, high < REACH
+    index = np.arange(count)
+    low = index % size
+    high = np.minimum(index - low + size, count) - 1 - index
+    return index[::size], low < REACH, high < REACH
 
 
 def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndarray:
     """Return the mask of cells that can receive water or momentum from outside, (ny, nx).
 
-    faced : boundary segments of the own rows.
+    faced : boundary segments of the rows of this subdomain.
     """
-    found = np.zeros(grid.shape, bool)
-    for part in terms.water:
-        found |= _brings(part, grid)
-    for part in (*terms.x, *terms.y):
-        if any(part.cell(0.0, 0.0, 0.0, *[probe] * len(part.quantities)) != 0.0 for probe in PROBES):
-            found[...] = True
+    mask = np.zeros(grid.shape, bool)
+    for term in terms.water:
+        mask |= _brings(term, grid)
+    for term in (*terms.x, *terms.y):
+        if any(term.cell(0.0, 0.0, 0.0, *[probe] * len(term.quantities)) != 0.0 for probe in PROBES):
+            mask[...] = True
     closed = {side: np.zeros(grid.ny if side in ("west", "east") else grid.nx, bool) for side in SIDES}
     for segment in faced:
         closed[segment.side][segment.first : segment.last] = segment.condition.closed and not segment.condition.periodic
-    found[:, 0] |= ~closed["west"]
-    found[:, -1] |= ~closed["east"]
-    found[0] |= ~closed["south"]
-    found[-1] |= ~closed["north"]
-    return found
+    mask[:, 0] |= ~closed["west"]
+    mask[:, -1] |= ~closed["east"]
+    mask[0] |= ~closed["south"]
+    mask[-1] |= ~closed["north"]
+    return mask
 
 
-def live_share(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> float:
+def live_fraction(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> float:
     """Return the fraction of cells that are live at the start of a run: with water, or always live."""
     return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
 
 
-def _brings(part: Part, grid: Grid) -> np.ndarray:
+def _brings(term: Part, grid: Grid) -> np.ndarray:
     """Return where a term can add water: where a quantity is nonzero, or everywhere if the term needs no quantity."""
-    if part.cell(*[0.0] * len(part.quantities)) != 0.0:
+    if term.cell(*[0.0] * len(term.quantities)) != 0.0:
         return np.ones(grid.shape, bool)
-    found = np.zeros(grid.shape, bool)
-    for quantity in part.quantities:
+    mask = np.zeros(grid.shape, bool)
+    for quantity in term.quantities:
         if not quantity.is_zero:
-            found |= quantity.map(grid) != 0.0
-    return found
+            mask |= quantity.map(grid) != 0.0
+    return mask

@@ -17,13 +17,13 @@ from eagre.boundaries.ghosts import LAYERS
 from eagre.boundaries.subdomain import cut_book, cut_segments
 from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.engine import Engine
-from eagre.models.shallow_water.schedules import March
+from eagre.models.shallow_water.schedules import RowStreaming
 from eagre.models.shallow_water.setup import Setup
 from eagre.stepping.maps import cut_maps
 
 
 @dataclass(frozen=True, eq=False)
-class BandSetup(Setup):
+class SubdomainSetup(Setup):
     """Set-up of a row slab: `segments` include the halo rows, `faced` only the own rows."""
 
     faced: Sequence[FaceRange] = ()
@@ -35,7 +35,7 @@ class BandSetup(Setup):
         return self.corners
 
 
-def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> BandSetup:
+def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> SubdomainSetup:
     """Return the set-up of rows first .. last - 1; corners : bed of the whole domain above the datum, padded by two."""
     whole = setup.grid
     grid = replace(whole, ny=last - first, y0=whole.y0 + first * whole.dy)
@@ -43,7 +43,7 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
     along = [s for s in setup.segments if s.side in ("west", "east")]
     low, high = max(first - LAYERS, 0), min(last + LAYERS, whole.ny)
     across = cut_segments(across, whole.ny, first, last, first)
-    own = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
+    options = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
         "grid": grid,
         "bed": setup.bed[first : last + 1],
         "segments": cut_segments(along, whole.ny, low, high, first) + across,
@@ -52,8 +52,8 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
         "first_row": first,
         "cross_sections": None if setup.cross_sections is None else setup.cross_sections.part(first, last, first),
     }
-    return BandSetup(
-        **own,
+    return SubdomainSetup(
+        **options,
         faced=cut_segments(along, whole.ny, first, last, first) + across,
         corners=corners[first : last + 2 * LAYERS + 1],
         uniform_manning=setup.uniform_manning,
@@ -75,7 +75,7 @@ class Rates:
         starts = 3 * counts[rank] + np.cumsum([0, *counts])
         self.of = [slice(int(start), int(start) + count) for start, count in zip(starts[:-1], counts, strict=True)]
         self.all = slice(3 * self.count, self.size)
-        self.own = [slice(k * self.count, (k + 1) * self.count) for k in range(2)]
+        self.local = [slice(k * self.count, (k + 1) * self.count) for k in range(2)]
         self.zeros = slice(2 * self.count, 3 * self.count)
 
 
@@ -93,7 +93,7 @@ class Written(NamedTuple):
     out: Any
 
 
-class BandMarch(March):
+class SubdomainStreaming(RowStreaming):
     """Schedule of a row slab: tails use the rates of all slabs, and ghosts are filled after a halo exchange."""
 
     def __init__(self, engine: Any) -> None:
@@ -102,37 +102,37 @@ class BandMarch(March):
         self.ghosts, self.fill = self.fill, [[] for _ in self.fill]
 
     def _allocate_rates(self, count: int) -> None:
-        places, self._stages_made = self.engine.places_of_rates, 0
-        assert count == places.count
-        self._all_rates = self.engine.device.zeros((places.size,), self.engine.bits)
-        self._own_rates = [self._all_rates[own] for own in places.own]
-        self.engine.rates = self._all_rates[places.all]
+        slices, self._stage_count = self.engine.rate_slices, 0
+        assert count == slices.count
+        self._all_rates = self.engine.device.zeros((slices.size,), self.engine.bits)
+        self._local_rates = [self._all_rates[one] for one in slices.local]
+        self.engine.rates = self._all_rates[slices.all]
 
     def _active_tiles(self) -> ActiveTiles | None:
         """Return the active-tile list only if requested, because all slabs must have the same launches."""
         return super()._active_tiles() if self.engine.setup.active_tiles == "on" else None
 
-    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
         """Return the launches of a stage, with a rate buffer that the next stage does not use."""
-        self.rates = self._own_rates[self._stages_made % 2]
-        self._stages_made += 1
-        return [*super().stage(turn, q, old, out, **switches), Written(out)]
+        self.rates = self._local_rates[self._stage_count % 2]
+        self._stage_count += 1
+        return [*super().stage(phase, q, old, out, **switches), Written(out)]
 
-    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Any]:
+    def boundary(self, phase: int, q: Any, **switches: Any) -> list[Any]:
         """Return the launches of a boundary pass, followed by the marker of the end of a stage."""
-        return [*super().boundary(turn, q, **switches), Written(None)]
+        return [*super().boundary(phase, q, **switches), Written(None)]
 
 
 def _split(launches: Sequence[Any]) -> list[StageLaunches]:
-    """Return the stages of a step graph from its launches and the markers between them."""
-    found, marked = [], [k for k, one in enumerate(launches) if isinstance(one, Written)]
-    for start, made, end in zip([-1, *marked[1::2]], marked[::2], marked[1::2], strict=False):
-        interior, boundary = launches[start + 1 : made], launches[made + 1 : end]
-        found.append(StageLaunches([*interior], launches[made].out, [*boundary]))
-    return found
+    """Return the stages of a launch cycle from its launches and the markers between them."""
+    stages, marked = [], [k for k, one in enumerate(launches) if isinstance(one, Written)]
+    for start, written, end in zip([-1, *marked[1::2]], marked[::2], marked[1::2], strict=False):
+        interior, boundary = launches[start + 1 : written], launches[written + 1 : end]
+        stages.append(StageLaunches([*interior], launches[written].out, [*boundary]))
+    return stages
 
 
-class Band(Engine):
+class Subdomain(Engine):
     """Engine of rows first .. last - 1 of the domain on one device.
 
     Attributes
@@ -141,21 +141,24 @@ class Band(Engine):
         Global numbers of its boundary faces in the water balance of the domain.
     """
 
-    places: np.ndarray
+    global_faces: np.ndarray
 
-    def __init__(self, setup: BandSetup, device: Device, precision: str, first: int, rates: Rates) -> None:
+    def __init__(self, setup: SubdomainSetup, device: Device, precision: str, first: int, rates: Rates) -> None:
         self.first, self.last = first, first + setup.grid.ny
-        self.places_of_rates = rates
+        self.rate_slices = rates
         super().__init__(setup, device, precision)
 
-    def made_by(self) -> type[BandMarch]:
+    def schedule_class(self) -> type[SubdomainStreaming]:
         """See `Engine.made_by`."""
-        return BandMarch
+        return SubdomainStreaming
 
-    def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the part of a domain state for this slab; book : balance of the whole domain, or None to reset it."""
-        own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
-        own |= cut_maps(state, self.first, self.last)
-        if book is None:
-            return {**own, "open_sides": np.full((1, 3), -1)}
-        return {**own, **self.balance.state(), "book": cut_book(book, self.places, len(self.balance.book))}
+    def local_state(self, state: Mapping[str, np.ndarray], budget: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Return the part of a domain state for this slab.
+
+        budget : balance of the whole domain, or None to reset it.
+        """
+        local = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
+        local |= cut_maps(state, self.first, self.last)
+        if budget is None:
+            return {**local, "open_sides": np.full((1, 3), -1)}
+        return {**local, **self.balance.state(), "book": cut_book(budget, self.global_faces, len(self.balance.budget))}

@@ -29,18 +29,18 @@ from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_tiles
 from eagre.models.shallow_water.balance import Balance, CrossSectionBook
-from eagre.models.shallow_water.band import Band, BandMarch, Rates, band_setup
+from eagre.models.shallow_water.band import Rates, Subdomain, SubdomainStreaming, subdomain_setup
 from eagre.models.shallow_water.engine import Engine
-from eagre.models.shallow_water.legs import Legs
+from eagre.models.shallow_water.legs import BatchStepping
 from eagre.models.shallow_water.setup import Setup
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import join_maps
 from eagre.stepping.recording import Extra, Ring
 
-LEAST_ROWS = 4  # minimum rows of a slab
+MIN_ROWS = 4  # minimum rows of a slab
 
 
-class Bands(Legs):
+class MultiDeviceEngine(BatchStepping):
     """Engine of one run on several devices; results for the model are assembled on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
@@ -48,50 +48,52 @@ class Bands(Legs):
         self.real = check_precision(precision)
         grid, count = setup.grid, len(group.members)
         _check_options(setup, count)
-        check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
+        check_thickness(group, grid.ny, MIN_ROWS, "rows", f"{MIN_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
-        halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
+        halo, periodic = (LAYERS, 0), (setup.periodic[1], False)
         self.decomposition = bands(
-            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
+            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=periodic, padded=False
         )
-        row_bytes = (setup.words + setup.terms.moving_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
+        array_count = setup.array_count + setup.terms.moving_maps(group.kind)
+        row_bytes = array_count * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
-        most = group.layout("cpu.shallow-water").rows
-        counts = [len(march_tiles.tiles_of(rows, grid.nx, most)[0]) if group.kind == "cpu" else 1 for rows in heights]
+        max_rows = group.layout("cpu.shallow-water").rows
+        on_cpu = group.kind == "cpu"
+        counts = [len(march_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
-        corners, self.bands = setup.padded_bed(), []
-        for rank, member in enumerate(group.members):
+        corners, self.subdomains = setup.padded_bed(), []
+        for rank, device in enumerate(group.members):
             first, last = self.decomposition.own(rank)[0]
-            own = band_setup(setup, first, last, corners)
-            self.bands.append(Band(own, member, precision, first, self.rates[rank]))
-            self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
-        self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
+            local_setup = subdomain_setup(setup, first, last, corners)
+            self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
+            self.subdomains[-1].global_faces = places_of_faces(setup.faced, grid, first, last)
+        self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
         self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
-        self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
+        self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.subdomains[0].parameters
         self.arrange()
-        self.prepare_legs()
+        self.reset_graphs()
 
     # -- schedules ----------------------------------------------------------------------------------
 
     def arrange(self) -> None:
         """Combine the launches of the slabs, with barriers and halo exchanges between them."""
         self.transport = transport = LocalTransport(self.device)
-        marches = [band.schedule for band in self.bands]
-        for rank, march in enumerate(marches):
-            transport.publish(rank, "rates", march.rates)
-        self.round: list[Stage] = []
-        for k, stages in enumerate(zip(*(march.stages for march in marches), strict=True)):
+        schedules = [subdomain.schedule for subdomain in self.subdomains]
+        for rank, schedule in enumerate(schedules):
+            transport.publish(rank, "rates", schedule.rates)
+        self.launch_cycle: list[Stage] = []
+        for k, stages in enumerate(zip(*(schedule.stages for schedule in schedules), strict=True)):
             exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
-            after = in_turn(exchange, [stage.boundary for stage in stages])
-            self.round += [[stage.interior for stage in stages], BARRIER, after]
-        self.begin = [[band.begin for band in self.bands]]
-        self.look = [[band.look for band in self.bands]]
+            boundary_stage = in_turn(exchange, [stage.boundary for stage in stages])
+            self.launch_cycle += [[stage.interior for stage in stages], BARRIER, boundary_stage]
+        self.begin = [[subdomain.begin for subdomain in self.subdomains]]
+        self.state_check = [[subdomain.state_check for subdomain in self.subdomains]]
         self._fill: list[list[Stage]] = []
-        for k in range(len(self.bands[0].q)):
-            exchange = self._exchange(f"q{k}", [band.q[k] for band in self.bands], [])
-            self._fill.append([BARRIER, in_turn(exchange, [march.ghosts[k] for march in marches])])
-        self.steps_a_round, self.parts = marches[0].steps_a_round, marches[0].parts
-        self.launches_a_round = len(marches[0].launches) + len(marches[0].stages)
+        for k in range(len(self.subdomains[0].q)):
+            exchange = self._exchange(f"q{k}", [subdomain.q[k] for subdomain in self.subdomains], [])
+            self._fill.append([BARRIER, in_turn(exchange, [schedule.ghosts[k] for schedule in schedules])])
+        self.steps_per_cycle, self.divisions = schedules[0].steps_per_cycle, schedules[0].divisions
+        self.launches_per_cycle = len(schedules[0].launches) + len(schedules[0].stages)
 
     def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
         """Return the exchange of two halo rows of a state, and of additional messages."""
@@ -101,74 +103,78 @@ class Bands(Legs):
 
     def _rates_after(self, slot: int) -> list[Message]:
         """Return the messages that collect the rates of a stage everywhere and clear the buffer of the next stage."""
-        found = []
+        messages = []
         for target, here in enumerate(self.rates):
             for source, there in enumerate(self.rates):
-                found.append(Message("rates", source, target, (there.own[slot],), (here.of[source],)))
-            found.append(Message("rates", target, target, (here.zeros,), (here.own[1 - slot],)))
-        return found
+                messages.append(Message("rates", source, target, (there.local[slot],), (here.of[source],)))
+            messages.append(Message("rates", target, target, (here.zeros,), (here.local[1 - slot],)))
+        return messages
 
     @property
-    def schedule(self) -> BandMarch:
+    def schedule(self) -> SubdomainStreaming:
         """Schedule of every slab."""
-        return self.bands[0].schedule
+        return self.subdomains[0].schedule
 
     # -- the clock ----------------------------------------------------------------------------------
 
-    def give_orders(self, until: float, steps: int) -> None:
-        """Set the step request of all slabs; see `Engine.give_orders`."""
-        for band in self.bands:
-            band.give_orders(until, steps)
+    def send_request(self, until: float, steps: int) -> None:
+        """Set the step request of all slabs; see `Engine.send_request`."""
+        for subdomain in self.subdomains:
+            subdomain.send_request(until, steps)
 
-    def take_report(self) -> None:
-        """Read the step results of all slabs; see `Engine.take_report`."""
-        for band in self.bands:
-            band.take_report()
+    def read_result(self) -> None:
+        """Read the step results of all slabs; see `Engine.read_result`."""
+        for subdomain in self.subdomains:
+            subdomain.read_result()
 
     def leave_unread(self) -> None:
         """Mark the clocks as unread; see `Engine.leave_unread`."""
-        for band in self.bands:
-            band.leave_unread()
+        for subdomain in self.subdomains:
+            subdomain.leave_unread()
 
     @property
     def seen(self) -> np.ndarray:
         """Clock as the host last read it; the same on all devices."""
-        return self.bands[0].seen
+        return self.subdomains[0].seen
 
     @property
     def current(self) -> int:
         """Index of the buffer with the present state."""
-        return self.bands[0].current
+        return self.subdomains[0].current
 
     @property
     def failure(self) -> int:
         """Failure code; see `Engine.failure`."""
-        return max(band.failure for band in self.bands)
+        return max(subdomain.failure for subdomain in self.subdomains)
 
     def read_clock(self) -> np.ndarray:
         """Return a host copy of the clock."""
-        return self.bands[0].read_clock()
+        return self.subdomains[0].read_clock()
 
     def write_clock(self, values: np.ndarray) -> None:
         """Set all clocks."""
-        for band in self.bands:
-            band.write_clock(values)
+        for subdomain in self.subdomains:
+            subdomain.write_clock(values)
 
-    def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
-        """Return one ring buffer per slab for in-run sampling; see `Engine.rings`."""
-        columns = [np.flatnonzero((j >= band.first) & (j < band.last)) for band in self.bands]
-        rings = [band.rings(j[at] - band.first, i[at])[0][0] for band, at in zip(self.bands, columns, strict=True)]
-        self.extra = Extra(*([list(stage)] for stage in zip(*(band.extra for band in self.bands), strict=True)))
-        return rings, columns
+    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+        """Return one ring buffer per slab for in-run sampling; see `Engine.sample_buffers`."""
+        columns = [np.flatnonzero((j >= subdomain.first) & (j < subdomain.last)) for subdomain in self.subdomains]
+        buffers = [
+            subdomain.sample_buffers(j[index] - subdomain.first, i[index])[0][0]
+            for subdomain, index in zip(self.subdomains, columns, strict=True)
+        ]
+        extras = (subdomain.extra for subdomain in self.subdomains)
+        self.extra = Extra(*([list(stage)] for stage in zip(*extras, strict=True)))
+        return buffers, columns
 
     # -- state --------------------------------------------------------------------------------------
 
     def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
         """Set the interior state and the time; see `Engine.set_state`."""
-        for band in self.bands:
-            rows = slice(band.first, band.last)
-            band.set_state(eta[rows], hu[rows], hv[rows], time)
-        self._book.resume_settled({}, self.setup.terms)
+        for subdomain in self.subdomains:
+            rows = slice(subdomain.first, subdomain.last)
+            subdomain.set_state(eta[rows], hu[rows], hv[rows], time)
+        self._balance.resume_settled({}, self.setup.terms)
         for fill in self._fill:
             self.device.run(fill)
         self.device.synchronize()
@@ -176,21 +182,21 @@ class Bands(Legs):
     def state(self) -> dict[str, np.ndarray]:
         """Return the state of the whole domain, which any number of devices can restore."""
         self.device.synchronize()
-        each = [band.device.host(band.q[band.current]) for band in self.bands]
+        each = [subdomain.device.host(subdomain.q[subdomain.current]) for subdomain in self.subdomains]
         inner = [q[:, LAYERS:-LAYERS] for q in each]
         q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
         return {"q": q, **self.small_state(), **self.maps_state()}
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the maps of the whole domain; see `Engine.maps_state`."""
-        return join_maps([band.maps_state() for band in self.bands])
+        return join_maps([subdomain.maps_state() for subdomain in self.subdomains])
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
-        book = state["book"] if self._book.goes_on(state) else None
-        for band in self.bands:
-            band.restore(band.resume_book(state, book) | self._lines.cut(state, band.lines))
-        self._book.resume_settled(state if book is not None else {}, self.setup.terms)
+        budget = state["book"] if self._balance.goes_on(state) else None
+        for subdomain in self.subdomains:
+            subdomain.restore(subdomain.local_state(state, budget) | self._lines.cut(state, subdomain.lines))
+        self._balance.resume_settled(state if budget is not None else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
         self.device.synchronize()
@@ -198,24 +204,25 @@ class Bands(Legs):
     def next_records(self, time: float) -> None:
         """Load the next records of time-varying fields; see `Engine.next_records`."""
         self.balance.settle(time, self.setup.terms)
-        for band in self.bands:
-            band.next_records(time)
+        for subdomain in self.subdomains:
+            subdomain.next_records(time)
 
     @property
     def balance(self) -> Balance:
         """Present water balance of the whole domain."""
         self.device.synchronize()
-        rows = np.zeros(self._book.book.shape)
-        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # slabs with a time-varying balance last
-            join_book(rows, band.places, band.device.host(band.balance.book))
-        self._book.device.fill(self._book.book, rows)
-        return self._book
+        rows = np.zeros(self._balance.budget.shape)
+        # Slabs with a time-varying balance are the last.
+        for subdomain in sorted(self.subdomains, key=lambda subdomain: subdomain.balance.varies):
+            join_book(rows, subdomain.global_faces, subdomain.device.host(subdomain.balance.budget))
+        self._balance.device.fill(self._balance.budget, rows)
+        return self._balance
 
     @property
     def lines(self) -> CrossSectionBook:
         """Present volumes through the cross-sections of the whole domain."""
         self.device.synchronize()
-        self._lines.join([band.lines for band in self.bands])
+        self._lines.join([subdomain.lines for subdomain in self.subdomains])
         return self._lines
 
     # -- state checks -------------------------------------------------------------------------------
@@ -223,15 +230,15 @@ class Bands(Legs):
     def sums(self) -> dict[str, float]:
         """Return sums and extremes over the domain; see `Engine.sums`."""
         self.device.synchronize()
-        rows = np.concatenate([band.row_sums() for band in self.bands])
+        rows = np.concatenate([subdomain.row_sums() for subdomain in self.subdomains])
         return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """Return (j, i) of the first cell that is not finite, or None."""
         self.device.synchronize()
-        for band in self.bands:
-            if (found := band.bad_cell()) is not None:
-                return found[0] + band.first, found[1]
+        for subdomain in self.subdomains:
+            if (cell := subdomain.bad_cell()) is not None:
+                return cell[0] + subdomain.first, cell[1]
         return None
 
     def fastest_cell(self) -> tuple[int, int]:
@@ -239,25 +246,27 @@ class Bands(Legs):
         speed = np.hypot(*self.derived()[4:])
         return divmod(int(np.argmax(speed)), speed.shape[1])
 
-    def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """Return the values in cells (j, i); see `Engine.at`."""
+    def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        """Return the values in cells (j, i); see `Engine.cell_values`."""
         self.device.synchronize()
-        found = np.zeros((7, j.size), self.real)
-        for band in self.bands:
-            here = (j >= band.first) & (j < band.last)
+        values = np.zeros((7, j.size), self.real)
+        for subdomain in self.subdomains:
+            here = (j >= subdomain.first) & (j < subdomain.last)
             if here.any():
-                found[:, here] = band.at(j[here] - band.first, i[here])
-        return found
+                values[:, here] = subdomain.cell_values(j[here] - subdomain.first, i[here])
+        return values
 
     def derived(self) -> np.ndarray:
         """Return the fields of the whole domain; see `Engine.derived`."""
         self.device.synchronize()
-        return np.concatenate([band.derived() for band in self.bands], axis=1)
+        return np.concatenate([subdomain.derived() for subdomain in self.subdomains], axis=1)
 
 
-def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | Bands:
+def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | MultiDeviceEngine:
     """Return the engine of a run on one device or on several devices."""
-    return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
+    if isinstance(device, Group):
+        return MultiDeviceEngine(setup, device, precision)
+    return Engine(setup, device, precision)
 
 
 def _check_options(setup: Setup, count: int) -> None:

@@ -22,10 +22,10 @@ UNBOUNDED = 1e12  # s
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists
 ACTIVE_TILES = ("auto", "on", "off")
-LEAST_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
+MIN_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
 
 
-def longest_step_asked(name: str, step: float | None) -> float:
+def requested_step_limit(name: str, step: float | None) -> float:
     """Return the checked time step of an option, s; no limit if it is None."""
     return UNBOUNDED if step is None else checked_number(name, step, 1e-12, UNBOUNDED)
 
@@ -53,9 +53,9 @@ def steps_of(longest: float | None, fixed: float | None, coming: float, first: C
     first adaptive step.
     """
     if fixed is not None:
-        step = longest_step_asked("time_step", fixed)
+        step = requested_step_limit("time_step", fixed)
         return Steps(step, step, True)
-    step = min(longest_step_asked("max_time_step", longest), coming)
+    step = min(requested_step_limit("max_time_step", longest), coming)
     return Steps(step, min(step, first()), False)
 
 
@@ -85,34 +85,34 @@ def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_numbe
     A surface drop d between adjacent cells accelerates the water to the speed g d dt / dx after dt; the limit is
     courant_number dx / dt.
     """
-    steepest = 0.0
+    max_drop = 0.0
     for axis, size in ((0, grid.dy), (1, grid.dx)):
         drop, wet = np.diff(surface, axis=axis), depth > 0.0
-        low, high = (np.moveaxis(wet, axis, 0)[part] for part in (slice(None, -1), slice(1, None)))
+        low, high = (np.moveaxis(wet, axis, 0)[side] for side in (slice(None, -1), slice(1, None)))
         falls = np.where(np.moveaxis(drop, axis, 0) > 0.0, high, low)
-        steepest = max(steepest, float((np.abs(np.moveaxis(drop, axis, 0)) * falls).max(initial=0.0)) / size**2)
-    return math.sqrt(courant_number / (gravity * steepest)) if steepest > 0.0 else UNBOUNDED
+        max_drop = max(max_drop, float((np.abs(np.moveaxis(drop, axis, 0)) * falls).max(initial=0.0)) / size**2)
+    return math.sqrt(courant_number / (gravity * max_drop)) if max_drop > 0.0 else UNBOUNDED
 
 
-def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
+def desingularisation_depth(value: float | None, thickness: np.ndarray, wet_dry: str) -> float:
     """Return the desingularisation depth, m; the default is a fraction of the maximum initial depth."""
-    if given is not None:
-        return checked_number("desingularisation_depth", given, LEAST_KAPPA, 1e3)
+    if value is not None:
+        return checked_number("desingularisation_depth", value, MIN_KAPPA, 1e3)
     scale = float(thickness.max())
     if wet_dry == "hydrostatic":
-        return max(LEAST_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
-    return max(LEAST_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
+        return max(MIN_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
+    return max(MIN_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
 def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) -> dict[str, Any]:
     """Return the scheme and the time-step control of a run, for its set-up."""
-    found = {
+    options = {
         "scheme": one_of("scheme", scheme, SCHEMES),
         "time_step_control": one_of("time_step_control", time_step_control, ("predicted", "exact")),
     }
-    part = checked_number("predicted_fraction", predicted_fraction, 0.5, 1.0)
+    fraction = checked_number("predicted_fraction", predicted_fraction, 0.5, 1.0)
     if scheme not in STAGES:
-        return found
+        return options
     if time_step_control == "exact":
         raise InputError(
             f'time_step_control = "exact" with scheme = "{scheme}"',
@@ -121,24 +121,24 @@ def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) ->
             problem='time_step_control = "exact" is not supported by the split schemes: the limit of the second sweep '
             "is unknown at the start of the step.",
         )
-    return found | {"predicted_fraction": part}
+    return options | {"predicted_fraction": fraction}
 
 
-def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarray | None, scheme: str) -> str:
+def active_tiles(value: str | bool, wet_dry: str, kernels: str, walls: np.ndarray | None, scheme: str) -> str:
     """Return "auto", "on" or "off": the option, or "off" where skipping dry tiles would not be exact.
 
     The reference kernels and the kernels with internal walls compute all cells.
     """
-    asked = ("on" if given else "off") if isinstance(given, bool) else one_of("active_tiles", given, ACTIVE_TILES)
+    requested = ("on" if value else "off") if isinstance(value, bool) else one_of("active_tiles", value, ACTIVE_TILES)
     exact, plain = wet_dry == "hydrostatic", kernels == "reference" or walls is not None
-    if asked == "on" and not exact:
+    if requested == "on" and not exact:
         raise InputError(
             f'active_tiles = "on" with wet_dry = "{wet_dry}"',
             allowed='active_tiles = "on" with wet_dry = "hydrostatic"',
             fix='active_tiles = "auto"',
             problem="Dry tiles cannot be skipped: this wetting-and-drying scheme has fluxes between dry cells.",
         )
-    if asked == "on" and plain:
+    if requested == "on" and plain:
         raise InputError(
             'active_tiles = "on" with internal walls or kernels = "reference"',
             allowed='active_tiles = "auto" or "off" with internal walls or the reference kernels',
@@ -146,26 +146,26 @@ def active_tiles(given: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
             problem="Dry tiles cannot be skipped: kernels with internal walls and the reference kernels compute all "
             "cells.",
         )
-    if asked == "on" and scheme in TO_EVERY_CELL:
+    if requested == "on" and scheme in TO_EVERY_CELL:
         raise InputError(
             f'active_tiles = "on" with scheme = "{scheme}"',
             allowed='active_tiles = "on" with scheme = "rk2" or "euler"',
             fix='active_tiles = "auto"',
             problem="Dry tiles cannot be skipped in every step: this scheme computes all cells.",
         )
-    return asked if exact and not plain else "off"
+    return requested if exact and not plain else "off"
 
 
-def check_room(
+def check_device_memory(
     grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
 ) -> None:
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
     forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
-    words = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
-    check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
+    arrays = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
+    check_memory(grid, device, precision, DEVICE_WORDS + forced + arrays)
 
 
-def gathered(
+def requested_outputs(
     maps: Maps | None, time_statistics: Asked | None, lines: Mapping[str, Any] | None, grid: Grid
 ) -> dict[str, Any]:
     """Return the maps, time statistics and cross-sections of a set-up."""

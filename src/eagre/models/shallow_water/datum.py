@@ -72,13 +72,13 @@ def over_datum(state: dict[str, np.ndarray], datum: Datum, corners: np.ndarray) 
 
     corners : bed at the corners of the domain, m.
     """
-    theirs = Datum(float(state["datum"]), True) if "datum" in state else Datum()
-    if theirs == datum:
+    other = Datum(float(state["datum"]), True) if "datum" in state else Datum()
+    if other == datum:
         return state
-    kept = [name for name in state if name != "edges" and not name.startswith("maps")]
-    found = {name: state[name] for name in kept} | {"q": state["q"].copy()}
-    bed = centre_bed(corners - theirs.level)
-    surface = theirs.surface(state["q"][0, 2:-2, 2:-2].astype(np.float64), bed)
-    depth = surface - theirs.level - bed
-    found["q"][0, 2:-2, 2:-2] = datum.eta(centre_bed(corners - datum.level), surface, depth)
-    return found
+    names = [name for name in state if name != "edges" and not name.startswith("maps")]
+    converted = {name: state[name] for name in names} | {"q": state["q"].copy()}
+    bed = centre_bed(corners - other.level)
+    surface = other.surface(state["q"][0, 2:-2, 2:-2].astype(np.float64), bed)
+    depth = surface - other.level - bed
+    converted["q"][0, 2:-2, 2:-2] = datum.eta(centre_bed(corners - datum.level), surface, depth)
+    return converted

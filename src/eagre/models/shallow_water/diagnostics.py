@@ -19,7 +19,7 @@ from eagre.stepping.recording import FEW_PLACES, PASSED, Ring, has_landed, next_
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
-ALWAYS = 3  # value of `turn` without a gate
+ALWAYS = 3  # value of `phase` without a gate
 
 
 @cell
@@ -33,94 +33,94 @@ def depth_and_velocity(j, i, q, bed, out, p):
 
 
 @cell
-def sampled(k, pair, bed, places, found, clock, p):
-    """Store eta, h, hu, hv, u, v and the bed of interior cell `places[:, k]` in column k of `found`."""
+def sampled(k, pair, bed, points, values, clock, p):
+    """Store eta, h, hu, hv, u, v and the bed of interior cell `places[:, k]` in column k of `values`."""
     q = pair[1 if clock[PARITY] > 0.0 else 0]
-    j, i = places[0, k] + 2, places[1, k] + 2
+    j, i = points[0, k] + 2, points[1, k] + 2
     b = bed_centre(bed, j, i)
     h = signed_depth(q[0, j, i], b)
     over_h = over_depth(max(h, real(0.0)), p)
-    found[0, k] = q[0, j, i]
-    found[1, k] = h
-    found[2, k] = q[1, j, i]
-    found[3, k] = q[2, j, i]
-    found[4, k] = over_h * q[1, j, i]
-    found[5, k] = over_h * q[2, j, i]
-    found[6, k] = b
+    values[0, k] = q[0, j, i]
+    values[1, k] = h
+    values[2, k] = q[1, j, i]
+    values[3, k] = q[2, j, i]
+    values[4, k] = over_h * q[1, j, i]
+    values[5, k] = over_h * q[2, j, i]
+    values[6, k] = b
 
 
 @cell
-def recorded(k, pair, bed, places, values, landings, clock, p):
+def recorded(k, pair, bed, points, values, sample_times, clock, p):
     """Store eta, h, hu, hv, u and v of interior cell `places[:, k]` at an output time (`eagre.stepping.recording`)."""
-    if has_landed(landings, clock):
-        found = values[np.int64(landings[PASSED])]
+    if has_landed(sample_times, clock):
+        sample = values[np.int64(sample_times[PASSED])]
         q = pair[1 if clock[PARITY] > 0.0 else 0]
-        j, i = places[0, k] + 2, places[1, k] + 2
+        j, i = points[0, k] + 2, points[1, k] + 2
         h = signed_depth(q[0, j, i], bed_centre(bed, j, i))
         over_h = over_depth(max(h, real(0.0)), p)
-        found[0, k] = q[0, j, i]
-        found[1, k] = h
-        found[2, k] = q[1, j, i]
-        found[3, k] = q[2, j, i]
-        found[4, k] = over_h * q[1, j, i]
-        found[5, k] = over_h * q[2, j, i]
+        sample[0, k] = q[0, j, i]
+        sample[1, k] = h
+        sample[2, k] = q[1, j, i]
+        sample[3, k] = q[2, j, i]
+        sample[4, k] = over_h * q[1, j, i]
+        sample[5, k] = over_h * q[2, j, i]
 
 
 @entry
-def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
+def record_cuda(pair, bed, points, values, sample_times, clock, rates, p, arrived):
     """Run `recorded` for all points, one thread per point; the last block to finish runs `next_landing`."""
     launch_dependents()
     grid_dependency_wait()
-    if not has_landed(landings, clock):
+    if not has_landed(sample_times, clock):
         return
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if k < places.shape[1]:
-        recorded(k, pair, bed, places, values, landings, clock, p)
+    if k < points.shape[1]:
+        recorded(k, pair, bed, points, values, sample_times, clock, p)
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         blocks = cuda.gridDim.x
         cuda.threadfence()
         if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
             cuda.threadfence()
-            next_landing(0, landings, clock, rates)
+            next_landing(0, sample_times, clock, rates)
 
 
-def recording(engine: Any, places: Any, ring: Ring, split: int) -> list[Launch]:
+def recording(engine: Any, points: Any, buffer: Ring, split: int) -> list[Launch]:
     """Return the launches that sample the state at points on a device, (2, n), at output times.
 
     The last launch continues the run with steps of `split` stages, see `eagre.stepping.clock.SPLIT`.
     """
-    device, count, going_on = engine.device, places.shape[1], {"SPLIT": split}
-    before = (engine.pair, engine.bed, places, ring.values, ring.landings, engine.clock)
+    device, count, going_on = engine.device, points.shape[1], {"SPLIT": split}
+    arguments_of_state = (engine.pair, engine.bed, points, buffer.values, buffer.landings, engine.clock)
     if device.kind == "cuda":
         program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)
-        arguments = (*before, engine.rates, engine.parameters, arrived)
+        arguments = (*arguments_of_state, engine.rates, engine.parameters, arrived)
         return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True), *engine.schedule.resume]
-    own = (ring.landings, engine.clock, engine.rates)
-    taken = device.over(device.loop(recorded, engine.precision), (count,), (*before, engine.parameters))
+    arguments_of_time = (buffer.landings, engine.clock, engine.rates)
+    sampling = device.over(device.loop(recorded, engine.precision), (count,), (*arguments_of_state, engine.parameters))
     return [
-        taken._replace(alone=count < FEW_PLACES),
-        device.over(device.loop(next_landing, engine.precision, going_on), (1,), own),
+        sampling._replace(alone=count < FEW_PLACES),
+        device.over(device.loop(next_landing, engine.precision, going_on), (1,), arguments_of_time),
         *engine.schedule.resume,
     ]
 
 
 @cell
-def take_state(j, i, pair, bed, kept, p, clock, turn):
+def take_state(j, i, pair, bed, maps, p, clock, phase):
     """Accumulate the state of interior cell (j, i) in the maps of the run if a step begins from it, or for ALWAYS."""
-    if turn == ALWAYS or open_gate(clock, turn):
+    if phase == ALWAYS or open_gate(clock, phase):
         q = pair[1 if clock[PARITY] > 0.0 else 0]
         row, column = j + 2, i + 2
         eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
         h = depth(eta, bed_centre(bed, row, column))
         over_h = over_depth(h, p)
-        take_up(kept, j, i, eta, h, over_h * hu, over_h * hv, hu, hv, held(kept, j, i), moment_of(kept, clock[T]))
+        take_up(maps, j, i, eta, h, over_h * hu, over_h * hv, hu, hv, held(maps, j, i), moment_of(maps, clock[T]))
 
 
-def take(engine: Any, turn: int, **switches: Any) -> Launch:
+def take(engine: Any, phase: int, **switches: Any) -> Launch:
     """Return the launch that accumulates the present state of an engine (`take_state`)."""
-    program = engine.device.loop(take_state, engine.precision, {**engine.gathered.switches, **switches})
-    arguments = (engine.pair, engine.bed, engine.gathered.kept, engine.parameters, engine.clock, turn)
+    program = engine.device.loop(take_state, engine.precision, {**engine.accumulated_maps.switches, **switches})
+    arguments = (engine.pair, engine.bed, engine.accumulated_maps.kept, engine.parameters, engine.clock, phase)
     return engine.device.over(program, engine.setup.grid.shape, arguments)
 
 
@@ -198,26 +198,26 @@ def row_sums_cuda(q, bed, sums, p):
 
 
 @entry
-def first_bad_cpu(q, found):
+def first_bad_cpu(q, columns):
     """Set found[j] to the column of the first bad cell of interior row j, or NOWHERE."""
-    for j in prange(found.shape[0]):
+    for j in prange(columns.shape[0]):
         first = NOWHERE
         for i in range(q.shape[2] - 4):
             bad = is_bad(q[0, j + 2, i + 2]) | is_bad(q[1, j + 2, i + 2]) | is_bad(q[2, j + 2, i + 2])
             first = min(first, i) if bad else first
-        found[j] = first
+        columns[j] = first
 
 
 @entry
-def first_bad_cuda(q, found):
+def first_bad_cuda(q, columns):
     """See `first_bad_cpu`; one block per row."""
     j = cuda.blockIdx.x
     if cuda.threadIdx.x == 0:
-        found[j] = NOWHERE
+        columns[j] = NOWHERE
     cuda.syncthreads()
     for i in range(cuda.threadIdx.x, q.shape[2] - 4, BLOCK):
         if is_bad(q[0, j + 2, i + 2]) or is_bad(q[1, j + 2, i + 2]) or is_bad(q[2, j + 2, i + 2]):
-            cuda.atomic.min(found, j, i)
+            cuda.atomic.min(columns, j, i)
 
 
 @cell
@@ -231,10 +231,10 @@ def scan_cpu(pair, clock, bad):
     """Set bad[0] if any cell of the state is not finite."""
     q = pair[1 if clock[PARITY] > 0.0 else 0]
     for j in prange(q.shape[1] - 4):
-        found = False
+        any_bad = False
         for i in range(q.shape[2] - 4):
-            found = found | bad_at(q, j, i)
-        if found:
+            any_bad = any_bad | bad_at(q, j, i)
+        if any_bad:
             bad[0] = 1
 
 

@@ -15,8 +15,8 @@ from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
 from eagre.models.shallow_water.averaging import PresentAverages
 from eagre.models.shallow_water.balance import Balance, CrossSectionBook
-from eagre.models.shallow_water.legs import Legs
-from eagre.models.shallow_water.schedules import March, Tiles
+from eagre.models.shallow_water.legs import BatchStepping
+from eagre.models.shallow_water.schedules import RowStreaming, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
@@ -27,10 +27,10 @@ from eagre.terms.compose import Places, bind
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
 RK2_COURANT = 0.25  # maximum Courant number for which "rk2" keeps depths non-negative
-MOST_DISCARDED = 50  # maximum consecutive rejected double steps; each is half as long as the one before
+MAX_REJECTED_STEPS = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
-class Engine(Legs):
+class Engine(BatchStepping):
     """Arrays and kernels of one run on one device."""
 
     rates: Any  # maximum rates that the stages store for the clock
@@ -54,18 +54,18 @@ class Engine(Legs):
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
         self._arrange()
-        self.most_in_vain = MOST_DISCARDED if setup.split else Legs.most_in_vain
+        self.max_rejected_cycles = MAX_REJECTED_STEPS if setup.split else BatchStepping.max_rejected_cycles
 
     def _arrange(self) -> None:
         """Bind the kernels to the arrays."""
-        made_by = self.made_by()
-        self._bind_terms(made_by.blends and self.device.kind == "cuda")
-        self.schedule = made_by(self)
-        self._prepare_looks()
-        self.prepare_legs()
+        schedule_class = self.schedule_class()
+        self._bind_terms(schedule_class.blends and self.device.kind == "cuda")
+        self.schedule = schedule_class(self)
+        self._prepare_checks()
+        self.reset_graphs()
         self.chooser = Chooser(self.setup.active_tiles, self.schedule.active, self.setup.scheme in MIXED)
         later = self.schedule.launches if self.schedule.first else []
-        self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
+        self.device.prepare([*self.schedule.fill[0], *self.begin, *self.launch_cycle, *later, *self.state_check])
 
     def use_tuning(self, device: Device) -> None:
         """Use the launch parameters of `device`, the same device with another table; arrays and state are kept."""
@@ -82,11 +82,11 @@ class Engine(Legs):
         self.bed = device.array(setup.padded_bed().astype(real))
         # Two buffers that hold the state alternately, and one for the first stage. On the CPU the second stage
         # overwrites the state; on a GPU this would be slow (see march_cuda).
-        in_place = setup.scheme in ("rk2", "srk2") and device.kind == "cpu"
-        self.pair = device.zeros((1 if in_place else 2, *shape), real)
+        overwrites = setup.scheme in ("rk2", "srk2") and device.kind == "cpu"
+        self.pair = device.zeros((1 if overwrites else 2, *shape), real)
         self.q = list(self.pair)
-        self.middle = self.q[0] if setup.scheme == "euler" else device.zeros(shape, real)
-        self.spare = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.middle
+        self.q_stage = self.q[0] if setup.scheme == "euler" else device.zeros(shape, real)
+        self.q_work = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.q_stage
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock, self._seen = self.clocks[0], self._first_clock()
         self._unread = False  # whether steps were made since the clock was read
@@ -102,7 +102,7 @@ class Engine(Legs):
         self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
         self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
-        self.gathered = Gathered(setup.maps, device, grid.shape, real, float(self.parameters.dry))
+        self.accumulated_maps = Gathered(setup.maps, device, grid.shape, real, float(self.parameters.dry))
         self.averages = PresentAverages(self)
 
     def _bind_terms(self, blended: bool) -> None:
@@ -110,12 +110,12 @@ class Engine(Legs):
             return
         self.blended = blended
 
-        def place(role: str, values: np.ndarray) -> Any:
+        def to_device(role: str, values: np.ndarray) -> Any:
             return self.device.array(values.astype(self.real))
 
-        wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        places = Places(place, place, self.device, blended=blended)
-        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, places)
+        roles, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
+        memory = Places(to_device, to_device, self.device, blended=blended)
+        bound = bind(self.setup.terms, roles, self.forcing[None], first, self.real, memory)
         self.terms, self.records, self.blend = bound.arguments, bound.records, bound.blend
         self.switches |= bound.switches
 
@@ -130,32 +130,32 @@ class Engine(Legs):
         clock[ck.DT_MIN] = 1e300
         return clock
 
-    def made_by(self) -> type[March] | type[Tiles]:
+    def schedule_class(self) -> type[RowStreaming] | type[Tiles]:
         """Return the class of the schedule."""
         return schedule_for(self.setup, self.device)
 
     # -- batches of steps --------------------------------------------------------------------------
 
-    def _prepare_looks(self) -> None:
+    def _prepare_checks(self) -> None:
         """Prepare the launches at the start of a batch (step request) and at its end (state check and step result)."""
         device, cuda, ny = self.device, self.device.kind == "cuda", self.setup.grid.ny
-        self._orders = device.pinned((2,), np.float64)
-        self._report = device.pinned((ck.SIZE,), np.float64)
+        self._request = device.pinned((2,), np.float64)
+        self._clock_copy = device.pinned((ck.SIZE,), np.float64)
         self._bad = device.zeros((1,), np.int32)
-        self._bad_report = device.pinned((1,), np.int32)
+        self._bad_copy = device.pinned((1,), np.int32)
         scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
-        orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
-        self._begins: list[list[Work]] = [[orders, *one] for one in (self.schedule.begin, self.schedule.begin_listed)]
-        self.look: list[Work] = [
+        request = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._request)
+        self._begins: list[list[Work]] = [[request, *one] for one in (self.schedule.begin, self.schedule.begin_listed)]
+        self.state_check: list[Work] = [
             *self.schedule.conclude,
             Launch(scan, (self.pair, self.clock, self._bad), (ny,), (BLOCK,)),
-            device.transfer(self._report, self.clock),
-            device.transfer(self._bad_report, self._bad),
+            device.transfer(self._clock_copy, self.clock),
+            device.transfer(self._bad_copy, self._bad),
         ]
         if self.schedule.active is not None:
-            self.look.append(self.schedule.active.report)
-        self.steps_a_round, self.launches_a_round = self.schedule.steps_a_round, len(self.schedule.launches)
-        self.parts = self.schedule.parts
+            self.state_check.append(self.schedule.active.read_counts)
+        self.steps_per_cycle, self.launches_per_cycle = self.schedule.steps_per_cycle, len(self.schedule.launches)
+        self.divisions = self.schedule.divisions
         self._row_sums = device.zeros((ny, diagnostics.SUMS), np.float64)
         self._bad_columns = device.zeros((ny,), np.int64)
         self._sum = device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)
@@ -163,15 +163,15 @@ class Engine(Legs):
         self._output = device.loop(diagnostics.depth_and_velocity, self.precision)
         self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
 
-    def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
         """Return the ring buffer for in-run samples of interior cells (j, i), six values per cell (`recorded`)."""
-        ring = Ring(self.device, 6, j.size, self.real)
-        places = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
+        buffer = Ring(self.device, 6, j.size, self.real)
+        points = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
         conclude, split = self.schedule.conclude, self.setup.split
-        each = [*conclude, *diagnostics.recording(self, places, ring, split)]
-        each_listed = [*conclude, *diagnostics.recording(self, places, ring, 0)] if split else ()
-        self.extra = Extra(ring.begin, each, ring.look, each_listed)
-        return [ring], [np.arange(j.size)]
+        each = [*conclude, *diagnostics.recording(self, points, buffer, split)]
+        each_listed = [*conclude, *diagnostics.recording(self, points, buffer, 0)] if split else ()
+        self.extra = Extra(buffer.begin, each, buffer.look, each_listed)
+        return [buffer], [np.arange(j.size)]
 
     @property
     def listed(self) -> bool:
@@ -179,8 +179,8 @@ class Engine(Legs):
         return self.chooser.listed
 
     @property
-    def round(self) -> list[Launch]:
-        """Launches of `steps_a_round` steps."""
+    def launch_cycle(self) -> list[Launch]:
+        """Launches of `steps_per_cycle` steps."""
         if self.way == "first":
             return list(self.schedule.first)
         return self.schedule.listed if self.listed else self.schedule.launches
@@ -192,30 +192,30 @@ class Engine(Legs):
 
     @property
     def way(self) -> str:
-        """Kind of the launches in `round`: "first" for the first step of a split scheme, "listed" or "all"."""
+        """Kind of the launches in `launch_cycle`: "first" for the first step of a split scheme, "listed" or "all"."""
         if self.schedule.first and self.seen[ck.STEPS] == 0.0:
             return "first"
         return "listed" if self.listed else "all"
 
-    def leg(self, until: float, steps: int) -> int:
+    def step_batch(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
         step = int(self.seen[ck.STEPS])
-        self.chooser.choose(step, self.wet_share)
+        self.chooser.choose(step, self.wet_fraction)
         steps = self.chooser.steps_to_decision(step, steps)
         if self.way != "first":
             return self._steps_of_a_kind(until, steps)
-        made = self._steps_of_a_kind(until, 1)
-        goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
+        count = self._steps_of_a_kind(until, 1)
+        goes_on = count == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
         if goes_on and self.recorder is not None:
             self.recorder.give()
-        return made + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
+        return count + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
 
     def _steps_of_a_kind(self, until: float, steps: int) -> int:
         """Make a batch of steps of one kind, and count the steps on the active tiles."""
         listed = self.way == "listed"
         if self.setup.split and self.way != "first":
             self._prepare_for(listed)
-        count = super().leg(until, steps)
+        count = super().step_batch(until, steps)
         self.listed_steps += count if listed else 0
         return count
 
@@ -236,26 +236,26 @@ class Engine(Legs):
         if not np.array_equal(clock, self.seen):
             self.write_clock(clock)
 
-    def listed_share(self) -> float:
+    def active_fraction(self) -> float:
         """Return the fraction of tiles that were active in the last step."""
         step = int(self.seen[ck.STEPS])
-        return self.schedule.active.share(step) if self.schedule.active is not None and self.listed else 1.0
+        return self.schedule.active.active_fraction(step) if self.schedule.active is not None and self.listed else 1.0
 
-    def wet_share(self) -> float:
+    def wet_fraction(self) -> float:
         """Return the fraction of wet cells."""
         return float(self.row_sums()[:, WET].sum()) / self.setup.grid.cells
 
     def _begin_lists(self) -> None:
         """Decide again about the active-tile list after the state was set: the buffers differ."""
-        self.chooser.begin(int(self.seen[ck.STEPS]), self.wet_share)
+        self.chooser.begin(int(self.seen[ck.STEPS]), self.wet_fraction)
 
-    def give_orders(self, until: float, steps: int) -> None:
+    def send_request(self, until: float, steps: int) -> None:
         """Set the target time and the number of steps of the next batch."""
-        self._orders[:] = until, steps
+        self._request[:] = until, steps
 
-    def take_report(self) -> None:
+    def read_result(self) -> None:
         """Read the clock of the last batch of steps."""
-        self._seen, self._unread = self._report.copy(), False
+        self._seen, self._unread = self._clock_copy.copy(), False
 
     def leave_unread(self) -> None:
         """Mark the clock as unread after steps without a report."""
@@ -267,9 +267,9 @@ class Engine(Legs):
     def seen(self) -> np.ndarray:
         """Present clock: from the last report, or read now after unchecked steps."""
         if self._unread:
-            self.device.run(self.look)
+            self.device.run(self.state_check)
             self.device.synchronize()
-            self.take_report()
+            self.read_result()
         return self._seen
 
     @property
@@ -309,7 +309,7 @@ class Engine(Legs):
         self.begin_records()
         self.balance.begin(time)
         self.lines.begin(time)
-        self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
+        self.accumulated_maps.begin(np.maximum(eta, self.setup.dry_eta), time)
         self.averages.begin(time)
         self._take_present()
         for fill in self.schedule.fill:
@@ -345,24 +345,24 @@ class Engine(Legs):
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the maps of the run including the present state, for a restart; empty if none were requested."""
         self._take_present()
-        return {**self.gathered.state(), **self.averages.state()}
+        return {**self.accumulated_maps.state(), **self.averages.state()}
 
     def _take_present(self) -> None:
         """Accumulate the present state in the maps of the run, if it has any."""
-        own = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
-        self.device.run([*own, *self.averages.present()])
+        launches = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
+        self.device.run([*launches, *self.averages.present()])
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state, with its ghosts unless the boundary conditions have changed.
 
         Options of the user keep the values of this set-up.
         """
-        own = self._first_clock()
-        clock = own.copy()
+        initial = self._first_clock()
+        clock = initial.copy()
         clock[: state["clock"].size] = state["clock"]
         for chosen in (ck.CFL, ck.LIMIT, ck.TOLERANCE):
-            clock[chosen] = own[chosen]
-        clock[ck.FREE] = own[ck.LIMIT] if self.setup.fixed else min(clock[ck.FREE], own[ck.LIMIT])
+            clock[chosen] = initial[chosen]
+        clock[ck.FREE] = initial[ck.LIMIT] if self.setup.fixed else min(clock[ck.FREE], initial[ck.LIMIT])
         if len(self.q) == 1:
             clock[ck.PARITY] = 0.0
         self.write_clock(clock)
@@ -373,7 +373,7 @@ class Engine(Legs):
         self.lines.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
-        self.gathered.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
+        self.accumulated_maps.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
         self.averages.take_over(state, clock[ck.T])
         self._take_present()
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
@@ -388,7 +388,7 @@ class Engine(Legs):
     @property
     def failure(self) -> int:
         """Failure code: 0 none, 1 values that are not finite, 2 the time step collapsed."""
-        return int(self._seen[ck.FAILED]) or int(self._bad_report[0] != 0)
+        return int(self._seen[ck.FAILED]) or int(self._bad_copy[0] != 0)
 
     def sums(self) -> dict[str, float]:
         """Return sums and extremes over the domain, in double precision, bitwise reproducible."""
@@ -414,33 +414,34 @@ class Engine(Legs):
         _, _, _, _, u, v = self.derived()
         return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(u, v)), u.shape))  # type: ignore[return-value]
 
-    def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+    def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return eta, h, hu, hv, u, v and the bed above the datum of interior cells (j, i), (7, n)."""
-        places = np.stack([j, i]).astype(np.int64)
-        key = places.tobytes()
+        points = np.stack([j, i]).astype(np.int64)
+        key = points.tobytes()
         if key not in self._samples:
             self._samples.clear()  # only one set of points is kept; a run samples the same points repeatedly
-            device, count = self.device, max(1, places.shape[1])
-            found = device.zeros((7, count), self.real)
-            report = device.pinned((7, count), self.real)
-            arguments = (self.pair, self.bed, device.array(places), found, self.clock, self.parameters)
-            launch = device.over(device.loop(diagnostics.sampled, self.precision), (places.shape[1],), arguments)
-            work: list[Work] = [launch, device.transfer(report, found)]
+            device, count = self.device, max(1, points.shape[1])
+            values = device.zeros((7, count), self.real)
+            host_values = device.pinned((7, count), self.real)
+            arguments = (self.pair, self.bed, device.array(points), values, self.clock, self.parameters)
+            launch = device.over(device.loop(diagnostics.sampled, self.precision), (points.shape[1],), arguments)
+            work: list[Work] = [launch, device.transfer(host_values, values)]
             device.run(work)  # compiles the kernels before the graph capture
-            self._samples[key] = device.repeated(work, 1), report
-        go, report = self._samples[key]
+            self._samples[key] = device.repeated(work, 1), host_values
+        go, host_values = self._samples[key]
         go()
         self.device.synchronize()
-        return report[:, : places.shape[1]].copy()
+        return host_values[:, : points.shape[1]].copy()
 
     def derived(self) -> np.ndarray:
         """Return host copies of eta, h, hu, hv, u, v of the interior cells, (6, ny, nx)."""
-        at = self.current
-        spare = self.middle if self.middle is not self.q[0] else self.q[1 - at]
+        current = self.current
+        q_work = self.q_stage if self.q_stage is not self.q[0] else self.q[1 - current]
         grid = self.setup.grid
-        self.device.run([self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))])
+        arguments = (self.q[current], self.bed, q_work, self.parameters)
+        self.device.run([self.device.over(self._output, grid.shape, arguments)])
         self.chooser.wake(int(self.seen[ck.STEPS]))
-        state, extra = self.device.host(self.q[at]), self.device.host(spare)
+        state, extra = self.device.host(self.q[current]), self.device.host(q_work)
         inner = (slice(None), slice(2, -2), slice(2, -2))
         (eta, hu, hv), (h, u, v) = state[inner], extra[inner]
         return np.stack([eta, h, hu, hv, u, v])

@@ -61,23 +61,24 @@ def wedge(w, w_l, w_h, h, b_high, p):
     """
     zero = real(0.0)
     undo = real(4.0) * p.central  # reverses the scale of the differences
-    behind = larger(smaller(h - undo * w_l, h), zero)
-    ahead = larger(smaller(h + undo * w_h, h), zero)
+    water_low = larger(smaller(h - undo * w_l, h), zero)
+    water_high = larger(smaller(h + undo * w_h, h), zero)
     level = smaller(larger(w - b_high, zero), h + h) - h
-    return smaller(larger(level, -behind), ahead)
+    return smaller(larger(level, -water_low), water_high)
 
 
 @cell
-def covered(least, w, p):
+def fully_wet(min_depth, w, p):
     """Return whether a cell is fully wet at both faces, so that its surface is a plain limited slope.
 
-    least : lower bound of the depths at the faces, whose mean is the depth of the cell, m; w : surface of the cell, m.
+    min_depth : lower bound of the depths at the faces, whose mean is the depth of the cell, m; w : surface of the cell,
+    m.
     """
-    return least >= p.dry + real(DRY_ULP) * abs(w)
+    return min_depth >= p.dry + real(DRY_ULP) * abs(w)
 
 
 @cell
-def hydrostatic_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
+def hydrostatic_wet_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
     """Return w, u, v at the low face of a fully wet cell, then at the high face; see `hydrostatic_faces`."""
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
@@ -97,7 +98,7 @@ def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p
     the cell: 0 <= h_face <= 2 h, for any rounding of w. A dry cell has a level surface.
     """
     zero = real(0.0)
-    w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_covered(
+    w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_wet_faces(
         w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p
     )
     dry = h < p.dry + real(DRY_ULP) * abs(w)
@@ -133,8 +134,8 @@ def discharges_to_velocities(h_low, q_low, r_low, h_high, q_high, r_high, p):
 
 
 @cell
-def kurganov_petrova_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
-    """See `hydrostatic_covered`, for the scheme of Kurganov and Petrova (2007); u and v are unit discharges."""
+def kurganov_petrova_wet_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
+    """See `hydrostatic_wet_faces`, for the scheme of Kurganov and Petrova (2007); u and v are unit discharges."""
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
@@ -154,10 +155,10 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
     """
     high = w + half_slope(w_l, w_h, p)
     low = w + w - high
-    cut_high = high < b_high
-    cut_low = low < b_low
-    w_high = select(cut_high, b_high, select(cut_low, w + w - b_low, high))
-    w_low = select(cut_high, w + w - b_high, select(cut_low, b_low, low))
+    is_high_below = high < b_high
+    is_low_below = low < b_low
+    w_high = select(is_high_below, b_high, select(is_low_below, w + w - b_low, high))
+    w_low = select(is_high_below, w + w - b_high, select(is_low_below, b_low, low))
     h_low, h_high = of_twice(w_low - b_low, h), of_twice(w_high - b_high, h)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
@@ -167,7 +168,7 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
 
 PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
 FACES = switch("FACES", hydrostatic_faces)
-COVERED_FACES = switch("COVERED_FACES", hydrostatic_covered)
+COVERED_FACES = switch("COVERED_FACES", hydrostatic_wet_faces)
 SKIP_DRY = switch("SKIP_DRY", False)  # skip the fluxes between dry rows, hydrostatic scheme only
 RESET = switch("RESET", True)  # hydrostatic scheme: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
@@ -224,17 +225,17 @@ def manning_loss(h, g_n2, dt, p):
 
 
 @cell
-def share_kept(loss):
+def momentum_fraction(loss):
     """Return the fraction k of momentum after implicit friction: k (1 + loss k) = 1, loss = dt a |q| before."""
     return reciprocal(real(0.5) + root(real(0.25) + loss))
 
 
 @cell
-def rubbed(hu, hv, h, g_n2, dt, p):
+def with_friction(hu, hv, h, g_n2, dt, p):
     """Return hu and hv after implicit bed friction at the new depth h over dt (equation 2.9; decision 0078)."""
     if FRICTION == 0:
         return hu, hv
-    keep = share_kept(root(hu * hu + hv * hv) * manning_loss(h, g_n2, dt, p))
+    keep = momentum_fraction(root(hu * hu + hv * hv) * manning_loss(h, g_n2, dt, p))
     return hu * keep, hv * keep
 
 
@@ -256,7 +257,7 @@ def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise,
 
 
 @cell
-def rubbed_for(dt, second):
+def friction_duration(dt, second):
     """Return the duration of friction in a stage, s: half of the step in the second stage."""
     return real(0.5) * dt if second else dt
 
@@ -277,21 +278,22 @@ def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise,
         eta, hu, hv = second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt)
     else:
         eta, hu, hv = first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt)
-    hu, hv = rubbed(hu, hv, h_new, g_n2, rubbed_for(dt, SECOND), p)
+    hu, hv = with_friction(hu, hv, h_new, g_n2, friction_duration(dt, SECOND), p)
     return eta, hu, hv
 
 
 @cell
-def rubbed_across(m, m_old, t_old, h, g_n2, dt, p):
+def with_friction_across(m, m_old, t_old, h, g_n2, dt, p):
     """Return the momentum m normal to the faces of a sweep after implicit friction.
 
-    See `rubbed`. The tangential momentum t is the value that friction at the old speed would reduce to its old value.
+    See `with_friction`. The tangential momentum t is the value that friction at the old speed would reduce to its old
+    value.
     """
     if FRICTION == 0:
         return m
     loss = manning_loss(h, g_n2, dt, p)
     t = t_old * (real(1.0) + loss * root(m_old * m_old + t_old * t_old))
-    return m * share_kept(loss * root(m * m + t * t))
+    return m * momentum_fraction(loss * root(m * m + t * t))
 
 
 @cell
@@ -318,7 +320,7 @@ def updated_in_sweep(
         eta, m, t = second_of_sweep(eta, m_old, t_old, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt)
     else:
         eta, m, t = first_of_sweep(eta, m_old, t_old, r_h, r_m, r_t, noise, dt)
-    return eta, rubbed_across(m, m_old, t_old, h_new, g_n2, rubbed_for(dt, second), p), t
+    return eta, with_friction_across(m, m_old, t_old, h_new, g_n2, friction_duration(dt, second), p), t
 
 
 @cell
@@ -346,17 +348,17 @@ def manning_of(manning, j, i, p):
 @cell
 def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
     """Return the tendencies including the source terms at interior cell (j, i); forcing : see `eagre.terms.compose`."""
-    at = (j, i)
+    index = (j, i)
     return (
-        WATER(r_h, forcing, j, at),
-        FORCE_X(r_u, h, hu, hv, forcing, j, at),
-        FORCE_Y(r_v, h, hv, hu, forcing, j, at),
+        WATER(r_h, forcing, j, index),
+        FORCE_X(r_u, h, hu, hv, forcing, j, index),
+        FORCE_Y(r_v, h, hv, hu, forcing, j, index),
     )
 
 
 @cell
 def with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i):
     """Return the tendencies of a sweep including half of the mass sources and the force normal to its faces."""
-    at = (j, i)
-    r_h += real(0.5) * WATER(real(0.0), forcing, j, at)
-    return r_h, FORCE_X(r_m, h, m, t, forcing, j, at) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, at)
+    index = (j, i)
+    r_h += real(0.5) * WATER(real(0.0), forcing, j, index)
+    return r_h, FORCE_X(r_m, h, m, t, forcing, j, index) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, index)

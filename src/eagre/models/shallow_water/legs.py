@@ -11,89 +11,90 @@ from eagre.errors import EagreError
 from eagre.stepping import clock as ck
 from eagre.stepping.recording import Extra, Recorder, Ring
 
-CLOSE = 3.0  # steps between output times below which values are sampled after every part of a step graph
-OFTEN, FEW = 3, 8  # requests before a graph is captured, and maximum size of the graphs used before: see `_pieces`
+MAX_CLOSE_STEPS = 3.0  # steps between output times below which values are sampled after every part of a cycle
+REQUESTS_BEFORE_CAPTURE = 3  # requests of a graph before it is captured: see `_graph_contents`
+MAX_SHARED_CYCLES = 8  # maximum size of the graphs that are used before, in cycles
 
 
-class Piece(NamedTuple):
-    """Content of a CUDA graph: number of step graphs of a kind and sampling; begins, ends : of a batch of steps."""
+class GraphContent(NamedTuple):
+    """Content of a CUDA graph: number of launch cycles of a kind and sampling; begins, ends : of a batch of steps."""
 
-    rounds: int
+    cycles: int
     begins: bool
     ends: bool
     way: str
-    parts: int
-    taking: int  # number of the set of ring buffers, 0: none
+    divisions: int
+    buffer_set: int  # number of the set of ring buffers, 0: none
 
 
-class Kept(NamedTuple):
+class SampleBuffers(NamedTuple):
     """Ring buffers of sampled cells, kept for later runs."""
 
     points: tuple[bytes, ...]
-    rings: list[Ring]
+    buffers: list[Ring]
     columns: list[np.ndarray]
     extra: Extra
 
 
-class Legs:
+class BatchStepping:
     """Time stepping of an engine in batches of steps; a subclass has the arrays and sends the requests to its clocks.
 
     Attributes
     ----------
-    begin, look : list of launches, or schedule of a group
+    begin, state_check : list of launches, or schedule of a group
         Launches that start a batch with the step request of the host, and that end it with a step result for the host.
-    round : list of launches, or schedule of a group
-        Launches of `steps_a_round` steps, with `launches_a_round` launches per device.
+    launch_cycle : list of launches, or schedule of a group
+        Launches of `steps_per_cycle` steps, with `launches_per_cycle` launches per device.
     """
 
     setup: Any
     device: Any
     begin: Sequence[Any]
-    look: Sequence[Any]
-    round: Sequence[Any]
-    steps_a_round: int
-    launches_a_round: int
-    parts = 1  # equal parts of `round`; values can be sampled after each part
+    state_check: Sequence[Any]
+    launch_cycle: Sequence[Any]
+    steps_per_cycle: int
+    launches_per_cycle: int
+    divisions = 1  # equal parts of `launch_cycle`; values can be sampled after each part
     recorder: Recorder | None = None  # recorder of in-run sampling
     extra = Extra()  # launches that sampling adds to a batch of steps
-    way = "all"  # kind of launches in `round`
+    way = "all"  # kind of launches in `launch_cycle`
     listed_steps = 0  # steps on the active tiles
-    most_in_vain = 2  # maximum rounds without an accepted step; a rejected step is repeated with its own limit
+    max_rejected_cycles = 2  # maximum cycles without an accepted step; a rejected step is repeated with its own limit
     seen: Any  # clock as the host last read it
     balance: Any
     lines: Any
-    give_orders: Callable[[float, int], None]
-    take_report: Callable[[], None]
+    send_request: Callable[[float, int], None]
+    read_result: Callable[[], None]
     leave_unread: Callable[[], None]
-    rings: Callable[[np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]]  # for cells; sets `extra`
+    sample_buffers: Callable[[np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]]  # for cells; sets `extra`
     read_clock: Callable[[], np.ndarray]
     write_clock: Callable[[np.ndarray], None]
 
-    def prepare_legs(self) -> None:
+    def reset_graphs(self) -> None:
         """Discard all captured graphs and ring buffers."""
-        self._graphs: dict[Piece, Callable[[], None]] = {}
-        self._asked: dict[Piece, int] = {}
+        self._graphs: dict[GraphContent, Callable[[], None]] = {}
+        self._requests: dict[GraphContent, int] = {}
         self._bound: dict[int, tuple[Any, Any]] = {}  # by id of a launch: the launch, and its form for graphs
-        self._kept: Kept | None = None
+        self._buffers: SampleBuffers | None = None
         self._warmed: set[tuple[str, int]] = set()
-        self._taking = self._takings = 0  # present set of ring buffers (0: none), and number of sets so far
+        self._buffer_set = self._num_buffer_sets = 0  # present set of ring buffers (0: none), and number of sets so far
 
     def start_sampling(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
-        """Start sampling of interior cells (j, i), or stop it with None; recorder : creates a recorder from `rings`.
+        """Start sampling of interior cells (j, i), or stop it with None.
 
-        Ring buffers and their graphs are kept for the same cells.
+        recorder : creates a recorder from ring buffers. Ring buffers and their graphs are kept for the same cells.
         """
-        self.recorder, self.extra, self._taking = None, Extra(), 0
+        self.recorder, self.extra, self._buffer_set = None, Extra(), 0
         if recorder is None:
             return
         key = tuple(one.tobytes() for one in points)
-        if self._kept is None or self._kept.points != key:
-            self._graphs = {piece: graph for piece, graph in self._graphs.items() if piece.taking == 0}
+        if self._buffers is None or self._buffers.points != key:
+            self._graphs = {content: graph for content, graph in self._graphs.items() if content.buffer_set == 0}
             self._bound.clear()
-            self._kept = Kept(key, *self.rings(*points), self.extra)
-            self._takings += 1
-        self.recorder, self.extra = recorder(self._kept.rings, self._kept.columns), self._kept.extra
-        self._taking = self._takings
+            self._buffers = SampleBuffers(key, *self.sample_buffers(*points), self.extra)
+            self._num_buffer_sets += 1
+        self.recorder, self.extra = recorder(self._buffers.buffers, self._buffers.columns), self._buffers.extra
+        self._buffer_set = self._num_buffer_sets
 
     def small_state(self) -> dict[str, np.ndarray]:
         """Return the state for a restart, except the fields."""
@@ -102,117 +103,118 @@ class Legs:
         sides = {"clock": clock, "edges": self.setup.sides_at(clock[ck.T])}
         return {**sides, **self.balance.state(), **self.lines.state()}
 
-    def leg(self, until: float, steps: int) -> int:
+    def step_batch(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; return the number of completed steps.
 
         The steps are shortened to hit the sampling times. The batch ends early if the ring buffers are full.
         """
-        if (self.way, self._taking) not in self._warmed:
+        if (self.way, self._buffer_set) not in self._warmed:
             self._warm_up()
-        landings = [until]
+        output_times = [until]
         if self.recorder is not None:
-            landings = self.recorder.order(float(self.seen[ck.T]), until, steps)
-        self.give_orders(landings[0], steps)
+            output_times = self.recorder.order(float(self.seen[ck.T]), until, steps)
+        self.send_request(output_times[0], steps)
         first = self.seen[ck.STEPS]
-        in_vain, left, begins = 0, float(steps), True
+        rejected, left, begins = 0, float(steps), True
         while True:
             last = self.seen[ck.STEPS]
-            ahead = np.array(landings)
-            gaps = np.diff(ahead[ahead > self.seen[ck.T]], prepend=self.seen[ck.T])
-            parts = self._parts_for(gaps)
-            self._launch(self._rounds_to(gaps, left, parts), begins, parts)
+            future_times = np.array(output_times)
+            gaps = np.diff(future_times[future_times > self.seen[ck.T]], prepend=self.seen[ck.T])
+            divisions = self._divisions_for(gaps)
+            self._launch(self._cycles_to(gaps, left, divisions), begins, divisions)
             self.device.synchronize()
-            self.take_report()
+            self.read_result()
             if self.seen[ck.RUNNING] == 0.0:
                 return int(self.seen[ck.STEPS] - first)
             left, begins = self.seen[ck.STEPS_LEFT], False
-            in_vain = in_vain + 1 if self.seen[ck.STEPS] == last else 0
-            if in_vain > self.most_in_vain:
+            rejected = rejected + 1 if self.seen[ck.STEPS] == last else 0
+            if rejected > self.max_rejected_cycles:
                 raise EagreError(
                     f"no time step is accepted at t = {self.seen[ck.T]:.10g} s. Please report this as a bug."
                 )
 
     def unchecked(self, until: float, steps: int) -> Callable[[], None]:
         """Return a function that makes at least `steps` steps without reading results, for timing."""
-        self.leg(until, 1)
-        self.give_orders(until, 2**50)
+        self.step_batch(until, 1)
+        self.send_request(until, 2**50)
         self.device.run(self.begin)
         self.device.synchronize()
-        rounds = [self.device.repeated(self.round, size) for size in self._sizes(self._rounds(steps))]
+        cycles = [self.device.repeated(self.launch_cycle, size) for size in self._sizes(self._cycles(steps))]
 
         def make() -> None:
-            for one in rounds:
+            for one in cycles:
                 one()
             self.leave_unread()
 
         return make
 
-    def _parts_for(self, gaps: np.ndarray) -> int:
-        """Return the number of parts of `round` after which values are sampled: all if the output times are close.
+    def _divisions_for(self, gaps: np.ndarray) -> int:
+        """Return the number of parts of `launch_cycle` after which values are sampled: all for close output times.
 
         gaps : intervals between output times, s.
         """
-        close = self.recorder is not None and gaps.size > 0 and gaps.mean() < CLOSE * self.seen[ck.FREE]
-        return self.parts if close and self.way != "first" else 1
+        are_close = self.recorder is not None and gaps.size > 0 and gaps.mean() < MAX_CLOSE_STEPS * self.seen[ck.FREE]
+        return self.divisions if are_close and self.way != "first" else 1
 
-    def _rounds_to(self, gaps: np.ndarray, left: float, parts: int) -> int:
-        """Return the number of rounds to the output times in at most `left` steps; gaps : intervals between them, s.
+    def _cycles_to(self, gaps: np.ndarray, left: float, divisions: int) -> int:
+        """Return the number of cycles to the output times in at most `left` steps; gaps : intervals between them, s.
 
-        A part of a round in which an output time lies ends at that time.
+        A part of a cycle in which an output time lies ends at that time.
         """
         each = np.maximum(1.0, np.ceil(gaps / self.seen[ck.FREE]))
         each[-1:] += 1.0
-        total = float(np.ceil(self._attempts * each * parts / self.steps_a_round).sum())
+        total = float(np.ceil(self._attempts * each * divisions / self.steps_per_cycle).sum())
         reached = min(int(np.searchsorted(each.cumsum(), left)), len(gaps) - 1)  # output times within `left` steps
-        most = -(self._attempts * -left * parts // self.steps_a_round) + reached
-        return max(1, -int(-min(total, most) // parts))
+        max_cycles = -(self._attempts * -left * divisions // self.steps_per_cycle) + reached
+        return max(1, -int(-min(total, max_cycles) // divisions))
 
     @property
     def _attempts(self) -> float:
         """Attempts per step: 2 for exact time steps, whose first attempt determines the limit."""
         return 2.0 if self.setup.time_step_control == "exact" else 1.0
 
-    def _rounds(self, steps: float) -> int:
-        """Return the number of rounds for `steps` steps."""
-        return max(1, -int(-self._attempts * steps // self.steps_a_round))
+    def _cycles(self, steps: float) -> int:
+        """Return the number of cycles for `steps` steps."""
+        return max(1, -int(-self._attempts * steps // self.steps_per_cycle))
 
-    def _launch(self, rounds: int, begins: bool, parts: int) -> None:
-        """Launch `rounds` rounds, with the step request before the first and the step result after the last."""
-        sizes = self._sizes(rounds)
+    def _launch(self, cycles: int, begins: bool, divisions: int) -> None:
+        """Launch `cycles` cycles, with the step request before the first and the step result after the last."""
+        sizes = self._sizes(cycles)
         for number, size in enumerate(sizes):
-            asked = Piece(size, begins and number == 0, number == len(sizes) - 1, self.way, parts, self._taking)
-            for piece in self._pieces(asked):
-                if piece not in self._graphs:
-                    self._graphs[piece] = self.device.repeated(self._prepared(self._launches(piece)), 1)
-                self._graphs[piece]()
+            first, last = number == 0, number == len(sizes) - 1
+            requested = GraphContent(size, begins and first, last, self.way, divisions, self._buffer_set)
+            for content in self._graph_contents(requested):
+                if content not in self._graphs:
+                    self._graphs[content] = self.device.repeated(self._prepared(self._launches(content)), 1)
+                self._graphs[content]()
 
     @property
     def _each(self) -> Sequence[Any]:
         """Launches of in-run sampling after a batch of steps of the present kind."""
         return (self.extra.each_listed if self.way == "listed" else ()) or self.extra.each
 
-    def _pieces(self, asked: Piece) -> list[Piece]:
-        """Return the requested graph, or, for the first requests, equivalent graphs that serve any number of rounds."""
-        if asked in self._graphs or asked.rounds <= 1 or not self.device.graphs:
-            return [asked]
-        self._asked[asked] = self._asked.get(asked, 0) + 1
-        if self._asked[asked] >= OFTEN:
-            return [asked]
-        found, left = [asked._replace(rounds=0, ends=False)] if asked.begins else [], asked.rounds
+    def _graph_contents(self, requested: GraphContent) -> list[GraphContent]:
+        """Return the requested graph, or, for the first requests, equivalent graphs that serve any number of cycles."""
+        if requested in self._graphs or requested.cycles <= 1 or not self.device.graphs:
+            return [requested]
+        self._requests[requested] = self._requests.get(requested, 0) + 1
+        if self._requests[requested] >= REQUESTS_BEFORE_CAPTURE:
+            return [requested]
+        contents, left = [requested._replace(cycles=0, ends=False)] if requested.begins else [], requested.cycles
         while left > 0:
-            size = min(FEW, 1 << (left.bit_length() - 1))
-            found.append(asked._replace(rounds=size, begins=False, ends=False))
+            size = min(MAX_SHARED_CYCLES, 1 << (left.bit_length() - 1))
+            contents.append(requested._replace(cycles=size, begins=False, ends=False))
             left -= size
-        return [*found, asked._replace(rounds=0, begins=False)] if asked.ends else found
+        return [*contents, requested._replace(cycles=0, begins=False)] if requested.ends else contents
 
-    def _launches(self, piece: Piece) -> list[Any]:
+    def _launches(self, content: GraphContent) -> list[Any]:
         """Return the launches of a graph, or its stages in a group."""
-        extra, work = self.extra, list(self.round)
-        size = max(1, len(work) // piece.parts)
-        taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
-        begin = [*extra.begin, *self.begin] if piece.begins else []
-        look = [*extra.look, *self.look] if piece.ends else []
-        return [*begin, *taken * piece.rounds, *look]
+        extra, work = self.extra, list(self.launch_cycle)
+        size = max(1, len(work) // content.divisions)
+        sampled_cycle = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
+        begin = [*extra.begin, *self.begin] if content.begins else []
+        state_check = [*extra.look, *self.state_check] if content.ends else []
+        return [*begin, *sampled_cycle * content.cycles, *state_check]
 
     def _prepared(self, work: Sequence[Any]) -> list[Any]:
         """Return launches, or stages of a group, prepared once for all graphs."""
@@ -221,24 +223,24 @@ class Legs:
             self._bound[id(one)] = one, bound
         return [self._bound[id(one)][1] for one in work]
 
-    def _sizes(self, rounds: int) -> list[int]:
-        """Return the numbers of rounds of consecutive graphs: one graph for few rounds, powers of two for many."""
+    def _sizes(self, cycles: int) -> list[int]:
+        """Return the numbers of cycles of consecutive graphs: one graph for few cycles, powers of two for many."""
         if not self.device.graphs:
-            return [rounds]
-        layout = self.device.layout("shallow-water.steps")
-        most = max(1, layout.launches // (self.launches_a_round + len(self._each)))
+            return [cycles]
+        tuning = self.device.layout("shallow-water.steps")
+        max_size = max(1, tuning.launches // (self.launches_per_cycle + len(self._each)))
         sizes = []
-        while rounds > layout.own_graph:
-            sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
-            rounds -= sizes[-1]
-        return [*sizes, rounds] if rounds or not sizes else sizes
+        while cycles > tuning.own_graph:
+            sizes.append(min(max_size, 1 << (cycles.bit_length() - 1)))
+            cycles -= sizes[-1]
+        return [*sizes, cycles] if cycles or not sizes else sizes
 
     def _warm_up(self) -> None:
         """Compile and load every kernel before a graph is captured.
 
         With a stopped clock the launches change nothing.
         """
-        self._warmed.add((self.way, self._taking))
+        self._warmed.add((self.way, self._buffer_set))
         if not self.device.graphs:
             return
         clock = self.read_clock()
@@ -246,5 +248,6 @@ class Legs:
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
         self.write_clock(stopped)
         extra = self.extra
-        self.device.run(self._prepared([*extra.begin, *self.begin, *self.round, *self._each, *extra.look, *self.look]))
+        begin, state_check = [*extra.begin, *self.begin], [*extra.look, *self.state_check]
+        self.device.run(self._prepared([*begin, *self.launch_cycle, *self._each, *state_check]))
         self.write_clock(clock)

@@ -16,7 +16,7 @@ from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.active_tiles import live_bits
-from eagre.models.shallow_water.friction_cpu import rub
+from eagre.models.shallow_water.friction_cpu import apply_friction
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -25,8 +25,8 @@ from eagre.models.shallow_water.kernels import (
     bed_centre,
     bed_south,
     bed_west,
-    covered,
     first_update,
+    fully_wet,
     over_depth,
     second_update,
     seed_of_stage,
@@ -79,7 +79,7 @@ def velocities(q, bed, s, j, i0, n, p):
 
 
 @cell
-def look_at_row(bed, s, j, i0, n, p):
+def row_class(bed, s, j, i0, n, p):
     """Return the class of the n cells of row j + 1, which begin at column i0 + 1: COVERED, SHORES or DRY.
 
     A limited surface stays between the surfaces of the neighbouring cells. If these surfaces and its own are above the
@@ -91,7 +91,7 @@ def look_at_row(bed, s, j, i0, n, p):
         w = s[W1 + 1 + i]
         low = min(w, min(min(s[W0 + 1 + i], s[W2 + 1 + i]), min(s[W1 + i], s[W1 + 2 + i])))
         high = max(max(bed[j + 1, c + 1], bed[j + 1, c + 2]), max(bed[j + 2, c + 1], bed[j + 2, c + 2]))
-        uncovered += 0 if covered(low - high, w, p) else 1
+        uncovered += 0 if fully_wet(low - high, w, p) else 1
     if uncovered == 0:
         return COVERED
     wet = 0
@@ -169,16 +169,16 @@ def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise
 
 
 @cell
-def fluxes_y(q, bed, s, j, i0, n, below, own, p):
+def fluxes_y(q, bed, s, j, i0, n, below, kind, p):
     """Compute the faces of row j + 1 and the flux through its south faces; return the maximum wave speed.
 
-    below, own : classes of row j and of row j + 1 (`look_at_row`).
+    below, kind : classes of row j and of row j + 1 (`row_class`).
     """
     fastest = to_bits(real(0.0))
-    if below == COVERED and own == COVERED:
+    if below == COVERED and kind == COVERED:
         for i in range(n):
             fastest = max(fastest, keep_flux_y(s, i, *covered_flux_y(q, bed, s, j, i0 + i, i, p)))
-    elif below == DRY and own == DRY:
+    elif below == DRY and kind == DRY:
         for i in range(n):
             fastest = max(fastest, keep_flux_y(s, i, *no_flux_y(q, bed, s, j, i0 + i, i, p)))
     else:
@@ -263,18 +263,18 @@ def any_flux_x(s, i, p):
 
 
 @cell
-def fluxes_x(q, bed, s, j, i0, n, own, p):
+def fluxes_x(q, bed, s, j, i0, n, kind, p):
     """Compute west and east face values of row j and the flux through its n + 1 faces; return the maximum wave speed.
 
-    own : class of the row (`look_at_row`).
+    kind : class of the row (`row_class`).
     """
     fastest = to_bits(real(0.0))
-    if own == COVERED:
+    if kind == COVERED:
         for i in range(n + 2):
             keep_faces_x(s, i, *covered_faces_x(q, bed, s, j, i0 + i, i, p))
         for i in range(n + 1):
             fastest = max(fastest, keep_flux_x(s, i, *covered_flux_x(s, i, p)))
-    elif own == DRY:
+    elif kind == DRY:
         zero = real(0.0)
         for i in range(n + 2):
             keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -327,20 +327,20 @@ def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
         if TERMS:
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
         state = (q[0, j, c], q[1, j, c], q[2, j, c])
-        rest = (
+        cell_data = (
             h, s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, noise_of(seed, row, i0 + i), p, dt,
         )  # fmt: skip
         if second:
-            eta, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *rest)
+            eta, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *cell_data)
         else:
-            eta, hu, hv = first_update(*state, *rest)
+            eta, hu, hv = first_update(*state, *cell_data)
         out[0, j, c] = eta
         out[1, j, c] = hu
         out[2, j, c] = hv
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, looks, seed, p, dt):
+def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, marks_live, seed, p, dt):
     """Compute one tile with low corner (j0, i0) of its ghosts.
 
     Return its maximum rate, s-1, and its live cells, as bits.
@@ -350,13 +350,13 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, l
     rate, live = real(0.0), 0
     ny, nx = q.shape[1] - 4, q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
-    own, above = SHORES, SHORES
+    kind, above = SHORES, SHORES
     # One loop, whose first iterations compute the data below the first row: each call is inlined by the compiler.
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
-            own, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
-            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p)
+            kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
+            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
@@ -364,40 +364,41 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, l
             row = j0 + (r - 4)  # of the new state
             if row == ny - 1:
                 close_y(edges, s, NORTH, i0, columns)
-            rate = max(rate, fluxes_x(q, bed, s, j0 + (r - 2), i0, columns, own, p) * p.over_dx)
+            rate = max(rate, fluxes_x(q, bed, s, j0 + (r - 2), i0, columns, kind, p) * p.over_dx)
             close_ends(edges, s, row, i0, columns, nx)
-            if looks:
+            if marks_live:
                 live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns)
             if second:  # constants in each call, so that the loops over cells have no branches
                 update(q, out, bed, forcing, s, row, i0, columns, True, seed, p, dt)
             else:
                 update(q, out, bed, forcing, s, row, i0, columns, False, seed, p, dt)
-            rub(out, bed, manning, row, i0, columns, second, dt, p)
+            apply_friction(out, bed, manning, row, i0, columns, second, dt, p)
     return to_bits(rate), live
 
 
 @entry
-def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, active, p, clock, turn, second, listed):
+def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, active, p, clock, phase, second, listed):
     """Compute one stage from q into out over all tiles (j0, i0, rows, columns) or the listed tiles.
 
     rates receives the maximum rate per worker. The second stage of RK2 requires an accepted step; it reads the old
     state from `out` and overwrites it.
     """
     dt, seed = real(clock[DT]), seed_of_stage(clock, second, p)
-    runs = open_gate(clock, turn) and (not second or clock[ACCEPTED] > 0.0)
+    runs = open_gate(clock, phase) and (not second or clock[ACCEPTED] > 0.0)
     count = np.int64(active.work[np.int64(clock[STEPS]) & 1]) if listed else tiles.shape[0]
-    numbers, found = active.listed, active.live  # Numba drops a store to an array of a tuple in a parallel loop
-    across = found.shape[1] - 2
+    numbers, live_map = active.listed, active.live  # Numba drops a store to an array of a tuple in a parallel loop
+    across = live_map.shape[1] - 2
     workers = min(count, scratch.shape[0]) if runs else 0
     for worker in prange(workers):
-        largest = to_bits(real(0.0))
+        max_rate = to_bits(real(0.0))
         for k in range(worker, count, workers):
-            t, looks = np.int64(numbers[k]) if listed else k, listed and not second
+            t, marks_live = np.int64(numbers[k]) if listed else k, listed and not second
             j0, i0, rows, columns = tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3])
             rate, live = tile(
-                q, out, bed, manning, terms, edges, scratch[worker], j0, i0, rows, columns, second, looks, seed, p, dt
+                q, out, bed, manning, terms, edges, scratch[worker], j0, i0, rows, columns, second, marks_live,
+                seed, p, dt,
             )  # fmt: skip
-            largest = max(largest, rate)
-            if looks:
-                found[t // across + 1, t % across + 1] = live
-        rates[worker] = largest
+            max_rate = max(max_rate, rate)
+            if marks_live:
+                live_map[t // across + 1, t % across + 1] = live
+        rates[worker] = max_rate

@@ -37,15 +37,15 @@ from eagre.models.shallow_water.march_lanes import (
     Row,
     State,
     bed_between,
+    face_bed,
     load_corners,
     load_state,
     make_row,
-    middle,
     openness,
     uncovered,
     walls_of,
 )
-from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, place_of_tile, tiles_to_do
+from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, tile_origin, tiles_to_do
 from eagre.stepping.clock import DT, UNTIL, T, moved, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -53,7 +53,7 @@ ROWS = switch("ROWS", 32)  # rows per warp
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
 # Factor of the initial fraction of live cells, and the minimum fraction, for the choice of the rows per warp.
-TILES_A_LIVE_CELL, LEAST_WORKED = 3.0, 1.0 / 16.0
+TILES_PER_LIVE_CELL, MIN_WORK_FRACTION = 3.0, 1.0 / 16.0
 
 
 @cell
@@ -62,8 +62,8 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
 
     top : row above `above`; north, next_north : corners south and north of `above`.
     """
-    z = middle(north.west, north.east)
-    z_h = middle(next_north.west, next_north.east)
+    z = face_bed(north.west, north.east)
+    z_h = face_bed(next_north.west, next_north.east)
     w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
         above.w, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u, z, z_h, p
     )
@@ -76,7 +76,7 @@ def faces_y(row, above, south, north, p):
     """Return y, h, u, v at the south face of any row, then at its north face, and its rise; see `FACES`."""
     return FACES(
         row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
-        middle(south.west, south.east), middle(north.west, north.east), p,
+        face_bed(south.west, south.east), face_bed(north.west, north.east), p,
     )  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def covered_flux_x(row, south, north, p):
     d_w, e_w = differences_x(row.w, p)
     d_u, e_u = differences_x(row.u, p)
     d_v, e_v = differences_x(row.v, p)
-    z = middle(south.west, north.west)
-    z_h = middle(south.east, north.east)
+    z = face_bed(south.west, north.west)
+    z_h = face_bed(south.east, north.east)
     w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z, z_h, p)
     mass, low, high, along, speed = covered_flux(
         from_lane_below(w_h, 1) - z, from_lane_below(u_h, 1), from_lane_below(v_h, 1), w_l - z, u_l, v_l, p.g
@@ -125,7 +125,7 @@ def any_flux_x(row, south, north, p):
     d_v, e_v = differences_x(row.v, p)
     y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
         row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
-        row.h, middle(south.west, north.west), middle(south.east, north.east), p,
+        row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p,
     )  # fmt: skip
     mass, low, high, along, speed = central_upwind(
         from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
@@ -135,7 +135,7 @@ def any_flux_x(row, south, north, p):
 
 
 @cell
-def friction_ahead(manning, j, i, p):
+def prefetch_friction(manning, j, i, p):
     """Load g n^2 of interior row j, m^(1/3), ahead of use."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
@@ -151,7 +151,7 @@ def inner_column(i, q):
 
 @cell
 def store_row(
-    out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
+    out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
 ):  # fmt: skip
     """Write interior row j of the new state; return the maximum rate and the new state.
 
@@ -170,7 +170,7 @@ def store_row(
     r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (
         south_flux.high - y.low - gh * rise
     )
-    fastest, after = real(0.0), before
+    fastest, state_np1 = real(0.0), state_n
     if faced:
         fastest = x.speed * p.over_dx
     if store:
@@ -178,23 +178,23 @@ def store_row(
         if TERMS:
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
         eta, hu, hv = updated(
-            row.eta, row.hu, row.hv, before.eta, before.hu, before.hv,
+            row.eta, row.hu, row.hv, state_n.eta, state_n.hu, state_n.hv,
             row.h, row.u, row.v, r_h, r_u, r_v, g_n2, noise_of(seed, j, i - 2), p, dt,
         )  # fmt: skip
         out[0, j + 2, i] = eta
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
-        after = State(eta, hu, hv)
-    return fastest, after
+        state_np1 = State(eta, hu, hv)
+    return fastest, state_np1
 
 
 @cell
-def with_own(kept, j, i, state, b, own, moment, p):
+def with_map_state(maps, j, i, state, b, map_values, moment, p):
     """Accumulate a state in the maps of a cell; b : bed of the cell, m."""
     h = depth(state.eta, b)
     over_h = over_depth(h, p)
     u, v = over_h * state.hu, over_h * state.hv
-    return with_state(kept, j, i, state.eta, h, u, v, state.hu, state.hv, own, moment)
+    return with_state(maps, j, i, state.eta, h, u, v, state.hu, state.hv, map_values, moment)
 
 
 @cell
@@ -205,7 +205,7 @@ def update_row(
     bed,
     manning,
     forcing,
-    kept,
+    maps,
     edges,
     walls,
     j,
@@ -228,7 +228,7 @@ def update_row(
     p,
     dt,
     moment,
-    then,
+    next_moment,
 ):
     """Update interior row j and move one row north.
 
@@ -237,40 +237,40 @@ def update_row(
     top_state, top_corners : data of the row above `above`. The data of one more row are prefetched. Returns all these
     values for the next row, and the maximum rate.
     """
-    before = State(row.eta, row.hu, row.hv)
+    state_n = State(row.eta, row.hu, row.hv)
     if SECOND:
-        before = load_state(old, j + 2, i)
-    g_n2 = friction_ahead(manning, j, i, p)
-    own = held_ahead(kept, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
-    ahead = load_state(q, ahead_j, i)
-    ahead_corners = load_corners(bed, ahead_j + 1, i)
+        state_n = load_state(old, j + 2, i)
+    g_n2 = prefetch_friction(manning, j, i, p)
+    map_values = held_ahead(maps, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
+    prefetched = load_state(q, ahead_j, i)
+    prefetched_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
     shore_above = uncovered(row.w, above.w, top.w, north, next_north, p)
     # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
-        fastest, after = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
+        fastest, state_np1 = store_row(
+            out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
-        fastest, after = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
+        fastest, state_np1 = store_row(
+            out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
     if TAKEN and not SECOND and store:
         u, v = row.over_h * row.hu, row.over_h * row.hv
-        take_up(kept, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, own, moment)
+        take_up(maps, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, map_values, moment)
     if TAKEN and SECOND and store:
         b, column = bed_between(south, north), np.uint32(i - 2)
-        first = with_own(kept, j, column, before, b, own, moment, p)
-        keep(kept, j, column, own, with_own(kept, j, column, after, b, first, then, p))
-    return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, fastest
+        first = with_map_state(maps, j, column, state_n, b, map_values, moment, p)
+        keep(maps, j, column, map_values, with_map_state(maps, j, column, state_np1, b, first, next_moment, p))
+    return top, prefetched, prefetched_corners, y, next_face, next_rise, shore_above, fastest
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, clock, turn):
+def stage_cuda(q, old, out, bed, manning, terms, maps, edges, rates, active, p, clock, phase):
     """Compute one stage from q into out; one warp per block, grid over tiles of 28 columns and ROWS rows.
 
     With an active-tile list, whose length is known on the device only, the blocks loop over the tiles.
@@ -287,10 +287,10 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
     nx = np.uint32(q.shape[2] - 4)
     launch_dependents()
     grid_dependency_wait()
-    number, count = np.uint32(cuda.blockIdx.x if LISTED else 0), tiles_to_do(active, clock, turn, lane)
+    number, count = np.uint32(cuda.blockIdx.x if LISTED else 0), tiles_to_do(active, clock, phase, lane)
     while number < count:
-        strip, j0 = place_of_tile(active, number, ROWS)
-        column = np.uint32(strip * STRIP + lane)
+        tile_column, j0 = tile_origin(active, number, ROWS)
+        column = np.uint32(tile_column * STRIP + lane)
         i = min(column, np.uint32(nx + 3))
         if j0 >= ny:
             return
@@ -303,11 +303,11 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
         state_2 = load_state(q, j0 + 2, i)
         state_3 = load_state(q, j0 + 3, i)
         top_state = load_state(q, j0 + 4, i)
-        if not open_gate(clock, turn):
+        if not open_gate(clock, phase):
             return
         dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
-        forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(kept, clock[T])
-        then = moment_of(kept, moved(clock[T], clock[DT], clock[UNTIL]))
+        forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(maps, clock[T])
+        next_moment = moment_of(maps, moved(clock[T], clock[DT], clock[UNTIL]))
 
         zero = real(0.0)
         nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -335,22 +335,22 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
             more = j + 1 < end
             seen |= live_bits(row, j, j0, end, True) | live_bits(above, j + 1, j0, end, more)
             top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
-                q, old, out, bed, manning, forcing, kept, edges, walls, j, min(np.uint32(j + 5), last), i,
+                q, old, out, bed, manning, forcing, maps, edges, walls, j, min(np.uint32(j + 5), last), i,
                 row, above, top_state, south, north, next_north, top_corners,
-                flux, face, rise, shore, store, faced, seed, p, dt, moment, then,
+                flux, face, rise, shore, store, faced, seed, p, dt, moment, next_moment,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
-                q, old, out, bed, manning, forcing, kept, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
+                q, old, out, bed, manning, forcing, maps, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
                 above, top, state_5, north, next_north, top_corners, corners_6,
-                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment, then,
+                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment, next_moment,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             row, above, top_state = top, next_top, state_6
             south, north, next_north, top_corners = next_north, top_corners, corners_6, corners_7
             j = np.uint32(j + 2)
         raise_maximum(rates, to_bits(fastest))
-        leave_bits(active, strip, np.uint32(j0 // np.uint32(ROWS)), seen if store else 0, lane)
+        leave_bits(active, tile_column, np.uint32(j0 // np.uint32(ROWS)), seen if store else 0, lane)
         number = np.uint32(number + (cuda.gridDim.x if LISTED else 1))
 
 
@@ -364,11 +364,11 @@ def shape_of(
     root of n. If only a fraction of the cells is live (`Setup.live`), n counts the tiles with live cells: three times
     the fraction, because water spreads and tiles include dry cells.
     """
-    strips, layout = -(-nx // STRIP), device.layout("shallow-water.march")
-    worked = min(max(TILES_A_LIVE_CELL * live, LEAST_WORKED), 1.0) * strips * ny
-    best = layout.rows[precision] * sqrt(worked / device.facts.multiprocessors)
-    rows = min(max(2 ** round(log2(best)), layout.shortest), layout.longest)
-    return (strips, -(-ny // rows)), (WIDTH, 1), rows
+    tile_columns, tuning = -(-nx // STRIP), device.layout("shallow-water.march")
+    worked = min(max(TILES_PER_LIVE_CELL * live, MIN_WORK_FRACTION), 1.0) * tile_columns * ny
+    best = tuning.rows[precision] * sqrt(worked / device.facts.multiprocessors)
+    rows = min(max(2 ** round(log2(best)), tuning.shortest), tuning.longest)
+    return (tile_columns, -(-ny // rows)), (WIDTH, 1), rows
 
 
 def listed_shape_of(
@@ -378,6 +378,6 @@ def listed_shape_of(
 
     The rows per warp must be the same, because rounding differs at the first rows of a warp.
     """
-    (strips, marches), block, rows = shape_of(device, precision, ny, nx, live)
+    (tile_columns, tile_rows), block, rows = shape_of(device, precision, ny, nx, live)
     resident = device.facts.multiprocessors * device.layout("shallow-water.march").listed
-    return (min(strips * marches, resident), 1), block, rows
+    return (min(tile_columns * tile_rows, resident), 1), block, rows

@@ -8,7 +8,7 @@ from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
 from eagre.kernels.elevation import depth, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import PRIMITIVE, covered, over_depth
+from eagre.models.shallow_water.kernels import PRIMITIVE, fully_wet, over_depth
 
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions, so that each face is looked up
 
@@ -118,7 +118,7 @@ def make_row(state, south, north, below, p):
 
 
 @cell
-def middle(a, b):
+def face_bed(a, b):
     """Return the bed at the face between two corners."""
     return real(0.5) * (a + b)
 
@@ -132,4 +132,4 @@ def uncovered(below, w, above, south, north, p):
     """
     low = smaller(smaller(w, smaller(below, above)), smaller(from_lane_below(w, 1), from_lane_above(w, 1)))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
-    return anywhere(not covered(low - high, w, p))
+    return anywhere(not fully_wet(low - high, w, p))

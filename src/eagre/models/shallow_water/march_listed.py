@@ -6,8 +6,8 @@ from eagre.backend.cells import cell, cuda, real, switch
 from eagre.backend.warp import anywhere
 from eagre.models.shallow_water.active_tiles import (
     EAST_STRIP,
+    LISTED_STEP,
     LIVE,
-    MADE,
     NORTH_STRIP,
     REACH,
     SOUTH_STRIP,
@@ -20,29 +20,29 @@ LISTED = switch("LISTED", False)  # whether only the listed tiles are computed
 
 
 @cell
-def tiles_to_do(active, clock, turn, lane):
+def tiles_to_do(active, clock, phase, lane):
     """Return the number of tiles of this launch: the listed tiles, or one per block.
 
     The first stage marks the list as used and clears the count of the next step.
     """
     if not LISTED:
         return np.uint32(1)
-    if not open_gate(clock, turn):
+    if not open_gate(clock, phase):
         return np.uint32(0)
     step = np.int32(clock[STEPS])
     if not SECOND and cuda.blockIdx.x == 0 and lane == 0:
         active.work[np.uint32((step + 1) & 1)] = 0
-        active.work[MADE] = step
+        active.work[LISTED_STEP] = step
     return np.uint32(active.work[np.uint32(step & 1)])
 
 
 @cell
-def place_of_tile(active, number, rows):
+def tile_origin(active, number, rows):
     """Return strip and first row of a tile of `rows` rows: the numbered tile of the list, or the tile of the block."""
     if not LISTED:
         return np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockIdx.y * rows)
-    tile, strips = np.uint32(active.listed[number]), np.uint32(active.live.shape[1] - 2)
-    return np.uint32(tile % strips), np.uint32(np.uint32(tile // strips) * rows)
+    tile, tile_columns = np.uint32(active.listed[number]), np.uint32(active.live.shape[1] - 2)
+    return np.uint32(tile % tile_columns), np.uint32(np.uint32(tile // tile_columns) * rows)
 
 
 @cell
@@ -60,7 +60,7 @@ def live_bits(row, j, j0, end, counts):
 
 
 @cell
-def leave_bits(active, strip, row, seen, lane):
+def leave_bits(active, tile_column, row, seen, lane):
     """Store the activity bits of a tile, combined from the cells that the lanes updated."""
     if LISTED and not SECOND:
         seen |= (WEST_STRIP if lane < 2 + REACH else 0) | (EAST_STRIP if lane >= 30 - REACH else 0) if seen != 0 else 0
@@ -68,4 +68,4 @@ def leave_bits(active, strip, row, seen, lane):
         for bit in (LIVE, SOUTH_STRIP, NORTH_STRIP, WEST_STRIP, EAST_STRIP):
             bits |= bit if anywhere((seen & bit) != 0) else 0
         if lane == 0:
-            active.live[np.uint32(row + 1), np.uint32(strip + 1)] = bits
+            active.live[np.uint32(row + 1), np.uint32(tile_column + 1)] = bits

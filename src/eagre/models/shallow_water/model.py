@@ -32,7 +32,7 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
-from eagre.models.shallow_water.active_tiles import live_share
+from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.averaging import QUANTITIES
 from eagre.models.shallow_water.bands import engine_for
 from eagre.models.shallow_water.datum import Datum, over_datum
@@ -181,8 +181,8 @@ class ShallowWater(BaseModel):
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
-        asked = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
+        requested = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
+        bounds.check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -209,10 +209,10 @@ class ShallowWater(BaseModel):
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
-            live=live_share(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
+            live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **bounds.gathered(maps, asked, cross_sections, grid),
+            **bounds.requested_outputs(maps, requested, cross_sections, grid),
         )
         u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
@@ -302,7 +302,7 @@ class ShallowWater(BaseModel):
         datum = self.setup.datum
         dry = h <= self._engine.parameters.dry
         zero = np.zeros((), h.dtype)
-        made = {
+        fields = {
             "surface_elevation": lambda: datum.surface(eta, bed).astype(h.dtype),
             "depth": lambda: np.maximum(h, zero),
             "discharge_x": lambda: np.where(dry, zero, hu),
@@ -312,11 +312,11 @@ class ShallowWater(BaseModel):
             "speed": lambda: np.where(dry, zero, np.hypot(u, v)),
             "bed": lambda: np.broadcast_to((datum.level + bed).astype(h.dtype), h.shape),
         }
-        return {name: made[name]() for name in names}
+        return {name: fields[name]() for name in names}
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
-        values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
+        values = self._engine.cell_values(*check_sample(names, points, self.variables, self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
     def start_sampling(self, recording: Recording | None) -> bool:
@@ -326,7 +326,7 @@ class ShallowWater(BaseModel):
             return True
         names, points = recording.names, recording.points
         j, i = check_sample(names, points, self.variables, self.grid)
-        bed = self._engine.at(j, i)[6].astype(np.float64)
+        bed = self._engine.cell_values(j, i)[6].astype(np.float64)
         values_of = partial(self._fields_of, bed=bed, names=names)
         self._engine.start_sampling(partial(Recorder, recording, values_of, self.time), j, i)
         return True
@@ -354,16 +354,17 @@ class ShallowWater(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise-identical restart."""
-        own = {
+        totals = {
             "first_volume": np.array(self._first_volume),
             **(self.cross_sections.state() if self.cross_sections else {}),
         }
-        return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid, self.setup.stood_on)}
+        setup = self.setup
+        return {**self._engine.state(), **totals, **setup.datum.state(), **grid_state(self.grid, setup.reference_data)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
-        check_state(state, fields, self.grid, numbers, self.setup.stood_on)
+        check_state(state, fields, self.grid, numbers, self.setup.reference_data)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if self.cross_sections:
@@ -377,9 +378,9 @@ class ShallowWater(BaseModel):
 
     def diagnostics(self) -> dict[str, float]:
         """Return the water volume, inflow, relative volume imbalance, energies and extremes."""
-        found = self._engine.sums()
+        sums = self._engine.sums()
         inflow, rain = self._engine.balance.amounts(self.time)
-        return {**found, **water_balance(found["volume"], self._first_volume, sum(inflow.values()), rain)}
+        return {**sums, **water_balance(sums["volume"], self._first_volume, sum(inflow.values()), rain)}
 
     @property
     def inflow(self) -> dict[str, float]:
@@ -397,10 +398,10 @@ class ShallowWater(BaseModel):
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: water balance and notes on the boundaries."""
-        asked = self._engine.balance.asked(self._first_time, self.time)
+        requested = self._engine.balance.requested_volumes(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
         said = sides.notes(self.sample, self.setup.gravity)
-        return [*self._scheme_rows(), *water_rows(self.diagnostics(), self.inflow, asked), *said]
+        return [*self._scheme_rows(), *water_rows(self.diagnostics(), self.inflow, requested), *said]
 
     def _scheme_rows(self) -> list[tuple[str, str]]:
         """Row with the number of steps of each scheme, if a scheme alternates with "rk2" on active tiles."""
@@ -417,8 +418,8 @@ class ShallowWater(BaseModel):
 
         The first stage reads 4 values and writes 3. The second stage reads 3 more.
         """
-        words = {"rk2": 17, "euler": 7, "srk2": 37, "ds1": 14, "ds2": 34}[self.setup.scheme]
-        return words * np.dtype(self._engine.real).itemsize
+        values = {"rk2": 17, "euler": 7, "srk2": 37, "ds1": 14, "ds2": 34}[self.setup.scheme]
+        return values * np.dtype(self._engine.real).itemsize
 
     def statistics(self) -> dict[str, float]:
         """Return numbers of steps and rejected steps, the range of the time step and the maximum Courant number."""

@@ -56,13 +56,13 @@ def low_bed(bed, j, i, across):
 
 
 @cell
-def both_faces(before, own, behind, b_low, b_high, p):
+def both_faces(low, centre, high, b_low, b_high, p):
     """Return y, h, u, v at both faces of the middle one of three cells of a line, and its rise; see `FACES`."""
-    w, u, v, h = own
+    w, u, v, h = centre
     return FACES(
-        w, scaled_difference(before[0], w, p), scaled_difference(w, behind[0], p),
-        u, scaled_difference(before[1], u, p), scaled_difference(u, behind[1], p),
-        v, scaled_difference(before[2], v, p), scaled_difference(v, behind[2], p),
+        w, scaled_difference(low[0], w, p), scaled_difference(w, high[0], p),
+        u, scaled_difference(low[1], u, p), scaled_difference(u, high[1], p),
+        v, scaled_difference(low[2], v, p), scaled_difference(v, high[2], p),
         h, b_low, b_high, p,
     )  # fmt: skip
 
@@ -71,10 +71,10 @@ def both_faces(before, own, behind, b_low, b_high, p):
 def faces_of_cell(q, bed, j, i, across, p):
     """Return `both_faces` of cell (j, i) in the direction `across`."""
     dj, di = across - 1, 2 - across
-    before = cell_of_line(q, bed, j - dj, i - di, across, p)
-    own = cell_of_line(q, bed, j, i, across, p)
-    behind = cell_of_line(q, bed, j + dj, i + di, across, p)
-    return both_faces(before, own, behind, low_bed(bed, j, i, across), low_bed(bed, j + dj, i + di, across), p)
+    low = cell_of_line(q, bed, j - dj, i - di, across, p)
+    centre = cell_of_line(q, bed, j, i, across, p)
+    high = cell_of_line(q, bed, j + dj, i + di, across, p)
+    return both_faces(low, centre, high, low_bed(bed, j, i, across), low_bed(bed, j + dj, i + di, across), p)
 
 
 @cell
@@ -96,23 +96,23 @@ def is_closed(walls, j, i, across):
 
 
 @cell
-def mirrored(own):
+def mirrored(inside):
     """Return the mirror state behind a closed face: the same water with the opposite normal velocity."""
-    return own[0], -own[1], own[2], own[3]
+    return inside[0], -inside[1], inside[2], inside[3]
 
 
 @cell
 def faces_between_walls(q, bed, walls, j, i, across, p):
     """Return `faces_of_cell` with mirror states behind closed faces."""
     dj, di = across - 1, 2 - across
-    before = cell_of_line(q, bed, j - dj, i - di, across, p)
-    own = cell_of_line(q, bed, j, i, across, p)
-    behind = cell_of_line(q, bed, j + dj, i + di, across, p)
+    low = cell_of_line(q, bed, j - dj, i - di, across, p)
+    centre = cell_of_line(q, bed, j, i, across, p)
+    high = cell_of_line(q, bed, j + dj, i + di, across, p)
     if is_closed(walls, j, i, across):
-        before = mirrored(own)
+        low = mirrored(centre)
     if is_closed(walls, j + dj, i + di, across):
-        behind = mirrored(own)
-    return both_faces(before, own, behind, low_bed(bed, j, i, across), low_bed(bed, j + dj, i + di, across), p)
+        high = mirrored(centre)
+    return both_faces(low, centre, high, low_bed(bed, j, i, across), low_bed(bed, j + dj, i + di, across), p)
 
 
 @cell
@@ -126,8 +126,8 @@ def flux_between_walls(q, bed, walls, j, i, across, is_high, p):
             y_l, h_l, u_l, v_l = y_r, h_r, -u_r, v_r
         else:
             y_r, h_r, u_r, v_r = y_l, h_l, -u_l, v_l
-        _, own_l, own_r, along, speed = central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
-        return real(0.0), own_l, own_r, along, speed
+        _, normal_l, normal_r, along, speed = central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
+        return real(0.0), normal_l, normal_r, along, speed
     return central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
 
 
@@ -151,12 +151,12 @@ def divergence(q, bed, edges, walls, row, column, across, p):
     low, high = (WEST, EAST) if across == 1 else (SOUTH, NORTH)
     n, k, m = (q.shape[2] - 4, column, row) if across == 1 else (q.shape[1] - 4, row, column)
     if WALLS:
-        mass_l, _, own_l, along_l, speed_l = flux_between_walls(q, bed, walls, j, i, across, True, p)
-        mass_h, own_h, _, along_h, speed_h = flux_between_walls(q, bed, walls, j + dj, i + di, across, False, p)
+        mass_l, _, normal_l, along_l, speed_l = flux_between_walls(q, bed, walls, j, i, across, True, p)
+        mass_h, normal_h, _, along_h, speed_h = flux_between_walls(q, bed, walls, j + dj, i + di, across, False, p)
         _, _, _, _, _, _, _, _, rise = faces_between_walls(q, bed, walls, j, i, across, p)
     else:
-        mass_l, _, own_l, along_l, speed_l = low_flux(q, bed, j, i, across, p)
-        mass_h, own_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
+        mass_l, _, normal_l, along_l, speed_l = low_flux(q, bed, j, i, across, p)
+        mass_h, normal_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
         _, _, _, _, _, _, _, _, rise = faces_of_cell(q, bed, j, i, across, p)
     if k == 0:
         mass_l = let_through(edges, low, m, mass_l)
@@ -165,13 +165,13 @@ def divergence(q, bed, edges, walls, row, column, across, p):
     over = p.over_dx if across == 1 else p.over_dy
     gh = p.g * depth(q[0, j, i], bed_centre(bed, j, i))
     rate = larger(speed_l, speed_h) * over
-    return over * (mass_l - mass_h), over * (own_l - own_h - gh * rise), over * (along_l - along_h), rate
+    return over * (mass_l - mass_h), over * (normal_l - normal_h - gh * rise), over * (along_l - along_h), rate
 
 
 @cell
-def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, turn):
+def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, phase):
     """Compute the new state of interior cell (j, i) in the stage selected by SECOND; update its maximum rate."""
-    if open_gate(clock, turn):
+    if open_gate(clock, phase):
         mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 1, p)
         mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 2, p)
         r_h, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
@@ -191,15 +191,15 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
 
 
 @cell
-def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, turn):
+def partial_stage(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, phase):
     """Compute a `stage` in two parts, selected by PART: tendencies along x into `out`, or the new state."""
-    if open_gate(clock, turn):
-        row, column, place = j + 2, i + 2, j * (q.shape[2] - 4) + i
+    if open_gate(clock, phase):
+        row, column, number = j + 2, i + 2, j * (q.shape[2] - 4) + i
         fields = (q, bed, edges, walls, np.int64(j), np.int64(i))
         if PART == LEAVES:
             mass, hu, hv, rate = divergence(*fields, 1, p)
             out[0, row, column], out[1, row, column], out[2, row, column] = mass, hu, hv
-            rates[place] = to_bits(rate)
+            rates[number] = to_bits(rate)
         else:
             mass, hv_y, hu_y, rate = divergence(*fields, 2, p)
             r_h, r_u, r_v = left[0, row, column] + mass, left[1, row, column] + hu_y, left[2, row, column] + hv_y
@@ -214,18 +214,18 @@ def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, c
                 h, PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h), r_h, r_u, r_v,
                 manning_of(manning, j, i, p), noise, p, real(clock[DT]),
             )  # fmt: skip
-            rates[place] = max(rates[place], to_bits(rate))
+            rates[number] = max(rates[number], to_bits(rate))
 
 
 @cell
-def sweep(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, turn):
-    """Compute the new state of interior cell (j, i) in the stage of a sweep selected by `turn`; update its rate.
+def sweep(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, phase):
+    """Compute the new state of interior cell (j, i) in the stage of a sweep selected by `phase`; update its rate.
 
     A sweep has the fluxes, the bed slope, the forces and the friction of one direction, and half of the mass sources.
     So a steady flow along x or y, and a geostrophic flow, stay steady in each sweep.
     """
-    if open_gate(clock, turn):
-        stage_number = stage_of(turn)
+    if open_gate(clock, phase):
+        stage_number = stage_of(phase)
         across = across_of(stage_number)
         r_h, r_m, r_t, rate = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), across, p)
         row, column = j + 2, i + 2

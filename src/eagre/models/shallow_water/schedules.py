@@ -32,22 +32,22 @@ from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
 NO_LIST = Active(np.zeros(1, np.int32), np.zeros(3, np.int32), np.zeros((3, 3), np.int32))
-SMALLEST = 2  # minimum cells along x and y: a wall mirrors two cells
+MIN_CELLS = 2  # minimum cells along x and y: a wall mirrors two cells
 
 
-def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launch]:
+def boundary_pass(engine: Any, q: Any, phase: int, **switches: Any) -> list[Launch]:
     """Return the launches that fill the ghosts of q and run a tail."""
     setup, device = engine.setup, engine.device
     switches = {**engine.ghost_switches, "SERIES": setup.varies, "FILL": 2 if setup.varies else 1, **switches}
     program = partial(device.program, precision=engine.precision, switches=switches)
     arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
     if device.kind == "cpu":
-        tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, turn))
+        tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, phase))
         # Without a gate one kernel serves both cases.
         gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}
         ghosts = partial(device.program, ghosts_cpu, engine.precision, gated)
-        return [Launch(ghosts(), (*arguments, turn)), tail] if switches["FILL"] else [tail]
-    arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)
+        return [Launch(ghosts(), (*arguments, phase)), tail] if switches["FILL"] else [tail]
+    arguments = (*arguments, engine.rates, engine.series, phase, engine.arrived)
     longest = 2 * max(*setup.grid.shape, int(engine.table[:, LENGTH].max()))
     threads = device.layout("shallow-water.boundary").threads
     blocks = (-(-(longest + 1) // threads), len(setup.segments))
@@ -59,7 +59,7 @@ def ghost_fills(engine: Any) -> list[list[Launch]]:
     return [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
 
 
-class March:
+class RowStreaming:
     """Schedule with row-streaming kernels: stages over all rows, each followed by a boundary pass (`step`)."""
 
     name = "fast"
@@ -71,7 +71,7 @@ class March:
         device = engine.device
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
         self._allocate_rates(self._prepare())
-        self.steps_a_round = self.parts = len(engine.q)
+        self.steps_per_cycle = self.divisions = len(engine.q)
         self.active = self._active_tiles()
         self.launches = self._steps(False)
         self.listed = self._steps(True) if self.active is not None else []
@@ -96,12 +96,14 @@ class March:
         self.rates = self.engine.rates = self.engine.device.zeros((count,), self.engine.bits)
 
     def _steps(self, listed: bool) -> list[Launch]:
-        """Return the launches of a round, for the listed tiles or for all tiles."""
+        """Return the launches of a cycle, for the listed tiles or for all tiles."""
         engine, self._listed = self.engine, listed
-        scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
-        turns = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
+        scheme, two = SCHEMES[engine.setup.scheme], self.steps_per_cycle == 2
+        phases = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
         return [
-            one for turn, now, then in turns for one in scheme(self, turn, engine.q[now], engine.middle, engine.q[then])
+            one
+            for phase, source, target in phases
+            for one in scheme(self, phase, engine.q[source], engine.q_stage, engine.q[target])
         ]
 
     def _prepare(self) -> int:
@@ -109,8 +111,8 @@ class March:
         engine = self.engine
         if engine.device.kind != "cpu":
             return 1
-        (ny, nx), most = engine.setup.grid.shape, engine.device.layout("cpu.shallow-water").rows
-        self._tiles, self._tile = march_tiles.tiles_of(ny, nx, most)
+        (ny, nx), max_rows = engine.setup.grid.shape, engine.device.layout("cpu.shallow-water").rows
+        self._tiles, self._tile = march_tiles.tiles_of(ny, nx, max_rows)
         self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
         return len(self._tiles)
 
@@ -125,44 +127,46 @@ class March:
         *_, rows = march_cuda.shape_of(device, self.engine.precision, ny, nx, setup.live)
         return ActiveTiles(setup, device, rows, march_cuda.STRIP)
 
-    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
-        work = [] if not self._listed or switches["SECOND"] else [self._listing(turn)]
+        work = [] if not self._listed or switches["SECOND"] else [self._listing(phase)]
         if self.engine.blend is not None and not switches["SECOND"]:
-            work += self.engine.blend.launches(self.engine.precision, self.engine.clock, turn, ck.open_gate)
+            work += self.engine.blend.launches(self.engine.precision, self.engine.clock, phase, ck.open_gate)
         make = self._stage_cpu if self.engine.device.kind == "cpu" else self._stage_cuda
-        return [*work, make(turn, q, old, out, **switches)]
+        return [*work, make(phase, q, old, out, **switches)]
 
-    def _listing(self, turn: int) -> Launch:
+    def _listing(self, phase: int) -> Launch:
         assert self.active is not None
-        return self.active.launch(self.engine.precision, self.engine.clock, turn)
+        return self.active.launch(self.engine.precision, self.engine.clock, phase)
 
-    def _stage_cpu(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
+    def _stage_cpu(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
         engine, listed = self.engine, self._listed
         program = engine.device.program(march_cpu.stage_cpu, engine.precision, engine.switches)
         active = NO_LIST if self.active is None or not listed else self.active.active
         fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
-        rest = (self.rates, active, engine.parameters, engine.clock, turn, switches["SECOND"], listed)
-        return Launch(program, (*fields, *rest))
+        shared = (self.rates, active, engine.parameters, engine.clock, phase, switches["SECOND"], listed)
+        return Launch(program, (*fields, *shared))
 
-    def _stage_cuda(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
+    def _stage_cuda(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
         engine, listed = self.engine, self._listed
         grid, device = engine.setup.grid, engine.device
         shape_of = march_cuda.listed_shape_of if listed else march_cuda.shape_of
         blocks, threads, rows = shape_of(device, engine.precision, grid.ny, grid.nx, engine.setup.live)
-        layout = device.layout("shallow-water.march")
-        registers = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
-        own: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "PARTS": engine.setup.has_parts, "REGISTERS": registers}
-        if self._takes_up_in(turn, switches["SECOND"]):
-            own |= engine.gathered.switches
-        program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **own})
-        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.gathered.kept, engine.edges)
+        tuning = device.layout("shallow-water.march")
+        registers = tuning.registers[engine.precision]["second" if switches["SECOND"] else "first"]
+        options: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "REGISTERS": registers}
+        options["PARTS"] = engine.setup.has_parts
+        if self._takes_up_in(phase, switches["SECOND"]):
+            options |= engine.accumulated_maps.switches
+        program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options})
+        maps = engine.accumulated_maps.kept
+        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges)
         nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
         active = nothing if self.active is None or not listed else self.active.active
-        arguments = (*fields, self.rates, active, engine.parameters, engine.clock, turn)
-        return Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)
+        arguments = (*fields, self.rates, active, engine.parameters, engine.clock, phase)
+        return Launch(program, arguments, blocks, threads, early=grid.cells <= tuning.early_cells)
 
-    def _takes_up_in(self, turn: int, second: bool) -> bool:
+    def _takes_up_in(self, phase: int, second: bool) -> bool:
         """Return whether a stage accumulates states in the maps.
 
         With RK2 the second stage of every other step accumulates the old and the new state: the step is then accepted,
@@ -170,39 +174,40 @@ class March:
         """
         if not self.takes_up:
             return False
-        return second and turn == 0 if self.steps_a_round == 2 and self.engine.setup.scheme == "rk2" else not second
+        return second and phase == 0 if self.steps_per_cycle == 2 and self.engine.setup.scheme == "rk2" else not second
 
-    def maps(self, turn: int) -> list[Launch]:
+    def maps(self, phase: int) -> list[Launch]:
         """See `step.Stages`; on a GPU a stage accumulates the maps."""
         engine, averages = self.engine, self.engine.averages.present()
         if engine.setup.maps is None or self.takes_up:
             return averages
-        return [diagnostics.take(engine, turn), *averages]
+        return [diagnostics.take(engine, phase), *averages]
 
     @property
     def takes_up(self) -> bool:
         """True if a stage accumulates states in the maps of the run."""
         return self.engine.device.kind == "cuda"
 
-    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+    def boundary(self, phase: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
-        return boundary_pass(self.engine, q, turn, **switches)
+        return boundary_pass(self.engine, q, phase, **switches)
 
-    def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+    def balance(self, phase: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
-        return self._books(q, self.engine.middle, turn, **switches)
+        return self._balance_launches(q, self.engine.q_stage, phase, **switches)
 
-    def _books(self, q: Any, middle: Any, turn: int, **switches: Any) -> list[Launch]:
-        """Return the launches that accumulate the fluxes of q, and of `middle` with two stages."""
+    def _balance_launches(self, q: Any, q_stage: Any, phase: int, **switches: Any) -> list[Launch]:
+        """Return the launches that accumulate the fluxes of q, and of `q_stage` with two stages."""
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
-        numbers = (engine.bed, engine.walls, factors, engine.parameters, engine.clock, turn)
+        numbers = (engine.bed, engine.walls, factors, engine.parameters, engine.clock, phase)
         switches = {**engine.switches, **switches}
-        books = (engine.balance, engine.lines)
-        return [one for book in books for one in book.launches(engine.precision, q, middle, *numbers, **switches)]
+        budgets = (engine.balance, engine.lines)
+        states = (q, q_stage)
+        return [one for budget in budgets for one in budget.launches(engine.precision, *states, *numbers, **switches)]
 
 
-class Reference(March):
+class Reference(RowStreaming):
     """Schedule with the reference kernels: slow, for comparisons, available on every device."""
 
     name, blends = "reference", False
@@ -218,12 +223,12 @@ class Reference(March):
     def _active_tiles(self) -> None:
         return None
 
-    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
         engine = self.engine
         program = engine.device.loop(reference.stage, engine.precision, {**engine.switches, **switches})
         fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-        arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
+        arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
 
@@ -232,7 +237,7 @@ class Tiles:
 
     name = "fast"
     first: Sequence[Launch] = ()
-    parts = 1
+    divisions = 1
     blends = False
 
     @staticmethod
@@ -240,7 +245,7 @@ class Tiles:
         """Return whether the tile kernels are faster on this device: few tiles per multiprocessor (one on an H200)."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
-        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.time_statistics:
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < MIN_CELLS or setup.time_statistics:
             return False
         return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
 
@@ -252,21 +257,21 @@ class Tiles:
         self._values = device.zeros((2, len(setup.segments)), np.float64)
         levels = edge_levels(setup.segments, setup.grid, device.host(engine.bed), setup.datum.level)
         sides = tile_sides.Sides(
-            engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.book
+            engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.budget
         )
-        fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning, engine.gathered.kept)
+        fields = tile_cuda.Fields(engine.pair, engine.q_stage, engine.bed, engine.manning, engine.accumulated_maps.kept)
         shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
         blocks, threads = self._shape
         memory = tile_faces.PLANES * self._plane * np.dtype(engine.real).itemsize
         self.launches = []
-        for turn in range(tile_cuda.TURNS):
-            arguments = (*shared, engine.parameters, tile_cuda.steering_of(turn, self.rates, engine.clocks))
+        for step in range(tile_cuda.STEP_PERIOD):
+            arguments = (*shared, engine.parameters, tile_cuda.steering_of(step, self.rates, engine.clocks))
             self.launches += [Launch(stage, arguments, blocks, threads, memory, early=True) for stage in stages]
-        self.steps_a_round = tile_cuda.TURNS
-        own = (self.rates[2], engine.clock, self._values, engine.forcing)
+        self.steps_per_cycle = tile_cuda.STEP_PERIOD
+        arguments_at_end = (self.rates[2], engine.clock, self._values, engine.forcing)
         program = partial(device.program, precision=engine.precision)
-        self.conclude = [Launch(program(tile_cuda.conclude_cuda), own, early=True)]
+        self.conclude = [Launch(program(tile_cuda.conclude_cuda), arguments_at_end, early=True)]
         self.begin = self.begin_listed = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
         self.fill = ghost_fills(engine)
         self.active, self.listed, self.resume = None, [], []
@@ -275,22 +280,22 @@ class Tiles:
         """Return the kernels of the two stages and set their launch configuration."""
         setup, device = engine.setup, engine.device
         ny, nx = setup.grid.shape
-        layout = device.layout("shallow-water.tiles")
+        tuning = device.layout("shallow-water.tiles")
         rows = tallest(device, np.dtype(engine.real).itemsize)
-        tall = tallness(ny, nx, rows, device.multiprocessors, layout.enough_warps)
+        tall = tallness(ny, nx, rows, device.multiprocessors, tuning.enough_warps)
         warps = tall + tile_cuda.WARPS_AROUND
         self._plane = tile_faces.PITCH * (tall + 4)
         self._shape = tile_cuda.shape_of(ny, nx, tall)
-        wrap_x, wrap_y = setup.wraps
+        wrap_x, wrap_y = setup.periodic
         switches = {
             **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
             "KEEPS_BALANCE": engine.balance.varies, "SOURCES": engine.balance.sources,
             "TALL": tall, "PLANE": self._plane,
-            "REGISTERS": min(layout.registers[engine.precision], device.facts.registers_for(warps)),
+            "REGISTERS": min(tuning.registers[engine.precision], device.facts.registers_for(warps)),
         }  # fmt: skip
         return [
-            device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, **own, "SECOND": second})
-            for second, own in ((False, engine.gathered.switches), (True, {}))
+            device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, **options, "SECOND": second})
+            for second, options in ((False, engine.accumulated_maps.switches), (True, {}))
         ]
 
     def set_forcing(self, values: np.ndarray) -> None:
@@ -300,11 +305,11 @@ class Tiles:
 
 def tallest(device: Device, itemsize: int) -> int:
     """Return the maximum rows of a tile, limited by 32 warps per block and by shared memory."""
-    room = (device.facts.shared_block - STATIC_SHARED) // (tile_faces.PLANES * tile_faces.PITCH * itemsize)
-    return min(MOST_WARPS - tile_cuda.WARPS_AROUND, room - 4)
+    capacity = (device.facts.shared_block - STATIC_SHARED) // (tile_faces.PLANES * tile_faces.PITCH * itemsize)
+    return min(MOST_WARPS - tile_cuda.WARPS_AROUND, capacity - 4)
 
 
-def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> int:
+def tallness(ny: int, nx: int, max_rows: int, multiprocessors: int, enough: int) -> int:
     """Return the rows of a tile that minimise the warps on the busiest multiprocessor, `enough` or more.
 
     Of equal values the largest is returned.
@@ -314,4 +319,4 @@ def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> 
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tall)
         return max(enough, -(-blocks // multiprocessors) * (tall + tile_cuda.WARPS_AROUND))
 
-    return min(range(most, 3, -1), key=busiest)
+    return min(range(max_rows, 3, -1), key=busiest)

@@ -28,14 +28,14 @@ TREATMENTS: dict[str, dict[str, Any]] = {
     "hydrostatic": {
         "PRIMITIVE": cells.velocity_of_cell,
         "FACES": cells.hydrostatic_faces,
-        "COVERED_FACES": cells.hydrostatic_covered,
+        "COVERED_FACES": cells.hydrostatic_wet_faces,
         "RESET": True,
         "OF_DISCHARGES": False,
     },
     "kurganov-petrova": {
         "PRIMITIVE": cells.discharge_of_cell,
         "FACES": cells.kurganov_petrova_faces,
-        "COVERED_FACES": cells.kurganov_petrova_covered,
+        "COVERED_FACES": cells.kurganov_petrova_wet_faces,
         "RESET": False,
         "OF_DISCHARGES": True,
     },
@@ -83,15 +83,15 @@ class Setup:
 
         Elevations are relative to the datum.
         """
-        own = []
+        boundary_series = []
         for segment in self.segments:
-            given = segment.condition.value(segment.width)
+            prescribed = segment.condition.value(segment.width)
             lower = self.datum.level if segment.condition.gives_level else 0.0
-            own.append(Series(given.times, given.values - lower, given.name))
-        return own + self.terms.series
+            boundary_series.append(Series(prescribed.times, prescribed.values - lower, prescribed.name))
+        return boundary_series + self.terms.series
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def reference_data(self) -> dict[str, Basis]:
         """Reference data that the values of a state depend on."""
         return bed_basis(self.bed)
 
@@ -107,7 +107,7 @@ class Setup:
 
     def padded_bed(self) -> np.ndarray:
         """Return the bed above the datum at the corners with a margin of two, (ny + 5, nx + 5), m."""
-        return padded_bed(self.bed - self.datum.level, *self.wraps, self.segments)
+        return padded_bed(self.bed - self.datum.level, *self.periodic, self.segments)
 
     @cached_property
     def centre_bed(self) -> np.ndarray:
@@ -131,20 +131,21 @@ class Setup:
         """
         assert self.walls is not None
         padded = np.zeros((self.grid.ny + 5, self.grid.nx + 5), np.uint8)
-        for bit, faces, wraps in ((SOUTH_FACE, padded, self.wraps[1]), (WEST_FACE, padded.T, self.wraps[0])):
-            own = self.walls & bit if faces is padded else (self.walls & bit).T
-            n = own.shape[0]
+        periodic_x, periodic_y = self.periodic
+        for bit, faces, is_periodic in ((SOUTH_FACE, padded, periodic_y), (WEST_FACE, padded.T, periodic_x)):
+            closed = self.walls & bit if faces is padded else (self.walls & bit).T
+            n = closed.shape[0]
             for k in range(-2, n + 3):
-                inner = k % n if wraps else (k if 0 <= k <= n else -k if k < 0 else 2 * n - k)
+                inner = k % n if is_periodic else (k if 0 <= k <= n else -k if k < 0 else 2 * n - k)
                 if 0 < inner < n:
-                    faces[k + 2, 2 : 2 + own.shape[1]] |= own[inner]
+                    faces[k + 2, 2 : 2 + closed.shape[1]] |= closed[inner]
         return padded
 
     def sides_at(self, time: float) -> np.ndarray:
         """Return side, cells, kind, level and value per segment: the data that the ghosts at `time`, s, depend on."""
         kinds = [crc32(type(s.condition).__name__.encode()) for s in self.segments]
-        places = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
-        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, self.segments, strict=True)]
+        ranges = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
+        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(ranges, kinds, self.segments, strict=True)]
         values = self.values_at(time)[: len(rows)]
         return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
 
@@ -154,7 +155,7 @@ class Setup:
         return any(not series.is_constant for series in self.series)
 
     @property
-    def words(self) -> int:
+    def array_count(self) -> int:
         """Number of device arrays of the size of the grid: three states of three fields, bed, friction, terms."""
         terms = sum(self.terms.maps(role) for role in ("water", "x", "y"))
         return 10 + (not self.uniform_manning) + terms
@@ -171,7 +172,7 @@ class Setup:
         return len(kinds) > len({side for side, _ in kinds})
 
     @property
-    def wraps(self) -> tuple[bool, bool]:
+    def periodic(self) -> tuple[bool, bool]:
         """Periodicity of the domain in x and in y."""
         west, south = (any(s.condition.periodic for s in self.segments if s.side == side) for side in ("west", "south"))
         return west, south

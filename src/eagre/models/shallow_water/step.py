@@ -21,44 +21,44 @@ from eagre.stepping import clock as ck
 
 
 class Stages(Protocol):
-    """Parts of a step; q, old, out : buffers; turn : phase of the step, see `eagre.stepping.clock.open_gate`."""
+    """Parts of a step; q, old, out : buffers; phase : phase of the step, see `eagre.stepping.clock.open_gate`."""
 
-    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """Return the launches of a stage from q to `out`; in the second stage `old` is the state before the step."""
         ...
 
-    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+    def boundary(self, phase: int, q: Any, **switches: Any) -> list[Launch]:
         """Return the launches that fill the ghosts of q and update the clock."""
         ...
 
-    def maps(self, turn: int) -> list[Launch]:
+    def maps(self, phase: int) -> list[Launch]:
         """Return the launches that accumulate the initial state of a step in the maps of the run."""
         ...
 
-    def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+    def balance(self, phase: int, q: Any, **switches: Any) -> list[Launch]:
         """Return the launches that accumulate the inflow through open boundaries and the rain."""
         ...
 
 
-def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
-    """Return the launches of an SSP-RK2 step from the state `now` via `middle` to `then`."""
+def rk2(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> list[Launch]:
+    """Return the launches of an SSP-RK2 step from the state `q_n` via `q_stage` to `q_np1`."""
     return [
-        *stages.maps(turn),
-        *stages.stage(turn, now, now, middle, SECOND=False),
-        *stages.boundary(turn, middle, TAIL=ck.verdict),
-        *stages.balance(turn, now, TWO_STAGES=True, GATE_ACCEPTED=True),
-        *stages.stage(turn, middle, now, then, SECOND=True, GATE_ACCEPTED=True),
-        *stages.boundary(turn, then, TAIL=ck.finish, GATE_ACCEPTED=True),
+        *stages.maps(phase),
+        *stages.stage(phase, q_n, q_n, q_stage, SECOND=False),
+        *stages.boundary(phase, q_stage, TAIL=ck.verdict),
+        *stages.balance(phase, q_n, TWO_STAGES=True, GATE_ACCEPTED=True),
+        *stages.stage(phase, q_stage, q_n, q_np1, SECOND=True, GATE_ACCEPTED=True),
+        *stages.boundary(phase, q_np1, TAIL=ck.finish, GATE_ACCEPTED=True),
     ]
 
 
-def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
-    """Return the launches of a forward Euler step from the state `now` to `then`."""
+def euler(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> list[Launch]:
+    """Return the launches of a forward Euler step from the state `q_n` to `q_np1`."""
     return [
-        *stages.maps(turn),
-        *stages.balance(turn, now, TWO_STAGES=False),
-        *stages.stage(turn, now, now, then, SECOND=False),
-        *stages.boundary(turn, then, TAIL=ck.verdict_and_finish),
+        *stages.maps(phase),
+        *stages.balance(phase, q_n, TWO_STAGES=False),
+        *stages.stage(phase, q_n, q_n, q_np1, SECOND=False),
+        *stages.boundary(phase, q_np1, TAIL=ck.verdict_and_finish),
     ]
 
 
@@ -66,49 +66,49 @@ SCHEMES = {"rk2": rk2, "euler": euler, "srk2": rk2}
 
 
 class Sweeps(Protocol):
-    """Parts of a step that is split into sweeps; turn : phase of the stage, see `eagre.stepping.substeps`."""
+    """Parts of a step that is split into sweeps; phase : phase of the stage, see `eagre.stepping.substeps`."""
 
-    def sweep(self, turn: int, q: Any, old: Any, out: Any) -> list[Launch]:
+    def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Launch]:
         """Return the launches of a stage from q to `out`; in a second stage `old` is the state before the sweep."""
         ...
 
-    def after_sweep(self, turn: int, q: Any) -> list[Launch]:
+    def after_sweep(self, phase: int, q: Any) -> list[Launch]:
         """Return the launches that fill the ghosts of q and update the clock."""
         ...
 
-    def maps_of_sweeps(self, turn: int) -> list[Launch]:
+    def maps_of_sweeps(self, phase: int) -> list[Launch]:
         """Return the launches that accumulate the initial state of a step in the maps of the run."""
         ...
 
-    def balance_of_sweep(self, turn: int, q: Any, middle: Any) -> list[Launch]:
+    def balance_of_sweep(self, phase: int, q: Any, q_stage: Any) -> list[Launch]:
         """Return the launches that accumulate the inflow through boundaries normal to the sweep, and the rain."""
         ...
 
 
-def ds1(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: Any) -> list[Launch]:
-    """Return the launches of a step Y(dt) X(dt) with forward Euler sweeps from the state `now` to `then`."""
+def ds1(sweeps: Sweeps, parity: int, q_n: Any, q_stage: Any, q_work: Any, q_np1: Any) -> list[Launch]:
+    """Return the launches of a step Y(dt) X(dt) with forward Euler sweeps from the state `q_n` to `q_np1`."""
     x, y = parity, parity + 4
     return [
         *sweeps.maps_of_sweeps(x),
-        *sweeps.balance_of_sweep(x, now, now),
-        *sweeps.sweep(x, now, now, middle),
-        *sweeps.after_sweep(x, middle),
-        *sweeps.balance_of_sweep(y, middle, middle),
-        *sweeps.sweep(y, middle, middle, then),
-        *sweeps.after_sweep(y, then),
+        *sweeps.balance_of_sweep(x, q_n, q_n),
+        *sweeps.sweep(x, q_n, q_n, q_stage),
+        *sweeps.after_sweep(x, q_stage),
+        *sweeps.balance_of_sweep(y, q_stage, q_stage),
+        *sweeps.sweep(y, q_stage, q_stage, q_np1),
+        *sweeps.after_sweep(y, q_np1),
     ]
 
 
-def ds2(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: Any) -> list[Launch]:
-    """Return the launches of two steps X(dt) Y(dt) Y(dt) X(dt) of SSP-RK2 from `now`, which is kept, to `then`."""
+def ds2(sweeps: Sweeps, parity: int, q_n: Any, q_stage: Any, q_work: Any, q_np1: Any) -> list[Launch]:
+    """Return the launches of two steps X(dt) Y(dt) Y(dt) X(dt) of SSP-RK2 from `q_n`, which is kept, to `q_np1`."""
     work = sweeps.maps_of_sweeps(parity)
-    for number, (q, out) in enumerate(((now, spare), (spare, then), (then, spare), (spare, then))):
+    for number, (q, out) in enumerate(((q_n, q_work), (q_work, q_np1), (q_np1, q_work), (q_work, q_np1))):
         first, second = parity + 8 * number, parity + 8 * number + 4
         work += [
-            *sweeps.sweep(first, q, q, middle),
-            *sweeps.after_sweep(first, middle),
-            *sweeps.balance_of_sweep(second, q, middle),
-            *sweeps.sweep(second, middle, q, out),
+            *sweeps.sweep(first, q, q, q_stage),
+            *sweeps.after_sweep(first, q_stage),
+            *sweeps.balance_of_sweep(second, q, q_stage),
+            *sweeps.sweep(second, q_stage, q, out),
             *sweeps.after_sweep(second, out),
         ]
     return work

@@ -24,7 +24,7 @@ class Stepper:
 
     def __init__(self, engine: Any, eta: np.ndarray) -> None:
         self.engine = engine
-        self.reach = self._reach(reach_of_case(engine.setup, self.time), eta) if engine.setup.fixed else None
+        self.bounds = self._bounds_with(case_bounds(engine.setup, self.time), eta) if engine.setup.fixed else None
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
         self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("shallow-water.steps").look
@@ -38,11 +38,11 @@ class Stepper:
         """Make up to `count` steps towards `until`, s, or to the time when other records of fields are required."""
         terms = self.engine.setup.terms
         end = terms.end(self.time)
-        made = self.engine.leg(min(until, end), count)
+        steps_completed = self.engine.step_batch(min(until, end), count)
         if self.time >= end:
             terms.use(self.time)
             self.engine.next_records(self.time)
-        return made
+        return steps_completed
 
     def look(self) -> Failure | None:
         """Return the failure of the last batch of steps, or None.
@@ -58,13 +58,13 @@ class Stepper:
         failure = self.engine.failure
         if failure:
             return Failure(FAILURES[failure], self.engine.bad_cell())
-        excess = self.reach.excess(self.engine.sums(), self.time) if self.reach is not None else None
-        return Failure(excess.what, largest_cell(self.engine, excess.name)) if excess is not None else None
+        excess = self.bounds.excess(self.engine.sums(), self.time) if self.bounds is not None else None
+        return Failure(excess.what, extreme_cell(self.engine, excess.name)) if excess is not None else None
 
-    def _reach(self, reach: Reach, eta: np.ndarray) -> Reach:
+    def _bounds_with(self, bounds: Reach, eta: np.ndarray) -> Reach:
         """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
         setup = self.engine.setup
-        return reach.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
+        return bounds.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
@@ -78,8 +78,8 @@ class Stepper:
     def go_on_from(self, state: State) -> None:
         """Restore a state of another run and extend the plausibility bounds to that state."""
         self.restore(state)
-        if self.reach is not None:
-            self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])
+        if self.bounds is not None:
+            self.bounds = self._bounds_with(self.bounds, state["q"][0, 2:-2, 2:-2])
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error with the time of the last good step and the bad cell, or else the fastest cell."""
@@ -88,14 +88,14 @@ class Stepper:
         return BlowUpError(self.time, cell, failure.what, **advice)
 
 
-def reach_of_case(setup: Any, start: float) -> Reach:
+def case_bounds(setup: Any, start: float) -> Reach:
     """Return the plausibility bounds of a case, without the initial water."""
     numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
     bed = centre_bed(setup.bed)
     return reach_of(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 
-def largest_cell(engine: Any, name: str) -> tuple[int, int]:
+def extreme_cell(engine: Any, name: str) -> tuple[int, int]:
     """Return (j, i) of an extreme among the sums, from host copies of the fields."""
     fields = engine.derived()
     return cell_of_extreme(name, fields[1], np.hypot(fields[4], fields[5]))

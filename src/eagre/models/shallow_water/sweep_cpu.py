@@ -9,7 +9,7 @@ from eagre.backend.cells import cell, entry, prange, real
 from eagre.boundaries.edges import NORTH, SOUTH
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
-from eagre.models.shallow_water.friction_cpu import rub, rub_across
+from eagre.models.shallow_water.friction_cpu import apply_friction, apply_friction_across
 from eagre.models.shallow_water.kernels import (
     LEAVES,
     PART,
@@ -17,9 +17,9 @@ from eagre.models.shallow_water.kernels import (
     SKIP_DRY,
     TAKES_UP,
     bed_centre,
-    covered,
     first_of_sweep,
     first_update,
+    fully_wet,
     kept_momentum,
     over_depth,
     second_of_sweep,
@@ -54,7 +54,7 @@ from eagre.models.shallow_water.march_cpu import (
     close_y,
     fluxes_x,
     fluxes_y,
-    look_at_row,
+    row_class,
     velocities,
 )
 from eagre.stepping.clock import ACCEPTED, DT, open_gate
@@ -78,14 +78,14 @@ def row_of_sweep(q, bed, s, j, i0, n, p):
 
 
 @cell
-def look_along(bed, s, j, i0, n, p):
-    """Classify row j for fluxes in x only; see `march_cpu.look_at_row`."""
+def row_class_along_x(bed, s, j, i0, n, p):
+    """Classify row j for fluxes in x only; see `march_cpu.row_class`."""
     uncovered = 0
     for i in range(n):
         c = i0 + i
         w = s[W0 + 1 + i]
         high = max(max(bed[j, c + 1], bed[j, c + 2]), max(bed[j + 1, c + 1], bed[j + 1, c + 2]))
-        uncovered += 0 if covered(min(w, min(s[W0 + i], s[W0 + 2 + i])) - high, w, p) else 1
+        uncovered += 0 if fully_wet(min(w, min(s[W0 + i], s[W0 + 2 + i])) - high, w, p) else 1
     if uncovered == 0:
         return COVERED
     wet = 0
@@ -161,11 +161,11 @@ def take_up_row(q, out, left, bed, forcing, s, row, i0, n, second, seed, p, dt):
         r_v = left[2, j, c] + p.over_dy * (s[SOUTH_N + i] - s[NORTH_B + i] - p.g * h * s[RISE0 + i])
         if TERMS:
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, forcing, row, i0 + i)
-        rest = (h, s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, noise_of(seed, row, i0 + i), p, dt)
+        cell_data = (h, s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, noise_of(seed, row, i0 + i), p, dt)
         if second:
-            eta, hu, hv = second_update(eta, hu, hv, s[ETA_N + i], s[HU_N + i], s[HV_N + i], *rest)
+            eta, hu, hv = second_update(eta, hu, hv, s[ETA_N + i], s[HU_N + i], s[HV_N + i], *cell_data)
         else:
-            eta, hu, hv = first_update(eta, hu, hv, *rest)
+            eta, hu, hv = first_update(eta, hu, hv, *cell_data)
         out[0, j, c] = eta
         out[1, j, c] = hu
         out[2, j, c] = hv
@@ -182,7 +182,7 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
             take_up_row(q, out, left, bed, forcing, s, row, i0, n, True, seed, p, dt)
         else:
             take_up_row(q, out, left, bed, forcing, s, row, i0, n, False, seed, p, dt)
-        rub(out, bed, manning, row, i0, n, second, dt, p)
+        apply_friction(out, bed, manning, row, i0, n, second, dt, p)
     else:
         if second:
             keep_before(old, s, row + 2, i0, n)
@@ -190,9 +190,9 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
         else:
             update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, False, seed, p, dt)
         if across == 1:
-            rub_across(q, out, bed, manning, U0, V0, s, row, i0, n, 1, second, dt, p)
+            apply_friction_across(q, out, bed, manning, U0, V0, s, row, i0, n, 1, second, dt, p)
         else:
-            rub_across(q, out, bed, manning, V0, U0, s, row, i0, n, 2, second, dt, p)
+            apply_friction_across(q, out, bed, manning, V0, U0, s, row, i0, n, 2, second, dt, p)
 
 
 @cell
@@ -203,8 +203,8 @@ def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
     for r in range(rows):
         j, row = j0 + r + 2, j0 + r
         row_of_sweep(q, bed, s, j, i0, columns + 4, p)
-        own = look_along(bed, s, j, i0, columns + 2, p)
-        rate = max(rate, fluxes_x(q, bed, s, j, i0, columns, own, p) * p.over_dx)
+        kind = row_class_along_x(bed, s, j, i0, columns + 2, p)
+        rate = max(rate, fluxes_x(q, bed, s, j, i0, columns, kind, p) * p.over_dx)
         close_ends(edges, s, row, i0, columns, nx)
         update_row(q, old, out, left, bed, manning, forcing, s, row, i0, columns, 1, second, seed, p, dt)
     return to_bits(rate)
@@ -217,12 +217,12 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
         s[k] = real(0.0)
     rate, ny = real(0.0), q.shape[1] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
-    own, above = SHORES, SHORES
+    kind, above = SHORES, SHORES
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
-            own, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
-            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p)
+            kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
+            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
@@ -235,16 +235,16 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
 
 
 @entry
-def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, across, second):
+def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rates, p, clock, phase, across, second):
     """Compute one stage of a sweep from q into out over all tiles (j0, i0, rows, columns), or the PART of a stage.
 
     `out` can be `old`, which is read one row before it is written.
     """
-    dt, seed, count = real(clock[DT]), seed_of_part(clock, stage_of(turn), second, p), tiles.shape[0]
-    runs = open_gate(clock, turn) and (PART == 0 or not second or clock[ACCEPTED] > 0.0)
+    dt, seed, count = real(clock[DT]), seed_of_part(clock, stage_of(phase), second, p), tiles.shape[0]
+    runs = open_gate(clock, phase) and (PART == 0 or not second or clock[ACCEPTED] > 0.0)
     workers = min(count, scratch.shape[0]) if runs else 0
     for worker in prange(workers):
-        s, largest = scratch[worker], to_bits(real(0.0))
+        s, max_rate = scratch[worker], to_bits(real(0.0))
         for k in range(worker, count, workers):
             j0, i0, rows, columns = tiles[k, 0], tiles[k, 1], np.int64(tiles[k, 2]), np.int64(tiles[k, 3])
             fields = (q, old, out, left, bed, manning, terms, edges)
@@ -252,5 +252,5 @@ def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rat
                 rate = tile_along_x(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
             else:
                 rate = tile_along_y(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
-            largest = max(largest, rate)
-        rates[worker] = max(largest, rates[worker]) if PART == TAKES_UP else largest
+            max_rate = max(max_rate, rate)
+        rates[worker] = max(max_rate, rates[worker]) if PART == TAKES_UP else max_rate

@@ -18,7 +18,7 @@ from eagre.models.shallow_water.kernels import (
     PART,
     SECOND,
     TAKES_UP,
-    covered,
+    fully_wet,
     seed_of_part,
     updated,
     updated_in_sweep,
@@ -33,7 +33,7 @@ from eagre.models.shallow_water.march_cuda import (
     any_flux_y,
     covered_flux_x,
     covered_flux_y,
-    friction_ahead,
+    prefetch_friction,
 )
 from eagre.models.shallow_water.march_lanes import (
     PARTS,
@@ -76,12 +76,12 @@ def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across,
 
 
 @cell
-def whole_state(row, before, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
+def whole_state(row, state_n, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
     """Return eta, hu, hv of the cell of a row, interior (j, i), after a stage of both directions."""
     if TERMS:
         r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i)
     return updated(
-        row.eta, row.hu, row.hv, before.eta, before.hu, before.hv, row.h, row.u, row.v, r_h, r_u, r_v,
+        row.eta, row.hu, row.hv, state_n.eta, state_n.hu, state_n.hv, row.h, row.u, row.v, r_h, r_u, r_v,
         g_n2, noise_of(seed, j, i), p, dt,
     )  # fmt: skip
 
@@ -104,7 +104,7 @@ def before_of(old, row, j, i):
 
 
 @cell
-def store_x(out, g_n2, forcing, open_west, j, i, row, before, x, rise, store, faced, seed, p, dt):
+def store_x(out, g_n2, forcing, open_west, j, i, row, state_n, x, rise, store, faced, seed, p, dt):
     """Write the cell of interior row j after a stage along x; return the maximum rate; x : `Flux` at the west face."""
     mass, gh = x.mass * open_west, p.g * row.h
     r_h = p.over_dx * (mass - from_lane_above(mass, 1))
@@ -112,14 +112,14 @@ def store_x(out, g_n2, forcing, open_west, j, i, row, before, x, rise, store, fa
     r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1))
     if store:
         out[0, j + 2, i], out[1, j + 2, i], out[2, j + 2, i] = new_state(
-            row, row.hu, row.hv, row.u, row.v, before.hu, before.hv, before.eta, r_h, r_u, r_v,
+            row, row.hu, row.hv, row.u, row.v, state_n.hu, state_n.hv, state_n.eta, r_h, r_u, r_v,
             g_n2, 1, forcing, j, i - 2, seed, p, dt,
         )  # fmt: skip
     return x.speed * p.over_dx if faced else real(0.0)
 
 
 @entry
-def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
+def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
     """Compute one stage along x from q into out.
 
     One warp per block, grid over tiles of 28 columns and ROWS rows.
@@ -134,28 +134,28 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
     store = lane >= 2 and lane < 30 and column < nx + 2
     faced = lane >= 2 and lane < 31 and column < nx + 3
     state = load_state(q, j0 + 2, i)
-    if not open_gate(clock, turn):
+    if not open_gate(clock, phase):
         return
-    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(turn), SECOND, p)
+    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(phase), SECOND, p)
     forcing = (terms, TERM_FACTORS(terms, 0))
     south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
     walls, fastest = walls_of(edges, i, j0, ny, nx), real(0.0)
     for k in range(end - j0):
         j = np.uint32(j0 + k)
-        ahead = load_corners(bed, j + 4, i)
+        next_corners = load_corners(bed, j + 4, i)
         row = make_row(state, south, north, nothing(), p)
-        before, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
+        state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
         state = load_state(q, j + 3, i)
         if PARTS:
             walls = walls_of(edges, i, j, ny, nx)
         # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
         if uncovered(row.w, row.w, row.w, south, north, p):
             x, rise = any_flux_x(row, south, north, p)
-            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, before, x, rise, store, faced, seed, p, dt)
+            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, state_n, x, rise, store, faced, seed, p, dt)
         else:
             x, rise = covered_flux_x(row, south, north, p)
-            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, before, x, rise, store, faced, seed, p, dt)
-        fastest, south, north = larger(fastest, rate), north, ahead
+            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, state_n, x, rise, store, faced, seed, p, dt)
+        fastest, south, north = larger(fastest, rate), north, next_corners
     raise_maximum(rates, to_bits(fastest))
 
 
@@ -167,11 +167,11 @@ def uncovered_y(below, w, above, south, north, p):
     """
     low = smaller(w, smaller(below, above))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
-    return anywhere(not covered(low - high, w, p))
+    return anywhere(not fully_wet(low - high, w, p))
 
 
 @cell
-def store_y(out, g_n2, forcing, j, i, row, before, more, south, north, rise, store, seed, p, dt):
+def store_y(out, g_n2, forcing, j, i, row, state_n, more, south, north, rise, store, seed, p, dt):
     """Write the cell of interior row j after a stage along y; return the rate.
 
     south, north : `Flux`; more : tendencies along x to add.
@@ -183,12 +183,12 @@ def store_y(out, g_n2, forcing, j, i, row, before, more, south, north, rise, sto
     if store and PART == TAKES_UP:
         r_h, r_u, r_v = r_h + more.eta, r_u + more.hu, r_v + more.hv
         out[0, j + 2, i], out[1, j + 2, i], out[2, j + 2, i] = whole_state(
-            row, before, r_h, r_u, r_v, g_n2, forcing, j, i - 2, seed, p, dt
+            row, state_n, r_h, r_u, r_v, g_n2, forcing, j, i - 2, seed, p, dt
         )
         return north.speed * p.over_dy
     if store:
         out[0, j + 2, i], out[2, j + 2, i], out[1, j + 2, i] = new_state(
-            row, row.hv, row.hu, row.v, row.u, before.hv, before.hu, before.eta, r_h, r_v, r_u,
+            row, row.hv, row.hu, row.v, row.u, state_n.hv, state_n.hu, state_n.eta, r_h, r_v, r_u,
             g_n2, 2, forcing, j, i - 2, seed, p, dt,
         )  # fmt: skip
         return north.speed * p.over_dy
@@ -208,26 +208,26 @@ def update_row_y(
 ):  # fmt: skip
     """Update interior row j and move one row north; for arguments and results see `march_cuda.update_row`."""
     ny = np.uint32(q.shape[1] - 4)
-    before, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
+    state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
     more = left_along_x(left, j + 2, i)
     ahead_j = min(np.uint32(j + 5), np.uint32(ny + 3))
-    ahead, ahead_corners = load_state(q, ahead_j, i), load_corners(bed, ahead_j + 1, i)
+    prefetched, prefetched_corners = load_state(q, ahead_j, i), load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
     shore_above = uncovered_y(row.w, above.w, top.w, north, next_north, p)
     passes = open_north if j + 1 == ny else real(1.0)
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         y = with_mass(y, y.mass * passes)
-        rate = store_y(out, g_n2, forcing, j, i, row, before, more, flux, y, rise, store, seed, p, dt)
+        rate = store_y(out, g_n2, forcing, j, i, row, state_n, more, flux, y, rise, store, seed, p, dt)
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         y = with_mass(y, y.mass * passes)
-        rate = store_y(out, g_n2, forcing, j, i, row, before, more, flux, y, rise, store, seed, p, dt)
-    return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, rate
+        rate = store_y(out, g_n2, forcing, j, i, row, state_n, more, flux, y, rise, store, seed, p, dt)
+    return top, prefetched, prefetched_corners, y, next_face, next_rise, shore_above, rate
 
 
 @entry
-def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
+def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
     """Compute one stage along y from q into out; one warp per block, grid over tiles of 32 columns and ROWS rows.
 
     The loop computes two rows per iteration (see `march_cuda`); ROWS is even.
@@ -236,17 +236,17 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
     launch_dependents()
     grid_dependency_wait()
     column = np.uint32(np.uint32(cuda.blockIdx.x) * WIDTH + np.uint32(cuda.threadIdx.x))
-    own = min(column, np.uint32(nx - 1))
-    i, j0, inside = np.uint32(own + 2), np.uint32(cuda.blockIdx.y * ROWS), column < nx
+    interior_column = min(column, np.uint32(nx - 1))
+    i, j0, inside = np.uint32(interior_column + 2), np.uint32(cuda.blockIdx.y * ROWS), column < nx
     end = min(np.uint32(j0 + ROWS), ny)
     state_0 = load_state(q, j0, i)
     state_1 = load_state(q, j0 + 1, i)
     state_2 = load_state(q, j0 + 2, i)
     state_3 = load_state(q, j0 + 3, i)
     top_state = load_state(q, j0 + 4, i)
-    if not open_gate(clock, turn):
+    if not open_gate(clock, phase):
         return
-    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(turn), SECOND, p)
+    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(phase), SECOND, p)
     forcing = (terms, TERM_FACTORS(terms, 0))
     corners_0, corners_1 = load_corners(bed, j0, i), load_corners(bed, j0 + 1, i)
     south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
@@ -257,9 +257,9 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
     above = make_row(state_3, north, next_north, row, p)
     flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
     fastest = flux.speed * p.over_dy if inside else real(0.0)
-    open_north = openness(edges, NORTH, own)
+    open_north = openness(edges, NORTH, interior_column)
     if j0 == 0:
-        flux = with_mass(flux, flux.mass * openness(edges, SOUTH, own))
+        flux = with_mass(flux, flux.mass * openness(edges, SOUTH, interior_column))
     shore = uncovered_y(row_1.w, row.w, above.w, south, north, p)
     j = j0
     while j < end:
@@ -282,8 +282,8 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
 
 def shape_of(device: Device, ny: int, nx: int, across: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Return grid, block and rows per warp for a stage along x (1) or y (2); more rows where the warps fill the GPU."""
-    strips, layout = -(-nx // (STRIP if across == 1 else WIDTH)), device.layout("shallow-water.sweeps")
-    rows, full = layout.longest, device.facts.multiprocessors * layout.full
-    while rows > layout.shortest and strips * (-(-ny // rows)) < full:
+    tile_columns, tuning = -(-nx // (STRIP if across == 1 else WIDTH)), device.layout("shallow-water.sweeps")
+    rows, full = tuning.longest, device.facts.multiprocessors * tuning.full
+    while rows > tuning.shortest and tile_columns * (-(-ny // rows)) < full:
         rows //= 2
-    return (strips, -(-ny // rows)), (WIDTH, 1), rows
+    return (tile_columns, -(-ny // rows)), (WIDTH, 1), rows

@@ -23,7 +23,7 @@ from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.maps import TAKEN, Kept, held, moment_of, take_up
-from eagre.models.shallow_water.balance import SOURCES, booked
+from eagre.models.shallow_water.balance import SOURCES, accumulate_volume
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
@@ -40,7 +40,7 @@ from eagre.models.shallow_water.tile_faces import (
     TALL,
     WIDE,
     Corners,
-    Place,
+    ThreadCell,
     U,
     V,
     W,
@@ -56,12 +56,12 @@ from eagre.models.shallow_water.tile_sides import (
     WRAP_X,
     WRAP_Y,
     Source,
-    book_rate,
-    book_up_to,
-    ghost_place,
-    is_shut,
+    accumulate_face_volume,
+    ghost_data,
+    is_closed_face,
     one_of,
     states_of,
+    store_face_rate,
 )
 from eagre.stepping.clock import (
     ATTEMPTED,
@@ -81,20 +81,20 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps after those of the tile: adjacent cells, and the clock
 WARPS_AROUND = 5
-TURNS = 6  # period of the three pairs of rates and the two clocks, in steps
+STEP_PERIOD = 6  # period of the three pairs of rates and the two clocks, in steps
 RATE_STAGE_1, RATE_STAGE_2 = SIZE, SIZE + 1  # rates of the previous step, after the clock in shared memory
 CLOCK_WORDS = SIZE + 2
 KEEPS_BALANCE = switch("KEEPS_BALANCE", False)  # whether the launches accumulate the water balance
 
 
 class Fields(NamedTuple):
-    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), middle (3, ny + 4, nx + 4), bed at corners, g n^2, maps."""
+    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), q_stage (3, ny + 4, nx + 4), bed at corners, g n^2, maps."""
 
     pair: np.ndarray
-    middle: np.ndarray
+    q_stage: np.ndarray
     bed: np.ndarray
     manning: np.ndarray
-    kept: Kept
+    maps: Kept
 
 
 class Steering(NamedTuple):
@@ -107,7 +107,7 @@ class Steering(NamedTuple):
     rates_after: np.ndarray  # of the next step, cleared here
 
 
-class Own(NamedTuple):
+class CellState(NamedTuple):
     """State of the cell of a thread before the stage."""
 
     eta: float
@@ -120,7 +120,7 @@ class Own(NamedTuple):
 
 
 @cell
-def place(sides, ny, nx):
+def thread_cell(sides, ny, nx):
     """Return the cell and the faces that this thread computes."""
     x, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     around = warp - TALL
@@ -141,9 +141,9 @@ def place(sides, ny, nx):
     south = flux_y and row <= ny and column < nx
     j, i = min(np.int32(row + 2), np.int32(ny + 3)), min(np.int32(column + 2), np.int32(nx + 3))
     k = np.uint32((y + 2) * PITCH + x + 2)
-    shut_x = west and is_shut(sides, WEST, EAST, row, column == 0, column == nx, WRAP_X)
-    shut_y = south and is_shut(sides, SOUTH, NORTH, column, row == 0, row == ny, WRAP_Y)
-    return Place(k, j, i, row, column, across_x, across_y, flux_x, flux_y, west, south, inside, shut_x, shut_y)
+    closed_x = west and is_closed_face(sides, WEST, EAST, row, column == 0, column == nx, WRAP_X)
+    closed_y = south and is_closed_face(sides, SOUTH, NORTH, column, row == 0, row == ny, WRAP_Y)
+    return ThreadCell(k, j, i, row, column, across_x, across_y, flux_x, flux_y, west, south, inside, closed_x, closed_y)
 
 
 @cell
@@ -164,11 +164,11 @@ def keep_state(s, k, state, z, p):
     shared_store(s, k, W, surface(eta, b))
     shared_store(s, k, U, u)
     shared_store(s, k, V, v)
-    return Own(eta, hu, hv, h, over_h, u, v)
+    return CellState(eta, hu, hv, h, over_h, u, v)
 
 
 @cell
-def beyond(at, ny, nx):
+def beyond(point, ny, nx):
     """Return the offset in y and x, and the index, of the cell beyond the cell of a thread around the tile."""
     around = np.int32(cuda.threadIdx.y) - TALL
     dj, di = np.int32(0), np.int32(0)
@@ -176,30 +176,30 @@ def beyond(at, ny, nx):
         dj = np.int32(-1 if around == ABOVE else 1)
     elif around == BEFORE or around == BEHIND:
         di = np.int32(-1 if around == BEFORE else 1)
-    return dj, di, min(np.int32(at.j + dj), np.int32(ny + 3)), min(np.int32(at.i + di), np.int32(nx + 3))
+    return dj, di, min(np.int32(point.j + dj), np.int32(ny + 3)), min(np.int32(point.i + di), np.int32(nx + 3))
 
 
 @cell
-def load_tile(source, sides, s, bed, ghost, z, at, p):
+def load_tile(source, sides, s, bed, ghost, z, point, p):
     """Load the state of the cell of this thread and, next to the tile, of the cell beyond; return the former.
 
     z : bed corners of the cell.
     """
-    dj, di, j, i = beyond(at, source.middle.shape[1] - 4, source.middle.shape[2] - 4)
-    state, far_state = states_of(source, sides, ghost, at.j, at.i, j, i, p)
+    dj, di, j, i = beyond(point, source.q_stage.shape[1] - 4, source.q_stage.shape[2] - 4)
+    state, far_state = states_of(source, sides, ghost, point.j, point.i, j, i, p)
     if cuda.threadIdx.y >= TALL:
-        keep_state(s, np.uint32(at.k + dj * PITCH + di), far_state, corners(bed, j, i), p)
-    return keep_state(s, at.k, state, z, p)
+        keep_state(s, np.uint32(point.k + dj * PITCH + di), far_state, corners(bed, j, i), p)
+    return keep_state(s, point.k, state, z, p)
 
 
 @cell
-def load_clock(shared, clock, found):
+def load_clock(shared, clock, rates):
     """Load the clock and the rates to shared memory, one value per lane."""
     lane = cuda.threadIdx.x
     if lane < SIZE:
         shared[lane] = clock[lane]
     elif lane < CLOCK_WORDS:
-        shared[lane] = rate_of(found[lane - SIZE])
+        shared[lane] = rate_of(rates[lane - SIZE])
 
 
 @cell
@@ -225,35 +225,35 @@ def evaluate(sides, series, forcing, clock):
 
     Every block needs the factors and writes the same values. The boundary values are for the following stage.
     """
-    then = 0 if clock[PARITY] > 0.0 else 1
+    next_buffer = 0 if clock[PARITY] > 0.0 else 1
     first_block = cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0
     for k in range(np.int32(cuda.threadIdx.x), series.starts.shape[0] - 1, 32):
         slot = series.slots[k]
         if series.spread[k] == 1:
             forcing[slot] = series_value(series, k, clock[T], clock[DT])
         elif first_block:
-            sides.values[then, slot] = series_value(series, k, clock[T], clock[DT])
+            sides.values[next_buffer, slot] = series_value(series, k, clock[T], clock[DT])
 
 
 @cell
-def book_last(sides, clock, ny, nx):
+def accumulate_block(sides, clock, ny, nx):
     """Accumulate the volumes of the previous step through the open faces of the block."""
-    lane, now = np.int32(cuda.threadIdx.x), clock[T]
+    lane, time = np.int32(cuda.threadIdx.x), clock[T]
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
     if lane < TALL and row < ny:
         if cuda.blockIdx.x == 0:
-            book_up_to(sides, WEST, row, now)
+            accumulate_face_volume(sides, WEST, row, time)
         if cuda.blockIdx.x == cuda.gridDim.x - 1:
-            book_up_to(sides, EAST, row, now)
+            accumulate_face_volume(sides, EAST, row, time)
     if column < nx:
         if cuda.blockIdx.y == 0:
-            book_up_to(sides, SOUTH, column, now)
+            accumulate_face_volume(sides, SOUTH, column, time)
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
-            book_up_to(sides, NORTH, column, now)
+            accumulate_face_volume(sides, NORTH, column, time)
 
 
 @cell
-def book_now(s, sides, forcing, clock, ny, nx):
+def store_block_rates(s, sides, forcing, clock, ny, nx):
     """Store the rates of this stage through the open faces of the block; accumulate the rain.
 
     The rain is evaluated before a barrier.
@@ -264,56 +264,56 @@ def book_now(s, sides, forcing, clock, ny, nx):
     if lane < TALL and row < ny:
         k = np.uint32(low + lane * PITCH)
         if cuda.blockIdx.x == 0:
-            book_rate(sides, WEST, row, shared_load(s, k, FLUX_X, 0))
+            store_face_rate(sides, WEST, row, shared_load(s, k, FLUX_X, 0))
         if cuda.blockIdx.x == cuda.gridDim.x - 1:
             last = np.uint32(nx - cuda.blockIdx.x * WIDE)
-            book_rate(sides, EAST, row, shared_load(s, np.uint32(k + last), FLUX_X, 0))
+            store_face_rate(sides, EAST, row, shared_load(s, np.uint32(k + last), FLUX_X, 0))
     if column < nx:
         k = np.uint32(low + lane)
         if cuda.blockIdx.y == 0:
-            book_rate(sides, SOUTH, column, shared_load(s, k, FLUX_Y, 0))
+            store_face_rate(sides, SOUTH, column, shared_load(s, k, FLUX_Y, 0))
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
             last = np.uint32(ny - cuda.blockIdx.y * TALL)
-            book_rate(sides, NORTH, column, shared_load(s, np.uint32(k + last * PITCH), FLUX_Y, 0))
+            store_face_rate(sides, NORTH, column, shared_load(s, np.uint32(k + last * PITCH), FLUX_Y, 0))
     if not SECOND and lane < SOURCES and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
-        row = sides.book.shape[0] - SOURCES + lane
-        booked(sides.book, row, forcing[sides.values.shape[1] + lane], clock[T])
+        row = sides.budget.shape[0] - SOURCES + lane
+        accumulate_volume(sides.budget, row, forcing[sides.values.shape[1] + lane], clock[T])
 
 
 @cell
-def write_cell(fields, terms, own, before, rates, parity, at, seed, p, dt):
+def write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt):
     """Write the new state of the cell of a thread, from its tendencies."""
-    row, column = np.uint32(at.row), np.uint32(at.column)
+    row, column = np.uint32(point.row), np.uint32(point.column)
     r_h, r_u, r_v = rates
     if TERMS:
         forcing = (terms, TERM_FACTORS(terms, 0))
-        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
+        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, state.h, state.hu, state.hv, forcing, row, column)
     g_n2 = manning_of(fields.manning, row, column, p)
     eta, hu, hv = updated(
-        own.eta, own.hu, own.hv, before[0], before[1], before[2],
-        own.h, own.u, own.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
+        state.eta, state.hu, state.hv, state_n[0], state_n[1], state_n[2],
+        state.h, state.u, state.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
     )  # fmt: skip
-    target = fields.pair[0 if parity else 1] if SECOND else fields.middle
-    j, i = np.uint32(at.j), np.uint32(at.i)
+    target = fields.pair[0 if parity else 1] if SECOND else fields.q_stage
+    j, i = np.uint32(point.j), np.uint32(point.i)
     target[0, j, i] = eta
     target[1, j, i] = hu
     target[2, j, i] = hv
 
 
 @cell
-def take_own(kept, own, at, time, p):
+def accumulate_maps(maps, state, point, time, p):
     """Accumulate the state of the cell of a thread before the step, at a time, s, in the maps of the run."""
-    j, i = np.uint32(at.row), np.uint32(at.column)
-    u, v = own.over_h * own.hu, own.over_h * own.hv
-    take_up(kept, j, i, own.eta, own.h, u, v, own.hu, own.hv, held(kept, j, i), moment_of(kept, time))
+    j, i = np.uint32(point.row), np.uint32(point.column)
+    u, v = state.over_h * state.hu, state.over_h * state.hv
+    take_up(maps, j, i, state.eta, state.h, u, v, state.hu, state.hv, held(maps, j, i), moment_of(maps, time))
 
 
 @cell
-def state_of_step(pair, steering, at):
+def state_of_step(pair, steering, point):
     """Return the parity of the initial state of the step, and in the second stage the initial state of the cell."""
     if SECOND:
         parity = steering.clock_now[PARITY] > 0.0
-        return parity, one_of(pair, parity, np.uint32(at.j), np.uint32(at.i))
+        return parity, one_of(pair, parity, np.uint32(point.j), np.uint32(point.i))
     zero = real(0.0)
     return parity_after(steering.clock_before, rate_of(steering.rates_before[0])) > 0.0, (zero, zero, zero)
 
@@ -332,10 +332,10 @@ def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
     if SERIES and not SECOND and attempted:
         evaluate(sides, series, forcing, clock)
     if KEEPS_BALANCE and not SECOND and attempted:
-        book_last(sides, clock, ny, nx)
+        accumulate_block(sides, clock, ny, nx)
     cuda.syncthreads()
     if KEEPS_BALANCE and attempted:
-        book_now(s, sides, forcing, clock, ny, nx)
+        store_block_rates(s, sides, forcing, clock, ny, nx)
     if lane == 0:
         cuda.atomic.max(steering.rates_now, 1 if SECOND else 0, top[0])
     if not SECOND and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
@@ -344,7 +344,7 @@ def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
 
 @entry
 def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
-    """Compute a stage of SSP-RK2: the first from pair[parity] to middle, the second to the other buffer of the pair.
+    """Compute a stage of SSP-RK2: the first from pair[parity] to q_stage, the second to the other buffer of the pair.
 
     Block (32, TALL + 5), grid over tiles.
     """
@@ -357,25 +357,26 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
         grid_dependency_wait()
         clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx)
         return
-    at = place(sides, ny, nx)
-    around = corners(fields.bed, at.j, at.i)
-    _, _, far_j, far_i = beyond(at, ny, nx)
-    ghost = ghost_place(sides, at.j, at.i, far_j, far_i, ny, nx)
+    point = thread_cell(sides, ny, nx)
+    around = corners(fields.bed, point.j, point.i)
+    _, _, far_j, far_i = beyond(point, ny, nx)
+    ghost = ghost_data(sides, point.j, point.i, far_j, far_i, ny, nx)
     grid_dependency_wait()
-    parity, before = state_of_step(fields.pair, steering, at)
-    source = Source(fields.pair, fields.middle, parity)
-    own = load_tile(source, sides, s, fields.bed, ghost, around, at, p)
+    parity, state_n = state_of_step(fields.pair, steering, point)
+    source = Source(fields.pair, fields.q_stage, parity)
+    state = load_tile(source, sides, s, fields.bed, ghost, around, point, p)
     cuda.syncthreads()
-    x, y = faces_of_cell(s, own.h, around, at, p)
+    x, y = faces_of_cell(s, state.h, around, point, p)
     cuda.syncthreads()
-    west, south, rate = fluxes_of_cell(s, x, y, at, p)
+    west, south, rate = fluxes_of_cell(s, x, y, point, p)
     raise_maximum(top, to_bits(rate))
     cuda.syncthreads()
-    if at.inside and clock[ATTEMPTED] > 0.0:
-        rates = tendencies(s, at.k, x, y, west, south, own.h, p)
+    if point.inside and clock[ATTEMPTED] > 0.0:
+        rates = tendencies(s, point.k, x, y, west, south, state.h, p)
         if TAKEN:
-            take_own(fields.kept, own, at, clock[T], p)
-        write_cell(fields, terms, own, before, rates, parity, at, seed_of_stage(clock, SECOND, p), p, real(clock[DT]))
+            accumulate_maps(fields.maps, state, point, clock[T], p)
+        seed, dt = seed_of_stage(clock, SECOND, p), real(clock[DT])
+        write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt)
 
 
 @entry
@@ -395,10 +396,10 @@ def begin_cuda(clock, rates):
     start_leg(clock, rates, EITHER)
 
 
-def steering_of(turn: int, rates: Any, clocks: Any) -> Steering:
-    """Return the clocks and rates that step `turn` of a round reads and writes; rates : (3, 2), clocks : (2, SIZE)."""
+def steering_of(step: int, rates: Any, clocks: Any) -> Steering:
+    """Return the clocks and rates that step `step` of a cycle reads and writes; rates : (3, 2), clocks : (2, SIZE)."""
     return Steering(
-        clocks[turn % 2], clocks[(turn + 1) % 2], rates[(turn + 2) % 3], rates[turn % 3], rates[(turn + 1) % 3]
+        clocks[step % 2], clocks[(step + 1) % 2], rates[(step + 2) % 3], rates[step % 3], rates[(step + 1) % 3]
     )
 
 

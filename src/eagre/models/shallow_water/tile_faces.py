@@ -13,7 +13,7 @@ from eagre.backend.warp import perhaps_anywhere
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered
+from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, fully_wet
 
 WIDE = 32
 PITCH = WIDE + 4
@@ -35,7 +35,7 @@ class Corners(NamedTuple):
     north_east: float
 
 
-class Place(NamedTuple):
+class ThreadCell(NamedTuple):
     """Cell of a thread: index k in the tile, (j, i) of the padded arrays, (row, column) of the domain."""
 
     k: np.uint32
@@ -50,8 +50,8 @@ class Place(NamedTuple):
     west: bool | np.bool_  # whether the west, or south, face belongs to the tile and to a cell of the domain
     south: bool | np.bool_
     inside: bool | np.bool_  # whether the cell belongs to the tile and the domain
-    shut_x: bool | np.bool_  # whether its west, or its south face is a wall
-    shut_y: bool | np.bool_
+    closed_x: bool | np.bool_  # whether its west, or its south face is a wall
+    closed_y: bool | np.bool_
 
 
 class Slopes(NamedTuple):
@@ -145,7 +145,7 @@ def covered_faces(d, z_l, z_h, p):
     """Return the faces of a cell with slopes d for a fully wet cell, and whether it is fully wet."""
     w_l, n_l, t_l, w_h, n_h, t_h = COVERED_FACES(d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, z_l, z_h, p)
     h_l, h_h = w_l - z_l, w_h - z_h
-    return Faces(h_l, h_l, n_l, t_l, h_h, h_h, n_h, t_h, w_h - w_l), covered(smaller(h_l, h_h), d.w, p)
+    return Faces(h_l, h_l, n_l, t_l, h_h, h_h, n_h, t_h, w_h - w_l), fully_wet(smaller(h_l, h_h), d.w, p)
 
 
 @cell
@@ -158,7 +158,7 @@ def any_faces(d, h, z_l, z_h, p):
 
 
 @cell
-def share(s, k, plane, faces):
+def publish_faces(s, k, plane, faces):
     """Store the high face of a cell for the neighbour beyond it."""
     shared_store(s, k, plane, faces.y_h)
     shared_store(s, k, plane + 1, faces.h_h)
@@ -176,16 +176,16 @@ def faces_across(s, k, across, along, step, h, z_l, z_h, p):
 
 
 @cell
-def faces_of_cell(s, h, z, at, p):
+def faces_of_cell(s, h, z, point, p):
     """Return the required faces of a cell in x and in y and share them; h : depth; z : `Corners` of the cell."""
     zero = real(0.0)
     x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero, zero)
-    if at.across_x:
-        x = faces_across(s, at.k, U, V, 1, h, bed_west(z), bed_east(z), p)
-        share(s, at.k, EAST_SIDE, x)
-    if at.across_y:
-        y = faces_across(s, at.k, V, U, PITCH, h, bed_south(z), bed_north(z), p)
-        share(s, at.k, NORTH_SIDE, y)
+    if point.across_x:
+        x = faces_across(s, point.k, U, V, 1, h, bed_west(z), bed_east(z), p)
+        publish_faces(s, point.k, EAST_SIDE, x)
+    if point.across_y:
+        y = faces_across(s, point.k, V, U, PITCH, h, bed_south(z), bed_north(z), p)
+        publish_faces(s, point.k, NORTH_SIDE, y)
     return x, y
 
 
@@ -214,23 +214,23 @@ def keep_flux(s, k, plane, mass, low, along):
 
 
 @cell
-def fluxes_of_cell(s, x, y, at, p):
+def fluxes_of_cell(s, x, y, point, p):
     """Return the fluxes through the west and south faces of a cell, and the maximum rate of the tile's faces, s-1."""
     zero = real(0.0)
     rate = zero
     west = south = Flux(zero, zero, zero, zero)
-    if at.flux_x:
-        mass, low, high, along, speed = flux(s, at.k, EAST_SIDE, 1, x, p)
-        mass = select(at.shut_x, zero, mass)
-        keep_flux(s, at.k, FLUX_X, mass, low, along)
+    if point.flux_x:
+        mass, low, high, along, speed = flux(s, point.k, EAST_SIDE, 1, x, p)
+        mass = select(point.closed_x, zero, mass)
+        keep_flux(s, point.k, FLUX_X, mass, low, along)
         west = Flux(mass, high, along, speed)
-        rate = select(at.west, speed * p.over_dx, zero)
-    if at.flux_y:
-        mass, low, high, along, speed = flux(s, at.k, NORTH_SIDE, PITCH, y, p)
-        mass = select(at.shut_y, zero, mass)
-        keep_flux(s, at.k, FLUX_Y, mass, low, along)
+        rate = select(point.west, speed * p.over_dx, zero)
+    if point.flux_y:
+        mass, low, high, along, speed = flux(s, point.k, NORTH_SIDE, PITCH, y, p)
+        mass = select(point.closed_y, zero, mass)
+        keep_flux(s, point.k, FLUX_Y, mass, low, along)
         south = Flux(mass, high, along, speed)
-        rate = larger(rate, select(at.south, speed * p.over_dy, zero))
+        rate = larger(rate, select(point.south, speed * p.over_dy, zero))
     return west, south, rate
 
 

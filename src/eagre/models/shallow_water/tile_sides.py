@@ -23,7 +23,7 @@ from eagre.boundaries.edges import (
 from eagre.boundaries.ghosts import ghost_of_kind
 from eagre.kernels.elevation import base
 from eagre.kernels.roots import select
-from eagre.models.shallow_water.balance import BOOKED, RATE, RATE_2, SUM
+from eagre.models.shallow_water.balance import RATE, RATE_2, SUM, SUM_END
 from eagre.models.shallow_water.kernels import SECOND
 
 WRAP_X = switch("WRAP_X", False)  # whether the sides to the west and east are periodic
@@ -37,14 +37,14 @@ class Sides(NamedTuple):
     edges: np.ndarray  # see `eagre.boundaries.edges.edge_table`
     levels: np.ndarray  # see `eagre.boundaries.edges.edge_levels`
     values: np.ndarray  # value of each segment at the time of either state buffer, (2, segments), double
-    book: np.ndarray  # of the water balance
+    budget: np.ndarray  # of the water balance
 
 
 class Source(NamedTuple):
-    """Initial state of a stage: pair[parity] or middle, (3, ny + 4, nx + 4) each."""
+    """Initial state of a stage: pair[parity] or q_stage, (3, ny + 4, nx + 4) each."""
 
     pair: np.ndarray
-    middle: np.ndarray
+    q_stage: np.ndarray
     parity: bool | np.bool_
 
 
@@ -62,8 +62,8 @@ def state_at(source, j, i):
     """Return eta, hu, hv of interior cell (j, i) of the padded arrays at the start of the stage."""
     j, i = np.uint32(j), np.uint32(i)
     if SECOND:
-        middle = source.middle
-        return middle[0, j, i], middle[1, j, i], middle[2, j, i]
+        q_stage = source.q_stage
+        return q_stage[0, j, i], q_stage[1, j, i], q_stage[2, j, i]
     return one_of(source.pair, source.parity, j, i)
 
 
@@ -133,7 +133,7 @@ def across_of(side, j, i, ny, nx):
 
 
 @cell
-def ghost_place(sides, j, i, far_j, far_i, ny, nx):
+def ghost_data(sides, j, i, far_j, far_i, ny, nx):
     """Return the data of cell (j, i) of the padded arrays and of the cell beyond, before the state is loaded.
 
     Both can be the same cell.
@@ -179,8 +179,8 @@ def ghost_over(ghost, first, second, copied, copied_bed, bed_k, m, value, p):
 @cell
 def ghost_states(source, sides, ghost, j, i, p):
     """Return the states of the boundary cell and of both ghosts in the line of cell (j, i)."""
-    ny, nx = source.middle.shape[1] - 4, source.middle.shape[2] - 4
-    row = 1 if source.parity != SECOND else 0  # the middle state has the time of the buffer that the step fills
+    ny, nx = source.q_stage.shape[1] - 4, source.q_stage.shape[2] - 4
+    row = 1 if source.parity != SECOND else 0  # the stage state has the time of the buffer that the step fills
     even, odd = sides.values[0, ghost.segment], sides.values[1, ghost.segment]
     fj, fi, sj, si, inward = across_of(ghost.side, j, i, ny, nx)
     in_x, sign, g = ghost.side <= EAST, real(inward), ghost
@@ -202,41 +202,41 @@ def states_of(source, sides, ghost, j, i, far_j, far_i, p):
 
     The cells can be ghosts. In the tile both are the same cell. Next to the tile the far cell lies beyond the other.
     """
-    ny, nx = source.middle.shape[1] - 4, source.middle.shape[2] - 4
+    ny, nx = source.q_stage.shape[1] - 4, source.q_stage.shape[2] - 4
     if OPEN and ghost.side >= 0:
         inside, near, far = ghost_states(source, sides, ghost, j, i, p)
         if ghost.layer < 0:
             return inside, near
         return (near, far) if ghost.layer == 0 else (far, far)
-    own = mirrored_state(source, j, i, ny, nx)
-    beyond = own
+    state = mirrored_state(source, j, i, ny, nx)
+    beyond = state
     if far_j != j or far_i != i:
         beyond = mirrored_state(source, far_j, far_i, ny, nx)
-    return own, beyond
+    return state, beyond
 
 
 @cell
-def is_shut(sides, low, high, m, at_low, at_high, wrap):
+def is_closed_face(sides, low, high, m, at_low, at_high, wrap):
     """Return whether the face at the low or the high end of row or column m is a wall."""
-    shut = (at_low or at_high) and not wrap
-    if OPEN and shut:
-        shut = sides.edges[low if at_low else high, CLOSED, m] != 0
-    return shut
+    closed = (at_low or at_high) and not wrap
+    if OPEN and closed:
+        closed = sides.edges[low if at_low else high, CLOSED, m] != 0
+    return closed
 
 
 @cell
-def book_up_to(sides, side, m, now):
-    """Accumulate the volume through face m of a side, if it is open, at the rates of its last step, up to `now`, s."""
+def accumulate_face_volume(sides, side, m, time):
+    """Accumulate the volume through face m of a side, if it is open, at the rates of its last step, up to `time`, s."""
     k = sides.edges[side, BOOK, m]
     if k >= 0:
-        sides.book[k, SUM] += (now - sides.book[k, BOOKED]) * (sides.book[k, RATE] + sides.book[k, RATE_2])
-        sides.book[k, BOOKED] = now
+        sides.budget[k, SUM] += (time - sides.budget[k, SUM_END]) * (sides.budget[k, RATE] + sides.budget[k, RATE_2])
+        sides.budget[k, SUM_END] = time
 
 
 @cell
-def book_rate(sides, side, m, mass):
+def store_face_rate(sides, side, m, mass):
     """Store half of the flux of this stage through face m of a side, m2 s-1, positive along the axis, as a rate."""
     k = sides.edges[side, BOOK, m]
     inflow = 0.5 * float(mass) * (1.0 if side == WEST or side == SOUTH else -1.0)
     if k >= 0:
-        sides.book[k, RATE_2 if SECOND else RATE] = inflow
+        sides.budget[k, RATE_2 if SECOND else RATE] = inflow
