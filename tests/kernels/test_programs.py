@@ -196,7 +196,7 @@ def test_a_text_is_made_once_until_a_number_of_a_module_changes(monkeypatch):
     from eagre.backend import copies
 
     def text(**switches):
-        return source_of(copies.turned_cuda, "cuda", "single", switches)
+        return source_of(copies.transpose_cuda, "cuda", "single", switches)
 
     first = text(COPIES=2)
     assert text(COPIES=2) is first and text(COPIES=3) != first and text(COPIES=True) != text(COPIES=1)

@@ -49,7 +49,7 @@ class Cell:
         self._plain: Callable[..., Any] | None = None
         self.variants: dict[tuple[str | None, str | None], Cell] = {}
         self.source: str | None = None  # source of a generated function (see `written`)
-        self.texts: dict[Any, Any] = {}  # generated program sources (`eagre.backend.program`)
+        self.sources: dict[Any, Any] = {}  # generated program sources (`eagre.backend.program`)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,12 +102,13 @@ def cell(function: Callable[..., Any]) -> Cell:
 
 def written(source: str, scope: dict[str, Any]) -> Cell:
     """Return a kernel function from source code, for compositions known at set-up; `scope` : called functions."""
-    found: dict[str, Any] = dict(scope)
-    exec(source, found)
-    [function] = [value for name, value in found.items() if isinstance(value, types.FunctionType) and name not in scope]
-    made = Cell(function)
-    made.source = source
-    return made
+    namespace: dict[str, Any] = dict(scope)
+    exec(source, namespace)
+    new = (value for name, value in namespace.items() if name not in scope)
+    [function] = [value for value in new if isinstance(value, types.FunctionType)]
+    generated = Cell(function)
+    generated.source = source
+    return generated
 
 
 class Entry(Cell):

@@ -16,7 +16,7 @@ import numpy as np
 from eagre.backend.cuda import cuda, pause
 from eagre.backend.cuda_facts import facts_from
 from eagre.backend.cuda_launch import Packed, kernel_of
-from eagre.backend.cuda_outbox import Outbox
+from eagre.backend.cuda_outbox import StagingBuffer
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
 from eagre.layouts.facts import Facts
@@ -62,7 +62,7 @@ class CudaDevice(Device):
         self.name = f"cuda:{index} ({self.facts.name})"
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
-        self._outbox: Outbox | None = None
+        self._staging: StagingBuffer | None = None
 
     @cached_property
     def facts(self) -> Facts:
@@ -102,9 +102,9 @@ class CudaDevice(Device):
             return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
 
     def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
-        if self._outbox is None:
-            self._outbox = Outbox(self)
-        return self._outbox.begin(arrays)
+        if self._staging is None:
+            self._staging = StagingBuffer(self)
+        return self._staging.begin(arrays)
 
     def fill(self, array: Any, values: np.ndarray) -> None:
         self.use()
@@ -130,8 +130,8 @@ class CudaDevice(Device):
         self.use()
         for launch in launches:
             if isinstance(launch, Transfer):
-                places = (_address(launch.target), _address(launch.source), launch.source.nbytes)
-                cupy.cuda.runtime.memcpyAsync(*places, ANY_WAY, self.stream.ptr)
+                copy_arguments = (_address(launch.target), _address(launch.source), launch.source.nbytes)
+                cupy.cuda.runtime.memcpyAsync(*copy_arguments, ANY_WAY, self.stream.ptr)
                 continue
             if isinstance(launch, HostCall):
                 with self.stream:
@@ -146,11 +146,11 @@ class CudaDevice(Device):
     def bound(self, launches: Sequence[Work]) -> list[Work]:
         """Return launches with packed arguments and loaded programs, as stream capture allows neither."""
         self.use()
-        made: dict[int, Work] = {}  # lists of many batches repeat the same launches
+        prepared: dict[int, Work] = {}  # lists of many batches repeat the same launches
         for launch in launches:
-            if id(launch) not in made:
-                made[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
-        return [made[id(launch)] for launch in launches]
+            if id(launch) not in prepared:
+                prepared[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
+        return [prepared[id(launch)] for launch in launches]
 
     def _bound(self, launch: Launch) -> Launch:
         if isinstance(launch.program, Packed):
@@ -191,16 +191,16 @@ class CudaDevice(Device):
 
         self.use()
         with self.stream:
-            made = RealTransforms(a, spectrum, axes, self.stream.ptr)
-        return HostCall(made.forward, (a,), captured=True), HostCall(made.backward, (out,), captured=True)
+            transforms = RealTransforms(a, spectrum, axes, self.stream.ptr)
+        return HostCall(transforms.forward, (a,), captured=True), HostCall(transforms.backward, (out,), captured=True)
 
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         from eagre.backend.fourier_cuda import ComplexTransforms
 
         self.use()
         with self.stream:
-            made = ComplexTransforms(a, axes, self.stream.ptr)
-        return HostCall(made.forward, (), captured=True), HostCall(made.backward, (), captured=True)
+            transforms = ComplexTransforms(a, axes, self.stream.ptr)
+        return HostCall(transforms.forward, (), captured=True), HostCall(transforms.backward, (), captured=True)
 
     def synchronize(self) -> None:
         self.use()
@@ -236,21 +236,21 @@ def _address(array: Any) -> int:
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
-def _allow_shared(program: Any, kernel: Any, wanted: int, index: int) -> None:
+def _allow_shared(program: Any, kernel: Any, size: int, index: int) -> None:
     """Allow a kernel more than 48 KiB of shared memory, once per kernel and device."""
     if not hasattr(program, "allowed_shared"):
         program.allowed_shared = {}
     allowed = program.allowed_shared
-    if wanted <= allowed.get(index, 0):
+    if size <= allowed.get(index, 0):
         return
     from cuda.bindings import driver
 
     handle = kernel._codelibrary.get_cufunc().kernel.handle
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    (status,) = driver.cuKernelSetAttribute(name, wanted, handle, driver.cuDeviceGet(index)[1])
+    (status,) = driver.cuKernelSetAttribute(name, size, handle, driver.cuDeviceGet(index)[1])
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(f"The GPU does not support {wanted} bytes of shared memory per block: {status.name}.")
-    allowed[index] = wanted
+        raise DeviceError(f"The GPU does not support {size} bytes of shared memory per block: {status.name}.")
+    allowed[index] = size
 
 
 def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

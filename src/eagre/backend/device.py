@@ -58,13 +58,13 @@ class Device:
     name: str
     multiprocessors = 1
     graphs = False  # whether `repeated` combines many launches into one
-    is_one = True  # False for several devices as one, which do not support `transfer`
+    is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
     laid_out: layouts.Layouts | None = None  # explicit launch parameters instead of the default ones
 
     @property
     def facts(self) -> Facts:
-        """Properties of a GPU that launch parameters depend on; simulators use those of a measured device."""
+        """Properties of a GPU that launch parameters depend on; simulators use the properties of a measured device."""
         return layouts.reference()[0]
 
     def layout(self, kernel: str) -> SimpleNamespace:
@@ -86,10 +86,10 @@ class Device:
         InputError
             For values that the device does not support.
         """
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        made.laid_out = self.table.over(values, source)
-        return made
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone.laid_out = self.table.over(values, source)
+        return clone
 
     def array(self, values: np.ndarray) -> Any:
         """Return a C-contiguous copy of `values` on the device."""
@@ -100,11 +100,11 @@ class Device:
         raise NotImplementedError
 
     def field(self, values: np.ndarray, axis: int = -2) -> Any:
-        """Return a copy of `values` with grid rows along an axis; several devices share the rows."""
+        """Return a copy of `values` with grid rows along an axis; multi-device arrays distribute the rows."""
         return self.array(values)
 
     def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return fields of zeros, (.., ny, nx); several devices share the rows."""
+        """Return fields of zeros, (.., ny, nx); multi-device arrays distribute the rows."""
         return self.zeros(shape, dtype)
 
     def host(self, array: Any) -> np.ndarray:
@@ -195,19 +195,19 @@ class Device:
 
     def _limited(self, precision: str, switches: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return switches with the register limit of this device, and with its unsupported features disabled."""
-        own: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self.target == "cuda":
             if (registers := self.layout("programs").registers[precision]) != usual(precision):
-                own["REGISTERS"] = registers
+                options["REGISTERS"] = registers
             if self.facts.compute_capability < HOPPER:
-                own["DEPENDENT_LAUNCHES"] = False
-        return {**own, **(switches or {})}
+                options["DEPENDENT_LAUNCHES"] = False
+        return {**options, **(switches or {})}
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
         region = tuple(map(int, region))  # launches do not accept NumPy integers
-        layout = self.layout("programs.loop")
-        block = (layout.line, layout.plane, layout.volume)[len(region) - 1]
+        parameters = self.layout("programs.loop")
+        block = (parameters.line, parameters.plane, parameters.volume)[len(region) - 1]
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
         return Launch(program, (*region, *arguments), blocks, tuple(block))
 

@@ -22,7 +22,8 @@ BARRIER: Stage = ()
 
 def in_turn(*stages: Stage) -> Stage:
     """Return one stage with the launches of several stages in order, for every device."""
-    return [[launch for launches in own for launch in launches] for own in zip(*stages, strict=True)]
+    by_device = zip(*stages, strict=True)
+    return [[launch for launches in device_launches for launch in launches] for device_launches in by_device]
 
 
 class Group:
@@ -33,7 +34,7 @@ class Group:
     def __init__(self, members: Sequence[Device]) -> None:
         self.members = tuple(members)
         self.kind = members[0].kind
-        names = [str(member) for member in members]
+        names = [str(device) for device in members]
         same = len(set(names)) == 1
         self.name = f"{len(names)} bands on {names[0]}" if same else ", ".join(names)
 
@@ -45,8 +46,8 @@ class Group:
         for stage in schedule:
             if stage is BARRIER:
                 self.barrier()
-            for member, launches in zip(self.members, stage, strict=False):
-                member.run(launches)
+            for device, launches in zip(self.members, stage, strict=False):
+                device.run(launches)
 
     def bound(self, schedule: Sequence[Stage]) -> list[Stage]:
         """Return the schedule; see `Device.bound`."""
@@ -64,14 +65,14 @@ class Group:
     def barrier(self) -> None:
         """Let every device wait for all devices."""
 
-    def copies(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
-        """Return copies (target, source) of equal shape by `member`, which owns the targets."""
+    def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+        """Return copies (target, source) of equal shape by `device`, which owns the targets."""
         return [HostCall(np.copyto, pair) for pair in pairs]
 
     def synchronize(self) -> None:
         """Wait until all launches are complete."""
-        for member in self.members:
-            member.synchronize()
+        for device in self.members:
+            device.synchronize()
 
     def layout(self, kernel: str) -> SimpleNamespace:
         """Return the launch parameters of joint work: those of the first member."""
@@ -79,10 +80,10 @@ class Group:
 
     def free_memory(self) -> int:
         """Return the free memory of all devices, bytes."""
-        return sum(member.free_memory() for member in set(self.members))
+        return sum(device.free_memory() for device in set(self.members))
 
     def host(self, array: np.ndarray) -> np.ndarray:
-        """Return a copy of an array that was gathered on the host."""
+        """Return a copy of an array that was collected on the host."""
         return np.array(array, copy=True)
 
     def __str__(self) -> str:

@@ -17,24 +17,24 @@ def load_ahead(array: Any, plane: int, j: int, i: int) -> Any:
     return array[plane, j, i]
 
 
-def _place(array: Any, k: Any, offset: Any) -> Any:
+def _indices(array: Any, k: Any, offset: Any) -> Any:
     """Return the indices of element ``k + offset`` of the array's memory."""
-    at = int(k) + int(offset)
-    found = []
+    position = int(k) + int(offset)
+    indices = []
     for axis in range(len(array.shape) - 1, 0, -1):
-        found.append(at % array.shape[axis])
-        at //= array.shape[axis]
-    return (at, *reversed(found)) if found else at
+        indices.append(position % array.shape[axis])
+        position //= array.shape[axis]
+    return (position, *reversed(indices)) if indices else position
 
 
 def flat_load(array: Any, k: int, offset: int) -> Any:
     """Return element ``k + offset`` of the array's memory."""
-    return array[_place(array, k, offset)]
+    return array[_indices(array, k, offset)]
 
 
 def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     """Set element ``k + offset`` of the array's memory."""
-    array[_place(array, k, offset)] = value
+    array[_indices(array, k, offset)] = value
 
 
 load_volatile = load_here = load_beside = flat_load
@@ -108,9 +108,9 @@ def copy_word_ahead(shared: Any, n: int, address: Address) -> None:
 
 def copy_sixteen_ahead(shared: Any, n: int, address: Address) -> None:
     """Copy 16 bytes, at multiples of 16 bytes."""
-    words = 16 // shared.itemsize
-    assert int(n) % words == 0 and address.k % words == 0
-    for word in range(words):
+    count = 16 // shared.itemsize
+    assert int(n) % count == 0 and address.k % count == 0
+    for word in range(count):
         copy_word_ahead(shared, int(n) + word, address + bytes_of(shared, word))
 
 

@@ -247,10 +247,11 @@ def card_of(device: Device, cells: int) -> Card:
     """
     if device.kind != "cpu":
         return Card(device.kind, device.facts, 0)
-    from eagre.backend.cpu import FEW
+    from eagre.backend.cpu import MAX_SERIAL_ELEMENTS
 
     threads = getattr(device, "threads", 0)
-    return Card(device.kind, device.facts, threads if MOST_COMPONENTS * cells >= FEW else min(threads, 1))
+    parallel = MOST_COMPONENTS * cells >= MAX_SERIAL_ELEMENTS
+    return Card(device.kind, device.facts, threads if parallel else min(threads, 1))
 
 
 def use_of_model(model: Model, device: Device, scheme: str) -> Use:
