@@ -117,9 +117,9 @@ def ranked(device: Device, asked: Any, precision: str) -> Iterator[Row]:
 def variants(device: Device, precision: str, scheme: str, size: int) -> dict[str, Device]:
     """The device with the card's general values, those of the class of size, and the tuned ones, where they differ."""
     use = use_of(device, MODEL, scheme, precision, size * size)
-    found = {"general": device.with_layouts({}, "general")}
+    found = {"general": device.with_parameters({}, "general")}
     if values := shipped_values(device, use):
-        found["class"] = device.with_layouts(values, "class")
+        found["class"] = device.with_parameters(values, "class")
     best = chosen(device, MODEL, size * size, precision, scheme)
     if best.tuned:
         found["tuned"] = best.device

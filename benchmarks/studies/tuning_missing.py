@@ -84,7 +84,7 @@ def early(device: Device, size: int, height: int, way: str) -> dict[str, float]:
     """Milliseconds of a step, and the part of the tiles that is listed."""
     march = f"{MODEL}.march"
     own = {f"{march}.longest": height, f"{march}.shortest": height} if height else {}
-    where = device.with_layouts(own, "rows") if own else device
+    where = device.with_parameters(own, "rows") if own else device
     model = early_exit.flood(size, 0.05, where, "double", way)
     found = early_exit.milliseconds(model, early_exit.STEPS[device.kind])
     return {"ms": found, "listed": model._engine.listed_share()}

@@ -70,7 +70,7 @@ def picked(device: Device, precision: str, size: int, scheme: str, pick: str) ->
     march = f"{MODEL}.march"
     registers = json.loads(json.dumps(device.table.values[f"{march}.registers"]))
     registers[precision]["first"] = first
-    return device.with_layouts({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
+    return device.with_parameters({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
 
 
 def compared(case: Any, devices: tuple[Device, ...], precision: str, scheme: str) -> list[float]:

@@ -135,7 +135,7 @@ def test_limits_of_registers_that_hold_no_more_warps_are_pruned():
     assert list(registers({"single": 64, "double": 64}, 128)(GPU, "single")) == [64, 72, 80, 96, 128]
     for precision in ("single", "double"):
         tried = FIRST.values(GPU, precision)
-        assert len({H200.part // r for r in tried}) == len(tried)
+        assert len({H200.registers_per_lane // r for r in tried}) == len(tried)
 
 
 # -- what is timed ------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_choices_change_what_ships_for_the_class():
     compiled = []
     compilers = SimpleNamespace(compile=lambda jobs: compiled.extend(jobs))
     load = StepsOfBenchmark(march, gpu, "single", 2048, compilers)
-    assert first(load.shipped) == 80 and first(load.device.with_layouts({}, "").table.values) == 80
+    assert first(load.shipped) == 80 and first(load.device.with_parameters({}, "").table.values) == 80
     load.compile([{}, {"shallow-water.boundary.threads": 32}])
     assert [first(values) for _, variants in compiled for values in variants] == [80, 80]
     needed = [values[key]["single"] for values in first_needed(march, gpu, "single", 2048)[1] if key in values]

@@ -21,7 +21,7 @@ def serves(device: Device, options: Options, shape: tuple[int, int, int]) -> boo
     if device.kind != "cuda" or options.passes != 2 or options.third_order:
         return False
     small = prod(n + 1 for n in shape) < MOST_NUMBERS
-    return small and device.facts.compute_capability >= ASYNCHRONOUS
+    return small and device.properties.compute_capability >= ASYNCHRONOUS
 
 
 class MarchPlan(StagedPlan):
@@ -30,7 +30,7 @@ class MarchPlan(StagedPlan):
     @cached_property
     def blocks(self) -> list[Block]:
         """Blocks for increasing numbers of fields."""
-        rows = self.device.layout("solver:mpdata.march").blocks[self.precision]
+        rows = self.device.parameters("solver:mpdata.march").blocks[self.precision]
         return [Block(**row) for row in rows]
 
     def block_for(self, fields: int) -> Block:

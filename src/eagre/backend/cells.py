@@ -160,7 +160,7 @@ select_smaller: Any = cuda
 select_larger: Any = cuda
 select_both: Any = cuda
 select_by_sign: Any = cuda
-load_ahead: Any = cuda
+load_early: Any = cuda
 """Load that the compiler does not move; see `eagre.backend.cuda_seeds`."""
 
 flat_load: Any = cuda
@@ -168,8 +168,8 @@ flat_load: Any = cuda
 flat_store: Any = cuda
 load_volatile: Any = cuda
 load_here: Any = cuda
-load_beside: Any = cuda
-store_beside: Any = cuda
+load_offset32: Any = cuda
+store_offset32: Any = cuda
 two_in_word: Any = cuda
 """Two 16-bit numbers in a 32-bit word; see `eagre.backend.cuda_memory`."""
 two_of_word: Any = cuda
@@ -180,18 +180,18 @@ store_two: Any = cuda
 store_four: Any = cuda
 
 named_barrier: Any = cuda
-lend_registers: Any = cuda
-take_registers: Any = cuda
+release_registers: Any = cuda
+acquire_registers: Any = cuda
 address_at: Any = cuda
 bytes_of: Any = cuda
-copy_word_ahead: Any = cuda
-copy_sixteen_ahead: Any = cuda
+copy_element_async: Any = cuda
+copy_16_bytes_async: Any = cuda
 copies_arrived: Any = cuda
 copies_in_group: Any = cuda
 copies_arrived_but_last: Any = cuda
-come: Any = cuda
-meeting_of: Any = cuda
-meeting_over: Any = cuda
+mbarrier_arrive: Any = cuda
+mbarrier_init: Any = cuda
+mbarrier_wait: Any = cuda
 """Split barriers with separate arrive and wait; see `eagre.backend.cuda_meetings`."""
 launch_dependents: Any = cuda
 """Allow the next kernel to start; `grid_dependency_wait`: wait until all stores of previous kernels are visible."""

@@ -139,7 +139,7 @@ def copy_launches(device: Device, pairs: Sequence[Pair]) -> list[Launch]:
 
 
 def _rows(device: Device, pairs: Sequence[Pair]) -> list[Launch]:
-    launches, parameters = [], device.layout("programs.copies")
+    launches, parameters = [], device.parameters("programs.copies")
     for some in _groups(pairs, ROWS_AT_ONCE):
         copies = {"COPIES": len(some)}
         some += [some[-1]] * (ROWS_AT_ONCE - len(some))

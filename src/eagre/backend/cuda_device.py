@@ -14,12 +14,12 @@ import cupy
 import numpy as np
 
 from eagre.backend.cuda import cuda, pause
-from eagre.backend.cuda_facts import facts_from
+from eagre.backend.cuda_facts import properties_from
 from eagre.backend.cuda_launch import Packed, kernel_of
 from eagre.backend.cuda_outbox import StagingBuffer
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 
 STATIC_SHARED = 48 * 1024  # shared memory available to every kernel, bytes
 ANY_WAY = 4  # cudaMemcpyDefault: direction inferred from the addresses
@@ -57,17 +57,17 @@ class CudaDevice(Device):
         self.index = index
         cupy.cuda.Device(index).use()
         cuda.select_device(index)
-        self.multiprocessors = self.facts.multiprocessors
-        self.starts_early = self.facts.compute_capability >= (9, 0)
-        self.name = f"cuda:{index} ({self.facts.name})"
+        self.multiprocessors = self.properties.multiprocessors
+        self.starts_early = self.properties.compute_capability >= (9, 0)
+        self.name = f"cuda:{index} ({self.properties.name})"
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
         self._staging: StagingBuffer | None = None
 
     @cached_property
-    def facts(self) -> Facts:
+    def properties(self) -> GpuProperties:
         """Properties of this GPU."""
-        return facts_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
+        return properties_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
 
     def _attribute(self, number: int) -> int:
         """Return an attribute of the CUDA runtime, 0 if it is unknown."""

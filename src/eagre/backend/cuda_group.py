@@ -23,10 +23,10 @@ ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 class CudaGroup(Group):
     """Group of GPUs of one host."""
 
-    def __init__(self, members: Sequence[Device]) -> None:
-        super().__init__(members)
+    def __init__(self, devices: Sequence[Device]) -> None:
+        super().__init__(devices)
         keep_loaded()
-        self._gpus = [gpu for gpu in dict.fromkeys(members) if isinstance(gpu, CudaDevice)]
+        self._gpus = [gpu for gpu in dict.fromkeys(devices) if isinstance(gpu, CudaDevice)]
         self._events = []
         for gpu in self._gpus:
             gpu.use()
@@ -40,7 +40,7 @@ class CudaGroup(Group):
         for stage in _without_gaps(schedule):
             if stage is BARRIER:
                 self.barrier()
-            for device, launches in zip(self.members, stage, strict=False):
+            for device, launches in zip(self.devices, stage, strict=False):
                 device.run(_after_others(launches))
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
@@ -93,7 +93,8 @@ class CudaGroup(Group):
     def _bound(self, stage: Stage) -> Stage:
         if stage is BARRIER:
             return BARRIER
-        return [gpu.bound(launches) for gpu, launches in zip(self.members, stage, strict=True)]  # type: ignore[attr-defined]
+        pairs = zip(self.devices, stage, strict=True)
+        return [gpu.bound(launches) for gpu, launches in pairs]  # type: ignore[attr-defined]
 
     def _wait(self, one: CudaDevice) -> None:
         """Let one stream wait for all streams."""

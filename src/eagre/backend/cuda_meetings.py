@@ -43,7 +43,7 @@ def _barrier_instruction(text: str) -> Any:
 
 
 @intrinsic
-def come(context: Any, shared: Any, n: Any) -> Any:
+def mbarrier_arrive(context: Any, shared: Any, n: Any) -> Any:
     """Arrive at the barrier at element n of shared memory."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -56,9 +56,9 @@ def come(context: Any, shared: Any, n: Any) -> Any:
 
 
 _OVER = "{{.reg .pred over; AGAIN: mbarrier.{}.parity.shared.b64 over, [$0], $1; @!over bra AGAIN;}}"
-meeting_of = _barrier_instruction("mbarrier.init.shared.b64 [$0], $1;")
+mbarrier_init = _barrier_instruction("mbarrier.init.shared.b64 [$0], $1;")
 """Initialise a barrier at element n of shared memory with the number of arrivals per phase."""
-meeting_over = _barrier_instruction(_OVER.format("try_wait"))
+mbarrier_wait = _barrier_instruction(_OVER.format("try_wait"))
 """Wait until a phase has completed. Compute capability 9.0."""
-meeting_polled = _barrier_instruction(_OVER.format("test_wait"))
+mbarrier_poll = _barrier_instruction(_OVER.format("test_wait"))
 """The same for older devices."""

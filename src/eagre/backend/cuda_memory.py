@@ -92,7 +92,7 @@ def _base_and_offset(context: Any, builder: Any, signature: Any, arguments: Any)
 
 
 @intrinsic
-def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
+def load_offset32(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Load element ``k + offset`` like `load_here`, with a 32-bit offset: one instruction computes the address.
 
     k is an index shared by many loads. For a 64-bit offset LLVM needs four instructions.
@@ -109,8 +109,8 @@ def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
 
 
 @intrinsic
-def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
-    """Set element ``k + offset`` like `flat_store`, with indices as in `load_beside`."""
+def store_offset32(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
+    """Set element ``k + offset`` like `flat_store`, with indices as in `load_offset32`."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, offset_, kind, suffix, letter = _base_and_offset(context_, builder, signature, arguments)
@@ -260,13 +260,13 @@ def _copy(sixteen_bytes: bool) -> Any:
     return copy
 
 
-copy_word_ahead = _copy(False)
+copy_element_async = _copy(False)
 """Copy an element from an `address_at` to element n of shared memory, before `copies_arrived` returns.
 
 No instruction waits for the copy, but the address register is occupied for 100 cycles. Compute capability 8.0; PTX ISA,
 "cp.async".
 """
-copy_sixteen_ahead = _copy(True)
+copy_16_bytes_async = _copy(True)
 """The same for 16 bytes; both addresses are multiples of 16 bytes."""
 
 
@@ -331,9 +331,9 @@ def _registers(text: str) -> Any:
 
 
 # Compute capability 9.0 (PTX ISA, "setmaxnreg"): groups of four warps, aligned to multiples of four.
-lend_registers = _registers("setmaxnreg.dec.sync.aligned.u32 {};")
+release_registers = _registers("setmaxnreg.dec.sync.aligned.u32 {};")
 """Release registers down to `count` per thread, a multiple of 8 from 24 on, for other warps of the block."""
-take_registers = _registers("setmaxnreg.inc.sync.aligned.u32 {};")
+acquire_registers = _registers("setmaxnreg.inc.sync.aligned.u32 {};")
 """Acquire registers up to `count` per thread, once other warps have released enough."""
 keep_registers = _registers("")
 """Replacement of the two instructions on older devices."""

@@ -83,7 +83,7 @@ select_both = _of_two("{.reg .pred t; setp.gt.f64 t, $2, $3; selp.f64 $0, $2, $3
 
 
 @intrinsic
-def load_ahead(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
+def load_early(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
     """Load array[plane, j, i] here; LLVM would move the load to its first use.
 
     A streaming kernel loads a value at the top of a row and uses it at the bottom; if the load is moved down, each row

@@ -15,7 +15,7 @@ from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import InputError
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 
 HOPPER = (9, 0)  # compute capability with programmatic dependent launches
 
@@ -60,23 +60,23 @@ class Device:
     graphs = False  # whether `repeated` combines many launches into one
     is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
-    laid_out: layouts.Layouts | None = None  # explicit launch parameters instead of the default ones
+    laid_out: layouts.LaunchParameters | None = None  # explicit launch parameters instead of the default ones
 
     @property
-    def facts(self) -> Facts:
+    def properties(self) -> GpuProperties:
         """Properties of a GPU that launch parameters depend on; simulators use the properties of a measured device."""
         return layouts.reference()[0]
 
-    def layout(self, kernel: str) -> SimpleNamespace:
+    def parameters(self, kernel: str) -> SimpleNamespace:
         """Return the launch parameters of a kernel ("solver:poisson.columns"; see docs/development/layouts.md)."""
         return self.table.of(kernel)
 
     @property
-    def table(self) -> layouts.Layouts:
+    def table(self) -> layouts.LaunchParameters:
         """Launch parameters of the kernels."""
-        return self.laid_out or layouts.layouts_of(self.facts)
+        return self.laid_out or layouts.parameters_of(self.properties)
 
-    def with_layouts(self, values: Mapping[str, Any], source: str) -> Self:
+    def with_parameters(self, values: Mapping[str, Any], source: str) -> Self:
         """Return the same device with other launch parameters for new models; `source` : origin of the values.
 
         Parameters without a value are unchanged.
@@ -197,16 +197,16 @@ class Device:
         """Return switches with the register limit of this device, and with its unsupported features disabled."""
         options: dict[str, Any] = {}
         if self.target == "cuda":
-            if (registers := self.layout("programs").registers[precision]) != usual(precision):
+            if (registers := self.parameters("programs").registers[precision]) != usual(precision):
                 options["REGISTERS"] = registers
-            if self.facts.compute_capability < HOPPER:
+            if self.properties.compute_capability < HOPPER:
                 options["DEPENDENT_LAUNCHES"] = False
         return {**options, **(switches or {})}
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
         region = tuple(map(int, region))  # launches do not accept NumPy integers
-        parameters = self.layout("programs.loop")
+        parameters = self.parameters("programs.loop")
         block = (parameters.line, parameters.plane, parameters.volume)[len(region) - 1]
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
         return Launch(program, (*region, *arguments), blocks, tuple(block))

@@ -57,7 +57,7 @@ class LocalTransport:
     """Transport between devices of one process."""
 
     def __init__(self, group: Group) -> None:
-        self.group, self.ranks = group, range(len(group.members))
+        self.group, self.ranks = group, range(len(group.devices))
         self._published: dict[tuple[int, str], Any] = {}
 
     def publish(self, rank: int, field: str, array: Any) -> None:
@@ -71,7 +71,7 @@ class LocalTransport:
             target = self._published[message.target, message.into or message.field][message.here]
             source = self._published[message.source, message.field][message.there]
             pairs[message.target].append((target, source))
-        return [self.group.copies(device, some) for device, some in zip(self.group.members, pairs, strict=True)]
+        return [self.group.copies(device, some) for device, some in zip(self.group.devices, pairs, strict=True)]
 
     def collect(self, values: Sequence[Any]) -> list[Any]:
         """See `Transport.collect`."""

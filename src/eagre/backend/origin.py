@@ -50,7 +50,7 @@ def driver_number() -> str:
 
 def cache_bytes(device: Device) -> float:
     """Return the size of the last-level cache."""
-    return CPU_CACHE if device.kind == "cpu" else device.facts.l2
+    return CPU_CACHE if device.kind == "cpu" else device.properties.l2
 
 
 @cache
@@ -85,7 +85,7 @@ def origin_of(device: Device, kind: str) -> Origin:
     """Return the origin of the kernels of a model on a device."""
     source = source_hash(kind) + _user_table_hash(device)
     if device.kind == "cuda":
-        chip = f"{chip_name(device)}, {device.facts.multiprocessors} multiprocessors"
+        chip = f"{chip_name(device)}, {device.properties.multiprocessors} multiprocessors"
         return Origin(chip, driver_number(), versions(), source)
     chip = f"{chip_name(device)}, {getattr(device, 'threads', 1)} threads"
     return Origin(chip, "none", versions(), source)

@@ -34,27 +34,27 @@ _HEADERS = {
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.cuda_memory import flat_load, flat_store, load_beside, load_here\n"
-        "from eagre.backend.cuda_memory import load_volatile, prefetch_l2, store_beside\n"
+        "from eagre.backend.cuda_memory import flat_load, flat_store, load_offset32, load_here\n"
+        "from eagre.backend.cuda_memory import load_volatile, prefetch_l2, store_offset32\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
         "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
-        "from eagre.backend.cuda_memory import lend_registers, take_registers\n"
+        "from eagre.backend.cuda_memory import release_registers, acquire_registers\n"
         "from eagre.backend.cuda_memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
-        "from eagre.backend.cuda_memory import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
-        "from eagre.backend.cuda_meetings import come, meeting_of, meeting_over\n"
-        "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed\n"
+        "from eagre.backend.cuda_memory import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
+        "from eagre.backend.cuda_meetings import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
+        "from eagre.backend.cuda_seeds import load_early, rcp_seed, rsqrt_seed\n"
         "from eagre.backend.cuda_seeds import select_both, select_by_sign, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.simulated_kernels import cuda, driver, formula\n"
-        "from eagre.backend.simulator import come, load_ahead, meeting_of, meeting_over, prefetch_l2\n"
+        "from eagre.backend.simulator import mbarrier_arrive, load_early, mbarrier_init, mbarrier_wait, prefetch_l2\n"
         "from eagre.backend.simulator import flat_load, flat_store, load_here, load_volatile\n"
-        "from eagre.backend.simulator import load_beside, store_beside\n"
+        "from eagre.backend.simulator import load_offset32, store_offset32\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
         "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
-        "from eagre.backend.simulator import lend_registers, take_registers\n"
+        "from eagre.backend.simulator import release_registers, acquire_registers\n"
         "from eagre.backend.simulator import copies_arrived, copies_arrived_but_last, copies_in_group\n"
-        "from eagre.backend.simulator import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
+        "from eagre.backend.simulator import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
     ),
 }
 
@@ -96,9 +96,9 @@ def _generated(entry: Cell, target: str, precision: str, switches: Mapping[str, 
     if target == "cuda" and not switches.get("DEPENDENT_LAUNCHES", True):
         header += "from eagre.backend.cuda_memory import no_instruction as grid_dependency_wait\n"
         header += "from eagre.backend.cuda_memory import no_instruction as launch_dependents\n"
-        header += "from eagre.backend.cuda_memory import keep_registers as lend_registers\n"
-        header += "from eagre.backend.cuda_memory import keep_registers as take_registers\n"
-        header += "from eagre.backend.cuda_meetings import meeting_polled as meeting_over\n"
+        header += "from eagre.backend.cuda_memory import keep_registers as release_registers\n"
+        header += "from eagre.backend.cuda_memory import keep_registers as acquire_registers\n"
+        header += "from eagre.backend.cuda_meetings import mbarrier_poll as mbarrier_wait\n"
     if any("cplx" in definition for definition in definitions.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
     if any("word" in definition for definition in definitions.values()):

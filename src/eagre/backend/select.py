@@ -11,7 +11,7 @@ from typing import Any
 from eagre.backend.device import CpuDevice, Device, HostArrays
 from eagre.backend.driver import driver_version, extra_for
 from eagre.backend.group import Group
-from eagre.backend.layouts import Layouts
+from eagre.backend.layouts import LaunchParameters
 from eagre.errors import DeviceError, InputError
 
 
@@ -34,9 +34,9 @@ def _by_name(device: Any) -> Any:
     return (select, (name,)) if device.laid_out is None else (_with_parameters, (name, device.laid_out))
 
 
-def _with_parameters(name: str, laid_out: Layouts) -> Device:
+def _with_parameters(name: str, laid_out: LaunchParameters) -> Device:
     """Return a device of this process with the launch parameters of a pickled one."""
-    clone = select(name).with_layouts({}, laid_out.source)
+    clone = select(name).with_parameters({}, laid_out.source)
     clone.laid_out = laid_out
     return clone
 

@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
     @property
     def threads(self) -> int:
         """Number of CPU threads found best by tuning; 0 without tuning."""
-        return self.device.layout("cpu.programs").threads if self.tuned and self.device.kind == "cpu" else 0
+        return self.device.parameters("cpu.programs").threads if self.tuned and self.device.kind == "cpu" else 0
 
 
 def file_of(device: Device) -> Path:
@@ -78,10 +78,10 @@ def chosen(
     selected = select_devices(device)
     if isinstance(selected, Group):
         cells_each = _cells_per_device(cells, selected)
-        choices = {item: _one(item, kind, cells_each, precision, scheme, tuning) for item in selected.members}
-        first = choices[selected.members[0]]
+        choices = {item: _one(item, kind, cells_each, precision, scheme, tuning) for item in selected.devices}
+        first = choices[selected.devices[0]]
         tuned = any(one.tuned for one in choices.values())
-        return Chosen(_of(selected, [choices[one].device for one in selected.members]), first.words, tuned)
+        return Chosen(_of(selected, [choices[one].device for one in selected.devices]), first.words, tuned)
     return _one(selected, kind, cells, precision, scheme, tuning)
 
 
@@ -99,15 +99,15 @@ def device_for(
     selected = select_devices(device)
     if isinstance(selected, Group):
         cells_each = _cells_per_device(cells, selected)
-        devices = {one: shipped_for(one, use_of(one, kind, scheme, precision, cells_each)) for one in selected.members}
-        return _of(selected, [devices[one] for one in selected.members])
+        devices = {one: shipped_for(one, use_of(one, kind, scheme, precision, cells_each)) for one in selected.devices}
+        return _of(selected, [devices[one] for one in selected.devices])
     return shipped_for(selected, use_of(selected, kind, scheme, precision, cells))
 
 
 def shipped_for(device: Device, use: Use) -> Device:
     """Return a device with the shipped values for a use class, or the device itself without such values."""
     values = shipped_values(device, use)
-    return device.with_layouts(values, device.table.shipped.name) if values else device
+    return device.with_parameters(values, device.table.shipped.name) if values else device
 
 
 def shipped_values(device: Device, use: Use) -> dict[str, Any]:
@@ -118,13 +118,13 @@ def shipped_values(device: Device, use: Use) -> dict[str, Any]:
 
 
 def _cells_per_device(cells: int, group: Group) -> int:
-    """Return the number of cells per member."""
-    return -(-cells // len(group.members))
+    """Return the number of cells per device."""
+    return -(-cells // len(group.devices))
 
 
 def _of(group: Group, devices: list[Device]) -> Group:
-    """Return a group of other members, or the group itself if they are the same."""
-    same = all(one is other for one, other in zip(devices, group.members, strict=True))
+    """Return a group of other devices, or the group itself if they are the same."""
+    same = all(one is other for one, other in zip(devices, group.devices, strict=True))
     return group if same else type(group)(devices)
 
 
@@ -135,7 +135,7 @@ def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, t
     """
     one = select_devices(device)
     if isinstance(one, Group):
-        cells, one = _cells_per_device(cells, one), one.members[0]
+        cells, one = _cells_per_device(cells, one), one.devices[0]
     if tuning != "auto":
         return usual, f'scheme {usual}: tuning = "{tuning}"'
     key = (use_of(one, kind, "", precision, cells), origin_of(one, kind))
@@ -183,7 +183,7 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
     if not values:
         return Chosen(device, f"{shipped}; no faster values found for {_size(use)}")
     note = f"tuned for {_size(use)}: {_descriptions(usable)} ({path})"
-    return Chosen(device.with_layouts(values, str(path)), note, True)
+    return Chosen(device.with_parameters(values, str(path)), note, True)
 
 
 def _shipped(device: Device, use: Use) -> str:

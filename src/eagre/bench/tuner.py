@@ -72,7 +72,10 @@ def tune_benchmark(
         begin_compiling(kind, device, [precision], sizes, pool, only=only, schemes=schemes, tell=tell)
         for size in sizes or sizes_of(kind, device, precision):
             target = target_at(kind, device, precision, size)
-            if device.kind == "cuda" and prod(target.shape) < device.facts.multiprocessors * device.facts.threads:
+            if (
+                device.kind == "cuda"
+                and prod(target.shape) < device.properties.multiprocessors * device.properties.threads
+            ):
                 suited = "the result is valid for grids of similar size"
                 tell(f"{kind}: {size}: the grid has too few cells to fill the GPU; {suited}")
 
@@ -173,7 +176,7 @@ def tune_case(
 
     def make(space: Space) -> Workload:
         base = shipped_values(device, target.use_of(space))
-        where = device.with_layouts(base, device.table.source)
+        where = device.with_parameters(base, device.table.source)
         return StepsOfModel(where, real, prod(target.shape), build, build, tolerance, steps)
 
     spaces = [one for one in spaces_of(case.kind, device.kind, target.use.size) if one.scheme in ("", scheme)]

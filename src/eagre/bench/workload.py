@@ -49,7 +49,7 @@ class Kept:
             if anew:
                 shipped.restore(start)
             return shipped
-        device = self._device.with_layouts(values, "a trial")
+        device = self._device.with_parameters(values, "a trial")
         if shipped.kind in KEPT_LAYOUTS:
             return self.make(device)
         if self._trial is None:
@@ -190,7 +190,7 @@ class StepsOfBenchmark(StepsOfModel):
         self.job, self._compilers = job_of(space, device, precision, size), compilers
         self._base = base_of(space, device, precision, size)
         subject = subject_of(space.model)
-        device = device.with_layouts(self._base, device.table.source)
+        device = device.with_parameters(self._base, device.table.source)
 
         def of(side: int) -> Make:
             return lambda where: subject.checked_model(side, where, precision, space.variant)
@@ -246,12 +246,12 @@ def card_of(device: Device, cells: int) -> Card:
     The number of threads would vary by chance there, and results also apply to larger grids of the class.
     """
     if device.kind != "cpu":
-        return Card(device.kind, device.facts, 0)
+        return Card(device.kind, device.properties, 0)
     from eagre.backend.cpu import MAX_SERIAL_ELEMENTS
 
     threads = getattr(device, "threads", 0)
     parallel = MOST_COMPONENTS * cells >= MAX_SERIAL_ELEMENTS
-    return Card(device.kind, device.facts, threads if parallel else min(threads, 1))
+    return Card(device.kind, device.properties, threads if parallel else min(threads, 1))
 
 
 def use_of_model(model: Model, device: Device, scheme: str) -> Use:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, load_ahead, real, switch
+from eagre.backend.cells import cell, load_early, real, switch
 from eagre.kernels.roots import root
 
 TAKEN = switch("TAKEN", False)  # whether maps are accumulated
@@ -80,11 +80,11 @@ def held_ahead(kept, j, i):
     """Return `held` on a GPU, with loads issued early."""
     zero = real(0.0)
     return Held(
-        load_ahead(kept.planes, AT_HIGHEST, j, i) if AT_HIGHEST >= 0 else zero,
+        load_early(kept.planes, AT_HIGHEST, j, i) if AT_HIGHEST >= 0 else zero,
         zero,
-        load_ahead(kept.planes, AT_FASTEST, j, i) if AT_FASTEST >= 0 else zero,
-        load_ahead(kept.planes, AT_STRONGEST, j, i) if AT_STRONGEST >= 0 else zero,
-        load_ahead(kept.planes, AT_RATING, j, i) if AT_RATING >= 0 else zero,
+        load_early(kept.planes, AT_FASTEST, j, i) if AT_FASTEST >= 0 else zero,
+        load_early(kept.planes, AT_STRONGEST, j, i) if AT_STRONGEST >= 0 else zero,
+        load_early(kept.planes, AT_RATING, j, i) if AT_RATING >= 0 else zero,
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from eagre.layouts.facts import MOST_THREADS, WARP, Facts
+from eagre.layouts.facts import MAX_THREADS, WARP, GpuProperties
 from eagre.tuning.occupancy import Limits
 from eagre.tuning.transactions import tile
 
@@ -19,7 +19,7 @@ def full_sizes(limits: Limits, registers: int, shared_thread: float) -> list[int
     `registers` and `shared_thread`, bytes of shared memory, are per thread.
     """
     best, found = 0, []
-    for threads in range(MOST_THREADS, WARP - 1, -WARP):
+    for threads in range(MAX_THREADS, WARP - 1, -WARP):
         warps = limits.warps_at_once(threads, registers, round(threads * shared_thread))
         if warps > best:
             best, found = warps, []
@@ -83,7 +83,7 @@ def choose_block(
     """
     found = [
         Block(rows, columns, warps, tile(rows, columns, plane, word).total)
-        for threads in range(MOST_THREADS, WARP - 1, -WARP)
+        for threads in range(MAX_THREADS, WARP - 1, -WARP)
         for rows, columns in shapes(threads)
         if (warps := limits.warps_at_once(threads, registers, shared(rows, columns))) > 0
     ]
@@ -95,7 +95,9 @@ def choose_block(
     return min((one for one in found if one.warps == most), key=lambda one: one.transactions)
 
 
-def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, arrays: int = 2) -> tuple[int, int, int]:
+def choose_march(
+    facts: GpuProperties, shape: tuple[int, int, int], *, word: int = 8, arrays: int = 2
+) -> tuple[int, int, int]:
     """Return rows and columns of a block, and planes per block, of a streaming kernel on a GPU with a large L2.
 
     Planes in the L2 cache need not be kept by a block: many small blocks with few planes have more loads in flight. If
@@ -103,7 +105,7 @@ def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, ar
 
     Parameters
     ----------
-    facts : Facts
+    facts : GpuProperties
         Properties of the device: multiprocessors, threads and L2 cache are used.
     shape : (planes, rows, columns)
         Points of the grid.

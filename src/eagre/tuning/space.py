@@ -15,7 +15,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import MOST_REGISTERS, Facts
+from eagre.layouts.facts import MAX_REGISTERS, GpuProperties
 from eagre.layouts.store import SIZES
 
 Choice = Mapping[str, Any]
@@ -26,7 +26,7 @@ class Card(NamedTuple):
     """Device on which a space is searched."""
 
     kind: str  # "cuda" or "cpu"
-    facts: Facts
+    properties: GpuProperties
     threads: int  # number of CPU threads; 0 for a GPU
 
 
@@ -118,7 +118,7 @@ class Space:
             found = PARAMETERS[key].kind.problem(value, key)
             if found is not None:
                 return f"{found.key}: {found.allowed}"
-            if misfit := PARAMETERS[key].fits(value, card.facts):
+            if misfit := PARAMETERS[key].fits(value, card.properties):
                 return f"{key}: {misfit}"
         return self.refused(choice, card, precision)
 
@@ -159,7 +159,7 @@ def by_precision(single: Sequence[Any], double: Sequence[Any]) -> Callable[[Card
     return lambda card, precision: single if precision == "single" else double
 
 
-def registers(low: Mapping[str, int], high: int = MOST_REGISTERS) -> Callable[[Card, str], Sequence[int]]:
+def registers(low: Mapping[str, int], high: int = MAX_REGISTERS) -> Callable[[Card, str], Sequence[int]]:
     """Return register limits per thread worth a trial: the maximum for each occupancy.
 
     Registers are allocated per warp; a limit that does not increase the occupancy only causes spills. `low` : minimum
@@ -167,8 +167,8 @@ def registers(low: Mapping[str, int], high: int = MOST_REGISTERS) -> Callable[[C
     """
 
     def values(card: Card, precision: str) -> Sequence[int]:
-        part = card.facts.part
-        most = min(high, MOST_REGISTERS) // 8 * 8
+        part = card.properties.registers_per_lane
+        most = min(high, MAX_REGISTERS) // 8 * 8
         return [r for r in range(low[precision], most + 1, 8) if r + 8 > most or part // (r + 8) < part // r]
 
     return values

@@ -82,7 +82,7 @@ class FaceFluxes:
 
     def _all(self, now: Velocity, then: Velocity, numbers: Any) -> Launch:
         """Return one launch for all faces over flat terrain."""
-        registers = self._device.layout("solver:gcr").faces[self._precision]
+        registers = self._device.parameters("solver:gcr").faces[self._precision]
         program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
         known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes, self._rows)
         return self._tiles.launch(program, (*known, self.v1, self.v2, self.v3, self.most))

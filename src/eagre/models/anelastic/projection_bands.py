@@ -102,7 +102,7 @@ class ProjectionBands:
     def set_normal(self, x: Any = None, y: Any = None) -> Balance:
         """Set balanced normal velocities at open boundaries; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
         given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
-        for rank, member in enumerate(self._devices.members):
+        for rank, member in enumerate(self._devices.devices):
             rows = self._rows(rank)
             values = given[0].take(rows, axis=-1), given[1], cut(given[2], rows)
             self._normal[rank] = cells.Normal(*(member.array(one.astype(self._real)) for one in values))
@@ -157,7 +157,7 @@ class ProjectionBands:
                 *(cut(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
                 normal=self._normal[rank],
             )
-            for rank, member in enumerate(devices.members)
+            for rank, member in enumerate(devices.devices)
         ]  # fmt: skip
         self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
@@ -180,7 +180,7 @@ class ProjectionBands:
             return []
         if not all(map(is_star, operators)):
             return []
-        members = enumerate(devices.members)
+        members = enumerate(devices.devices)
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in members]
 
     def _direct_solution(self) -> Until:
@@ -247,7 +247,7 @@ class ProjectionBands:
     def _cleared(self, a: Banded) -> Stage:
         """Return a stage that sets `a` to 0 on halo rows."""
         (nz, _, nx), stage = self.metric.shape, []
-        for rank, (member, part) in enumerate(zip(self._devices.members, a.parts, strict=True)):
+        for rank, (member, part) in enumerate(zip(self._devices.devices, a.parts, strict=True)):
             inside = self._devices.inside(rank)
             loop, rows = member.loop(clear_halo, self._precision), part.shape[1] - inside.stop + inside.start
             stage.append([member.over(loop, (nz, rows, nx), (part, inside.start, inside.stop))])

@@ -145,7 +145,7 @@ class FlatKernels:
         return self.tiles.launch(program, (q, r, numbers, out, self._star, self._periodic, self.tiles.planes, control))
 
     def _program(self, entry: Any) -> Any:
-        registers = self._device.layout("solver:gcr").registers[self._precision]
+        registers = self._device.parameters("solver:gcr").registers[self._precision]
         switches = {"VECTOR": self.tiles.vector, "REGISTERS": registers}
         return self._device.program(entry, self._precision, switches)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport, Message
-from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.laplace import (
     ENOUGH,
@@ -79,7 +79,7 @@ class LaplaceBands(Laplace):
                 self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,
                 plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
-            for rank, member in enumerate(group.members)
+            for rank, member in enumerate(group.devices)
         ]  # fmt: skip
         self.real = self.parts[0].real
         self.points = points or points_of(h, spacing)
@@ -115,7 +115,7 @@ class LaplaceBands(Laplace):
         rows, exchange = self.device.rows, self._transport.exchange
         self._fields = exchange(rows.messages({"fields": "centre"}))
         # Contiguous arrays have separate launches: copies in one launch cover the size of the largest one.
-        self._corrected = in_turn(exchange(rows.messages({"psi": "centre"})), exchange(self._squares(counts, axis)))
+        self._corrected = in_sequence(exchange(rows.messages({"psi": "centre"})), exchange(self._squares(counts, axis)))
 
     def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
         """Return messages that distribute all sums of squares to every device, in the order of one device."""
@@ -203,7 +203,7 @@ class StripBands:
     def __init__(self, laplace: LaplaceBands, rows: slice, columns: slice) -> None:
         device = laplace.device
         self._strips: list[tuple[slice, Strip] | None] = []
-        for rank, (part, member) in enumerate(zip(laplace.parts, device.members, strict=True)):
+        for rank, (part, member) in enumerate(zip(laplace.parts, device.devices, strict=True)):
             own, first = device.own(rank), device.held(rank)[0]
             low, high = max(own.start, rows.start), min(own.stop, rows.stop)
             strip = Strip(member, part.fields, slice(low - first, high - first), columns) if low < high else None

@@ -104,7 +104,7 @@ def booking(
     arguments = (q, middle if switches["TWO_STAGES"] else q, bed, walls, faces, factors, book, *numbers)
     if device.kind == "cpu":
         return [Launch(device.program(book_cpu, precision, switches), arguments)]
-    threads = device.layout("shallow-water.balance").threads
+    threads = device.parameters("shallow-water.balance").threads
     blocks = (-(-book.shape[0] // threads),)
     return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 

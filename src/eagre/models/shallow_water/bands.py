@@ -21,7 +21,7 @@ import numpy as np
 
 from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport, Message
-from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries.ghosts import LAYERS, segment_table
 from eagre.boundaries.subdomain import join_book, places_of_faces
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
@@ -46,7 +46,7 @@ class Bands(Legs):
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
-        grid, count = setup.grid, len(group.members)
+        grid, count = setup.grid, len(group.devices)
         _check_options(setup, count)
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
@@ -56,17 +56,17 @@ class Bands(Legs):
         )
         row_bytes = (setup.words + setup.terms.moving_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
-        most = group.layout("cpu.shallow-water").rows
+        most = group.parameters("cpu.shallow-water").rows
         counts = [len(march_tiles.tiles_of(rows, grid.nx, most)[0]) if group.kind == "cpu" else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.bands = setup.padded_bed(), []
-        for rank, member in enumerate(group.members):
+        for rank, member in enumerate(group.devices):
             first, last = self.decomposition.own(rank)[0]
             own = band_setup(setup, first, last, corners)
             self.bands.append(Band(own, member, precision, first, self.rates[rank]))
             self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
-        self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
-        self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
+        self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.devices[0])
+        self._lines = CrossSectionBook(setup.cross_sections, group.devices[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
         self.arrange()
         self.prepare_legs()
@@ -82,14 +82,14 @@ class Bands(Legs):
         self.round: list[Stage] = []
         for k, stages in enumerate(zip(*(march.stages for march in marches), strict=True)):
             exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
-            after = in_turn(exchange, [stage.boundary for stage in stages])
+            after = in_sequence(exchange, [stage.boundary for stage in stages])
             self.round += [[stage.interior for stage in stages], BARRIER, after]
         self.begin = [[band.begin for band in self.bands]]
         self.look = [[band.look for band in self.bands]]
         self._fill: list[list[Stage]] = []
         for k in range(len(self.bands[0].q)):
             exchange = self._exchange(f"q{k}", [band.q[k] for band in self.bands], [])
-            self._fill.append([BARRIER, in_turn(exchange, [march.ghosts[k] for march in marches])])
+            self._fill.append([BARRIER, in_sequence(exchange, [march.ghosts[k] for march in marches])])
         self.steps_a_round, self.parts = marches[0].steps_a_round, marches[0].parts
         self.launches_a_round = len(marches[0].launches) + len(marches[0].stages)
 

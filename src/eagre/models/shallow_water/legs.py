@@ -225,7 +225,7 @@ class Legs:
         """Return the numbers of rounds of consecutive graphs: one graph for few rounds, powers of two for many."""
         if not self.device.graphs:
             return [rounds]
-        layout = self.device.layout("shallow-water.steps")
+        layout = self.device.parameters("shallow-water.steps")
         most = max(1, layout.launches // (self.launches_a_round + len(self._each)))
         sizes = []
         while rounds > layout.own_graph:

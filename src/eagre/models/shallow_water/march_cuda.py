@@ -9,7 +9,7 @@ from math import log2, sqrt
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, load_ahead, real, switch
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, load_early, real, switch
 from eagre.backend.device import Device
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.boundaries.edges import SOUTH
@@ -139,7 +139,7 @@ def friction_ahead(manning, j, i, p):
     """Load g n^2 of interior row j, m^(1/3), ahead of use."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
-        return load_ahead(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
+        return load_early(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
     return p.friction
 
 
@@ -364,9 +364,9 @@ def shape_of(
     root of n. If only a fraction of the cells is live (`Setup.live`), n counts the tiles with live cells: three times
     the fraction, because water spreads and tiles include dry cells.
     """
-    strips, layout = -(-nx // STRIP), device.layout("shallow-water.march")
+    strips, layout = -(-nx // STRIP), device.parameters("shallow-water.march")
     worked = min(max(TILES_A_LIVE_CELL * live, LEAST_WORKED), 1.0) * strips * ny
-    best = layout.rows[precision] * sqrt(worked / device.facts.multiprocessors)
+    best = layout.rows[precision] * sqrt(worked / device.properties.multiprocessors)
     rows = min(max(2 ** round(log2(best)), layout.shortest), layout.longest)
     return (strips, -(-ny // rows)), (WIDTH, 1), rows
 
@@ -379,5 +379,5 @@ def listed_shape_of(
     The rows per warp must be the same, because rounding differs at the first rows of a warp.
     """
     (strips, marches), block, rows = shape_of(device, precision, ny, nx, live)
-    resident = device.facts.multiprocessors * device.layout("shallow-water.march").listed
+    resident = device.properties.multiprocessors * device.parameters("shallow-water.march").listed
     return (min(strips * marches, resident), 1), block, rows

@@ -292,7 +292,7 @@ class Engine:
         if plan.mode_y == columns.REDUCE:
             lines = plan.width * strips
             seams = (self._told, self._seams, self.guard, segments, lines)
-            threads = self.device.layout("solver:tridiagonal.seams").threads
+            threads = self.device.parameters("solver:tridiagonal.seams").threads
             passes.insert(1, Launch(self._programs[3], seams, (-(-lines // threads),), (threads,)))
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)

@@ -32,7 +32,7 @@ class Parts:
     """
 
     def __init__(self, devices: SeveralDevices, fields: Banded, rows: int, blocks: Sequence[int] | None = None) -> None:
-        members, on_gpu = devices.members, devices.kind == "cuda"
+        members, on_gpu = devices.devices, devices.kind == "cuda"
         axis, pairs = 2 if on_gpu else 1, list(zip(members, fields.parts, strict=True))
         if on_gpu:
             shapes = [(1, count) for count in blocks or [_blocks(*pair) for pair in pairs]]
@@ -55,7 +55,7 @@ class Parts:
 
 
 def _blocks(device: Device, field: Any) -> int:
-    return min(-(-int(field.size) // THREADS), device.multiprocessors * device.facts.threads // THREADS)
+    return min(-(-int(field.size) // THREADS), device.multiprocessors * device.properties.threads // THREADS)
 
 
 class ResidualTestBands:
@@ -76,7 +76,7 @@ class ResidualTestBands:
         self.control, self.parts = devices.zeros((SIZE,), np.float64), Parts(devices, r, rows, blocks)
         measure: list[list[Launch]] = []
         self.launch: Any = []
-        for rank, member in enumerate(devices.members):
+        for rank, member in enumerate(devices.devices):
             own, every, control = self.parts.own[rank], self.parts.all[rank], self.control.parts[rank]
             part = r.parts[rank]
             if member.kind == "cuda":
@@ -119,7 +119,7 @@ class GcrBands:
         p, images = (devices.field_zeros((kept, *r.shape), real) for _ in range(2))
         q, image = (devices.field_zeros(r.shape, real) for _ in range(2))
         begin = kernels_cuda.begin_cuda if devices.kind == "cuda" else kernels.begin
-        pairs = zip(devices.members, self._scalars.parts, strict=True)
+        pairs = zip(devices.devices, self._scalars.parts, strict=True)
         reset = [[one_block(member, begin, scalars, float(kept))] for member, scalars in pairs]
         iteration: list[Any] = [*precondition(r, q), *apply(q, image), *self._sums(phi, r, q, image, p, images)]
         first: list[Any] = [*start, reset, *self.test.measured]
@@ -146,7 +146,7 @@ class GcrBands:
         scalars, control = known
 
         def on(entry: Any, *arguments: Any, precision: str = self._precision) -> list[Launch]:
-            return [Launch(self._devices.members[rank].program(entry, precision, switches), arguments)]
+            return [Launch(self._devices.devices[rank].program(entry, precision, switches), arguments)]
 
         return [
             on(kernels.products_cpu, image, images, weight, edges, *known, sums.products.own[rank]),
@@ -160,7 +160,7 @@ class GcrBands:
         self, rank: int, sums: Sums, phi: Any, r: Any, q: Any, image: Any, p: Any, images: Any
     ) -> list[list[Launch]]:
         weight, edges, known, switches = self._known(rank, r)
-        device, shape = self._devices.members[rank], tuple(map(int, r.shape))
+        device, shape = self._devices.devices[rank], tuple(map(int, r.shape))
         phi, r, q, image = (one.reshape(-1) for one in (phi, r, q, image))
         p, images = (one.reshape(one.shape[0], -1) for one in (p, images))
 
@@ -179,7 +179,7 @@ class GcrBands:
 
     def _known(self, rank: int, r: Any) -> tuple[Any, Any, tuple[Any, Any], dict[str, Any]]:
         """Return weights, fractions of boundary points, scalars and control data, and switches."""
-        weights, member = self._weights[rank], self._devices.members[rank]
+        weights, member = self._weights[rank], self._devices.devices[rank]
         by_point = tuple(weights.field.shape) == tuple(r.shape)
         edges = member.array(np.array(weights.edges, check_precision(self._precision)))
         known = (self._scalars.parts[rank], self.test.control.parts[rank])

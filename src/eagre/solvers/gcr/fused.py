@@ -28,7 +28,7 @@ class Tiles(NamedTuple):
         """Return the tiles of a grid (nz, ny, nx)."""
         nz, ny, nx = map(int, shape)
         across, along = -(-nx // (vector * LANES)), -(-ny // ROWS)
-        layout = device.layout("solver:gcr")
+        layout = device.parameters("solver:gcr")
         planes = min(layout.levels, max(1, nz * across * along // (layout.busy * device.multiprocessors)))
         return cls(planes, (across, along, -(-nz // planes)), vector)
 
@@ -44,7 +44,7 @@ class Tiles(NamedTuple):
 
 def vector_of(device: Device, precision: str, shape: Sequence[int], periodic_x: bool) -> int:
     """Return the number of adjacent points per thread: 16 bytes along a periodic axis of suitable length, or one."""
-    vector = device.layout("solver:gcr").points[precision]
+    vector = device.parameters("solver:gcr").points[precision]
     return vector if periodic_x and shape[-1] > vector and shape[-1] % vector == 0 else 1
 
 
@@ -92,7 +92,7 @@ class FusedIteration:
         weighing = kernels.of_point if tuple(weights.field.shape) == shape else kernels.of_level
         tables = (star, int(periodic and shape[0] > 1), weights.field, edges, tiles.planes)
 
-        registers = device.layout("solver:gcr").registers[precision]
+        registers = device.parameters("solver:gcr").registers[precision]
 
         def on(text: str, *arguments: Any) -> Launch:
             switches = {"WEIGHT": weighing, "VECTOR": tiles.vector, "REGISTERS": registers}

@@ -151,7 +151,7 @@ def load(array, start, place):
 
 
 @cell
-def load_beside(array, start, place):
+def load_sides(array, start, place):
     """Return the values next to the points of a thread: two, or one for one point per thread."""
     if VECTOR > 1:
         return load_two(array, start, place)
@@ -171,7 +171,7 @@ def store(array, start, place, values):
 
 SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "thread": thread, "is_iterating": is_iterating, "share_of": share_of,
-    "weight_at": weight_at, "near": near, "level": level, "load": load, "load_beside": load_beside, "store": store,
+    "weight_at": weight_at, "near": near, "level": level, "load": load, "load_sides": load_sides, "store": store,
     "store_parts": store_parts, "is_last": is_last, "both_totals": both_totals, "set_step": set_step,
     "set_shares": set_shares, "judge_both": judge_both, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS,
     "BLOCK": BLOCK, "LANES": LANES, "ROWS": ROWS,

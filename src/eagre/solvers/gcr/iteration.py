@@ -52,7 +52,7 @@ class ResidualTest:
         nz, _, nx = r.shape
         self.control = device.zeros((SIZE,), np.float64)
         if device.kind == "cuda":
-            own = min(-(-r.size // THREADS), device.multiprocessors * device.facts.threads // THREADS)
+            own = min(-(-r.size // THREADS), device.multiprocessors * device.properties.threads // THREADS)
             blocks = blocks or own
             self.partials = device.zeros((rows, 1, blocks), np.float64)
             self.launch: Launch | None = None

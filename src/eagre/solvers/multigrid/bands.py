@@ -173,14 +173,14 @@ class MultigridBands:
         paired: bool = False,
     ) -> None:  # fmt: skip
         self.device, self.precision, self.real, self.cut = device, precision, check_precision(precision), cut
-        used, ranks = plan.used(q), range(len(device.members))
+        used, ranks = plan.used(q), range(len(device.devices))
         self.visiting = sum(count > cut.first for count in used)
         self.fine = [
-            Fine(plan._replace(grids=cut.grids(rank)), used, device.members[rank], precision, plain, paired)
+            Fine(plan._replace(grids=cut.grids(rank)), used, device.devices[rank], precision, plain, paired)
             for rank in ranks
         ]
         rest = ranks if self.visiting else ()
-        self.rest = [Rest(plan, q, cut.first, device.members[rank], precision, plain) for rank in rest]
+        self.rest = [Rest(plan, q, cut.first, device.devices[rank], precision, plain) for rank in rest]
         self._shape = plan.grids[0].shape
         self.u, self.f, self.screening = (self._of(name) for name in ("u", "f", "screening"))
         self._transport = LocalTransport(device.group)
@@ -230,7 +230,7 @@ class MultigridBands:
             count = min(u.shape[1] - row, ny - at)
             pairs.append((u[: self.visiting, row : row + count], whole[:, at : at + count]))
             row += count
-        return self.device.group.copies(self.device.members[rank], pairs)
+        return self.device.group.copies(self.device.devices[rank], pairs)
 
     def screening_launches(self) -> list[Stage]:
         """Return launches that restrict the values in `screening`, which must be valid as far as the residual is."""
@@ -264,4 +264,4 @@ def cut_of(
     if most is None:
         most = len(plan.grids) - 1 if group.kind == "cuda" else 0
     word = np.dtype(check_precision(precision)).itemsize
-    return Cut(plan, plan.used(q), len(group.members), order, word, most, periodic)
+    return Cut(plan, plan.used(q), len(group.devices), order, word, most, periodic)

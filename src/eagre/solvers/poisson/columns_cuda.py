@@ -20,7 +20,7 @@ COLUMNS = switch("COLUMNS", 8)  # wavenumbers per block
 WIDTH = switch("WIDTH", 8)  # wavenumbers per tile of the spectrum, a multiple of COLUMNS
 BESIDE = switch("BESIDE", 1)  # see `rows_cuda`: chunks with adjacent rows
 EARLY = switch("EARLY", 0)  # see `rows_cuda`
-MOST_WARPS = 32
+MAX_WARPS = 32
 FAR = 40.0  # exp(-FAR) is negligible
 
 
@@ -173,7 +173,7 @@ def solve_columns_cuda(source, out, table, rows, height):
 
     table : (7, nx); height : rows per tile. Block: COLUMNS times the number of chunks; grid: nx / COLUMNS.
     """
-    shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
+    shared = cuda.shared.array((MAX_WARPS, COLUMNS), real)
     g = cuda.local.array(OWN, real)
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)

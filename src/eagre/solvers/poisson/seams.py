@@ -80,7 +80,7 @@ class CudaSeams(CpuSeams):
         decay = np.pad(table[DECAY], (0, beside), constant_values=NOWHERE)
         decay[0] = decay[1]  # wavenumber 0 does not exist
         padded = np.pad(couplings, ((0, 0), (0, 0), (0, beside)))
-        self._threads = self.device.layout("solver:poisson.seams").threads
+        self._threads = self.device.parameters("solver:poisson.seams").threads
         pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision], self._threads).astype(np.int32)
         self._blocks = len(pieces)
         self._tables = tuple(map(self.device.array, (padded.astype(real), decay.astype(real), pieces)))

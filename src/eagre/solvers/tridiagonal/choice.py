@@ -16,8 +16,8 @@ def best_method(device: Device, outer: int, rows: int, inner: int, itemsize: int
     """Return the method for arrays (outer, n, inner) on a device."""
     if device.kind == "cpu":
         return "thomas"
-    limits, systems = device.layout("solver:tridiagonal.choice"), outer * inner
-    block = device.layout("solver:tridiagonal.columns")
+    limits, systems = device.parameters("solver:tridiagonal.choice"), outer * inner
+    block = device.parameters("solver:tridiagonal.columns")
     if inner == 1:
         longest = limits.longest_of_few if systems <= limits.few else limits.longest
         if CELLS < rows <= longest and systems <= limits.some:

@@ -28,7 +28,7 @@ def _thomas(device: Device, precision: str, flat: list[Any], x: Any) -> Launch:
     outer, rows, inner = b.shape
     if device.kind == "cuda":
         program = device.program(thomas.thomas_cuda, precision)
-        store, block = device.zeros(b.shape, b.dtype), device.layout("solver:tridiagonal.thomas").threads
+        store, block = device.zeros(b.shape, b.dtype), device.parameters("solver:tridiagonal.thomas").threads
         return Launch(program, (*flat, x, store), (-(-outer * inner // block),), (block,))
     side_by_side, threads = inner > 1, getattr(device, "threads", 1)
     share = -(-outer * inner // (thomas.LINES * threads)) * thomas.LINES
@@ -60,14 +60,14 @@ class Cut(NamedTuple):
 def _cut(device: Device, precision: str, flat: list[Any], x: Any) -> Cut:
     outer, rows, inner = flat[1].shape
     if inner > 1:
-        layout = device.layout("solver:tridiagonal.columns")
+        layout = device.parameters("solver:tridiagonal.columns")
         grid = (outer * -(-inner // 32), -(-rows // (layout.rows * layout.threads)))
         shared = columns.shared_bytes(layout.rows, layout.threads, flat[1].dtype.itemsize)
         switches = {"ROWS": layout.rows, "THREADS": layout.threads, "REGISTERS": layout.registers[precision]}
         arrays = [*flat, x]
         lines = 32 * grid[0]
         return Cut(partition.columns_cuda, switches, arrays, grid, (32, layout.threads), shared, 32, lines, grid[1])
-    layout = device.layout("solver:tridiagonal.lines")
+    layout = device.parameters("solver:tridiagonal.lines")
     warps = min(layout.warps, -(-rows // CELLS))
     grid = (outer, -(-rows // (CELLS * warps)))
     switches = {"WARPS": warps, "VECTORS": rows % 4 == 0, "REGISTERS": layout.registers[precision]}
@@ -82,7 +82,7 @@ def _partition(device: Device, precision: str, flat: list[Any], x: Any) -> list[
     device.copy(guard, guard * 0)
     epsilon, total = EPSILON[precision], cut.grid[0] * cut.grid[1]
     modes = (columns.ALONE,) if cut.pieces == 1 else (columns.EXCHANGE, columns.REDUCE, None, columns.FINISH)
-    block, few = (device.layout(f"solver:tridiagonal.{name}") for name in ("seams", "exact"))
+    block, few = (device.parameters(f"solver:tridiagonal.{name}") for name in ("seams", "exact"))
     made = []
     for mode in modes:
         if mode is None:

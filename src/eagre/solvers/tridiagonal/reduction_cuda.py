@@ -150,13 +150,13 @@ def bytes_of(rows: int, width: int, itemsize: int) -> int:
 
 def fits(device: Device, rows: int, itemsize: int) -> bool:
     """Return whether a system of this length fits the shared memory of a block."""
-    return bytes_of(rows, 1, itemsize) <= device.layout("solver:tridiagonal.reduction").shared
+    return bytes_of(rows, 1, itemsize) <= device.parameters("solver:tridiagonal.reduction").shared
 
 
 def launch_of(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> Launch:
     """Return the launch that solves arrays (outer, n, inner)."""
     outer, rows, inner = flat[1].shape
-    itemsize, layout = flat[1].dtype.itemsize, device.layout("solver:tridiagonal.reduction")
+    itemsize, layout = flat[1].dtype.itemsize, device.parameters("solver:tridiagonal.reduction")
     width, share = 1, layout.shared // layout.side_by_side
     while 2 * width <= min(inner, 32) and bytes_of(rows, 2 * width, itemsize) <= share:
         width *= 2
