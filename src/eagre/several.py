@@ -143,14 +143,14 @@ class SeveralDevices(Device):
         for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
             member.fill(part, values if array.axis is None else self.cut(values, rank, array.axis))
 
-    def pick(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
         *over, j, i = np.broadcast_arrays(*indices)
         found = np.empty((array.shape[0], *j.shape), array.dtype)
         for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
             own, first = self.own(rank), self.held(rank)[0]
             here = (own.start <= j) & (j < own.stop)
             if here.any():
-                found[:, here] = member.pick(part, *(k[here] for k in over), j[here] - first, i[here])
+                found[:, here] = member.sample(part, *(k[here] for k in over), j[here] - first, i[here])
         return found
 
     def plane(self, array: Banded, axis: int, n: int) -> np.ndarray:

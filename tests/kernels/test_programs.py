@@ -60,7 +60,7 @@ def test_a_loop_needs_indices_in_order(cell):
 def test_points_of_a_field_are_picked(dimensions):
     array = np.random.default_rng(0).random((2, 3, 4, 5)[-1 - dimensions :])
     points = np.array([[0, 1, 2], [3, 0, 1], [4, 4, 0]])[-dimensions:]
-    found = select("cpu").pick(array, *points)
+    found = select("cpu").sample(array, *points)
     np.testing.assert_array_equal(found.T, [array[(slice(None), *point)] for point in points.T])
 
 

@@ -43,20 +43,20 @@ class CompileWorkers:
         self.pending: dict[str, subprocess.Popen[bytes]] = {}
         self.local_jobs: list[tuple[Any, tuple[Any, ...]]] = []
 
-    def share(self, dispatchers: dict[Job, Any], cores: int) -> None:
+    def distribute(self, dispatchers: dict[Job, Any], cores: int) -> None:
         """Distribute jobs, longest first, to the worker with the least work; `dispatchers` are the Numba programs."""
         count = min(cores - 1, len(dispatchers) - 1, MAX_WORKERS)
         if count < 1 or self.processes:
             return
         batches: list[list[Job]] = [[] for _ in range(count + 1)]
         for job in sorted(dispatchers, key=lambda job: -job.work):
-            min(batches, key=lambda share: sum(one.work for one in share)).append(job)
+            min(batches, key=lambda batch: sum(one.work for one in batch)).append(job)
         *remote, local = batches  # the longest goes to a worker: this process has additional jobs
         with suppress(OSError):  # no more processes can be started
-            for share in remote:
-                process = started(share)
+            for batch in remote:
+                process = started(batch)
                 self.processes.append(process)
-                self.pending.update((job.module, process) for job in share)
+                self.pending.update((job.module, process) for job in batch)
         self.local_jobs = [(dispatchers[job], job.types) for job in local]
 
     def wait(self, module: str) -> None:
@@ -108,7 +108,7 @@ def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: in
             module, name = sys.modules[program.__module__], program.__name__
             job = Job(module.__name__, str(module.__file__), name, tuple(map(typeof, arguments)))
             dispatchers.setdefault(job, program)
-    _workers.share(dispatchers, cores)
+    _workers.distribute(dispatchers, cores)
 
 
 def is_kept(program: Any) -> bool:

@@ -96,7 +96,7 @@ class CudaDevice(Device):
         with self.stream:
             return cupy.asnumpy(array)
 
-    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         self.use()
         with self.stream:
             return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
@@ -183,7 +183,7 @@ class CudaDevice(Device):
             self.use()
             graph.launch(self.stream)
 
-        go.graph, go.kept = graph, list(launches)  # type: ignore[attr-defined]
+        go.graph, go.launches = graph, list(launches)  # type: ignore[attr-defined]
         return go
 
     def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:

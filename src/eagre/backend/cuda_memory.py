@@ -76,9 +76,9 @@ def _load_as(instruction: str) -> Any:
 
 
 load_volatile = _load_as("ld.volatile.global")
-"""Like `flat_load`, but bypasses the L1 cache: stores of another block before its flag are visible."""
+"""Load an element and bypass the L1 cache: stores of another block before its flag are visible."""
 load_here = _load_as("ld.global")
-"""Like `flat_load`, but the compiler does not move the load to its first use."""
+"""Load an element here: the compiler does not move the load to its first use."""
 
 
 def _base_and_offset(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str, str]:

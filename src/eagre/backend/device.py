@@ -124,7 +124,7 @@ class Device:
         """Overwrite a device array with host values of the same shape."""
         raise NotImplementedError
 
-    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return a host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""
         return np.array(array[(slice(None), *indices)])
 

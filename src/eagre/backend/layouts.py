@@ -42,17 +42,18 @@ class LaunchParameters:
         Values by key, for all runs.
     source : str
         Origin of the values.
-    own : frozenset of str
+    user_keys : frozenset of str
         Keys of the user's table, which have priority.
     shipped : Shipped
         Values for some runs.
     """
 
     def __init__(
-        self, properties: GpuProperties, values: dict[str, Any], source: str, own: frozenset[str] = frozenset(),
+        self, properties: GpuProperties, values: dict[str, Any], source: str, user_keys: frozenset[str] = frozenset(),
         shipped: Shipped = Shipped(),  # noqa: B008 (immutable)
     ) -> None:  # fmt: skip
-        self.properties, self.values, self.source, self.own, self.shipped = properties, values, source, own, shipped
+        self.properties, self.values, self.source = properties, values, source
+        self.user_keys, self.shipped = user_keys, shipped
         self._kernels: dict[str, SimpleNamespace] = {}
 
     def of(self, kernel: str) -> SimpleNamespace:
@@ -60,10 +61,10 @@ class LaunchParameters:
         if kernel not in self._kernels:
             start = f"{kernel}."
             keys = (key for key in self.values if key.rpartition(".")[0] == kernel)
-            own = {key[len(start) :]: self.values[key] for key in keys}
-            if not own:
+            parameters = {key[len(start) :]: self.values[key] for key in keys}
+            if not parameters:
                 raise KeyError(kernel)
-            self._kernels[kernel] = SimpleNamespace(**own)
+            self._kernels[kernel] = SimpleNamespace(**parameters)
         return self._kernels[kernel]
 
     def over(self, values: Mapping[str, Any], source: str) -> LaunchParameters:
@@ -74,21 +75,21 @@ class LaunchParameters:
         InputError
             For values that the device does not support.
         """
-        more = {key: value for key, value in values.items() if key not in self.own}
+        more = {key: value for key, value in values.items() if key not in self.user_keys}
         _check_fits(more, self.properties, source)
-        return LaunchParameters(self.properties, {**self.values, **more}, source, self.own, self.shipped)
+        return LaunchParameters(self.properties, {**self.values, **more}, source, self.user_keys, self.shipped)
 
 
 @cache
 def reference() -> tuple[GpuProperties, dict[str, Any]]:
     """Return the device whose measured values the rules scale, and these values, including those of CPUs."""
-    found = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
+    measured = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
     on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
-    return table.properties_of_table(found.device), {**found.values, **on_cpu.values}
+    return table.properties_of_table(measured.device), {**measured.values, **on_cpu.values}
 
 
 def usual_registers(precision: str) -> int:
-    """Return the registers per thread of kernels without a limit of their own, on the reference device."""
+    """Return the registers per thread of kernels without a specific limit, on the reference device."""
     return reference()[1]["programs.registers"][precision]
 
 
@@ -107,9 +108,9 @@ def stored_for(gpu: GpuProperties) -> str | None:
     """Return the name of the measured table of a device; None for a partition or a variant of the device."""
     for name in table.stored_names():
         device = table.checked_table(table.stored(name), name).device
-        alike = (device["multiprocessors"], tuple(device["compute_capability"]))
-        own = f"{slug(gpu.name)}-".startswith(f"{slug(device['name'])}-")
-        if own and alike == (gpu.multiprocessors, gpu.compute_capability):
+        chip = (device["multiprocessors"], tuple(device["compute_capability"]))
+        same_name = f"{slug(gpu.name)}-".startswith(f"{slug(device['name'])}-")
+        if same_name and chip == (gpu.multiprocessors, gpu.compute_capability):
             return name
     return None
 
@@ -145,19 +146,19 @@ def parameters_of(gpu: GpuProperties) -> LaunchParameters:
 @cache
 def _parameters_of(gpu: GpuProperties, path: Path | None, _changed: int) -> LaunchParameters:
     name, values = stored_for(gpu), by_rules(gpu)
-    own: dict[str, Any] = {}
+    user_values: dict[str, Any] = {}
     source, shipped = "rules, which give the values of the H200" if values == reference()[1] else "rules", Shipped()
     if name is not None:
         stored = table.checked_table(table.stored(name), name)
         shipped = Shipped(name, stored.by_use)
         values, source = {**values, **stored.values}, name if stored.values else source
     if path is not None:
-        given = table.read_table(path)
-        if slug(given.device.get("name", gpu.name)) == slug(gpu.name):
-            own = given.values
-            _check_fits(own, gpu, str(path))
-            values, source = {**values, **own}, f"{path} ({len(own)} values), then {source}"
-    return LaunchParameters(gpu, values, source, frozenset(own), shipped)
+        user_table = table.read_table(path)
+        if slug(user_table.device.get("name", gpu.name)) == slug(gpu.name):
+            user_values = user_table.values
+            _check_fits(user_values, gpu, str(path))
+            values, source = {**values, **user_values}, f"{path} ({len(user_values)} values), then {source}"
+    return LaunchParameters(gpu, values, source, frozenset(user_values), shipped)
 
 
 def _check_fits(values: dict[str, Any], gpu: GpuProperties, name: str) -> None:
@@ -165,8 +166,8 @@ def _check_fits(values: dict[str, Any], gpu: GpuProperties, name: str) -> None:
     for key, value in values.items():
         problem = PARAMETERS[key].fits(value, gpu)
         if problem:
-            parts = f"{gpu.registers} registers and {gpu.shared_block} bytes of shared memory per block"
+            limits = f"{gpu.registers} registers and {gpu.shared_block} bytes of shared memory per block"
             raise InputError(
-                f"{name}: {key}: {problem}", allowed=f"the limits of {gpu.name}: {parts}",
+                f"{name}: {key}: {problem}", allowed=f"the limits of {gpu.name}: {limits}",
                 problem="The launch parameters exceed the limits of the device.",
             )  # fmt: skip

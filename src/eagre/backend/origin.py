@@ -93,5 +93,5 @@ def origin_of(device: Device, kind: str) -> Origin:
 
 def _user_table_hash(device: Device) -> str:
     """Return the hash of the user's table of launch parameters; "" without one."""
-    values = {key: device.table.values[key] for key in device.table.own}
+    values = {key: device.table.values[key] for key in device.table.user_keys}
     return f"+{hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]}" if values else ""

@@ -286,11 +286,11 @@ class Engine:
             return self.device.plane(array, axis, n).astype(np.float64)
         return self.device.host(array[(slice(None),) * axis + (n,)]).astype(np.float64)
 
-    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return values of a field at points (k, j, i) on the host."""
         if not isinstance(array, Banded):
-            return self.device.pick(array[None], *indices)[0]
-        return self.device.pick(Banded([part[None] for part in array.parts], (1, *array.shape), -2), *indices)[0]
+            return self.device.sample(array[None], *indices)[0]
+        return self.device.sample(Banded([part[None] for part in array.parts], (1, *array.shape), -2), *indices)[0]
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of the state for a bitwise identical restart, except the time."""

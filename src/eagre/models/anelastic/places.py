@@ -147,7 +147,7 @@ class Scattered:
 
     def values(self, engine: Engine, array: Any) -> Array:
         """Return the values at the points."""
-        found = engine.pick(array, *self._indices)
+        found = engine.sample(array, *self._indices)
         return (self._weights * found).sum(axis=0)
 
 

@@ -289,7 +289,7 @@ class Breaking:
             away = self._away(other, time, np.array([x]), np.array([y]))
             if math.hypot(*(float(part[0]) for part in away)) < SAME * other.length:
                 return
-        crest = float(laplace.device.pick(laplace.eta, np.array([j]), np.array([i]))[0, 0])
+        crest = float(laplace.device.sample(laplace.eta, np.array([j]), np.array([i]))[0, 0])
         ratio, speed_x, speed_y = (float(value) for value in found[:SLOPE])
         length = length_of_speed(math.hypot(speed_x, speed_y), float(self._h[j, i]), self._gravity)
         self.log.append(Breaker(time, x, y, ratio, slope, speed_x, speed_y, crest, length))

@@ -319,7 +319,7 @@ class PotentialWaves(BaseModel):
         """Return values of fields at points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         rows = {"surface_elevation": 0, "surface_potential": 1}
-        found = self._engine.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
+        found = self._engine.device.sample(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
         return {
             name: self.field(name)[j, i] if found is None or name not in rows
             else found[rows[name]].astype(field_type(self))

@@ -347,7 +347,7 @@ class Engine:
         places = [(self.z[0], 0, 0), (self.p[now], 0, 0), (self.p[now], 0, 1)]
         places += [(self.q[k], up, 0) for k in (1 - now, now) for up in (0, 1)]
         places += [(self.z[0], up, right) for up, right in ((0, -1), (0, 1), (-1, 0), (1, 0))]
-        return [self.device.pick(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
+        return [self.device.sample(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
 
     # -- state --------------------------------------------------------------------------------------
 
