@@ -16,7 +16,7 @@ from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.backend.program import loop_source, source_of
 from eagre.backend.select import select
 from eagre.errors import EagreError
-from eagre.kernels.maps import Kept
+from eagre.kernels.maps import MapArrays
 from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.active_tiles import Active
 from eagre.models.shallow_water.kernels import Parameters
@@ -131,7 +131,7 @@ def stage_ptx(precision, card=(9, 0), **switches):
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
     terms = types.Tuple((types.float64[:, ::1], types.int64))
-    kept = types.NamedTuple((real[:, :, ::1], types.uint8[:, ::1], types.float64[::1]), Kept)
+    kept = types.NamedTuple((real[:, :, ::1], types.uint8[:, ::1], types.float64[::1]), MapArrays)
     active = types.NamedTuple([types.int32[::1], types.int32[::1], types.int32[:, ::1]], Active)
     signature = (
         (real[:, :, ::1],) * 3

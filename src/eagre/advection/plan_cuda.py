@@ -54,7 +54,7 @@ class MarchPlan(StagedPlan):
         """Return the kernel, and the shared memory per block, bytes."""
         if (block, variable, copy) not in self._programs:
             entry, switches, words = entry_of(block, self.kind(variable), copy)
-            switches = {**switches, "TINY": TINY[self.precision], "REGISTERS": block.registers}
+            switches = {**switches, "MIN_DIVISOR": TINY[self.precision], "REGISTERS": block.registers}
             program = self.device.program(entry, self.precision, switches)
             self._programs[block, variable, copy] = program, words * self.dtype().itemsize
         return self._programs[block, variable, copy]

@@ -17,7 +17,7 @@ from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.maps import TAKEN, held_ahead, keep, moment_of, take_up, with_state
+from eagre.kernels.maps import TAKEN, held_early, keep, moment_of, take_up, with_state
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
@@ -241,7 +241,7 @@ def update_row(
     if SECOND:
         before = load_state(old, j + 2, i)
     g_n2 = friction_ahead(manning, j, i, p)
-    own = held_ahead(kept, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
+    own = held_early(kept, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
     ahead = load_state(q, ahead_j, i)
     ahead_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
