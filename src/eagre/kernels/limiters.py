@@ -29,10 +29,10 @@ def limited(d_low, central, d_high):
 @limited.variant("cuda", "double")
 def _limited_by_sign(d_low, central, d_high):
     # In double precision selections are cheaper than comparisons: two comparisons instead of six.
-    smallest_slope = cuda.selp(abs(d_low) < abs(d_high), d_low, d_high)
-    smallest_slope = cuda.selp(abs(smallest_slope) < abs(central), smallest_slope, central)
+    slope = cuda.selp(abs(d_low) < abs(d_high), d_low, d_high)
+    slope = cuda.selp(abs(slope) < abs(central), slope, central)
     one_sign = (np.float64(d_low).view(np.int64) ^ np.float64(d_high).view(np.int64)) >= 0
-    return cuda.selp(one_sign, smallest_slope, real(0.0))
+    return cuda.selp(one_sign, slope, real(0.0))
 
 
 @limited.variant("simulator")

@@ -57,7 +57,7 @@ def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, rows, control,
         if ALONE and is_last(flag, t, partials.shape[2], arrived):
             most, squares = both_totals(tree, t, partials, True)
             if t == 0:
-                judge_both(control, most, squares)
+                check_residual(control, most, squares)
 """
 
 DIVERGENCE = """

@@ -25,7 +25,7 @@ from eagre.models.anelastic.spectral_bands import SpectralBands
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.stars import FlatKernels, is_star
 from eagre.several import Banded, SeveralDevices
-from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
+from eagre.solvers.gcr.bands import DistributedGcr, DistributedResidualTest
 from eagre.solvers.gcr.iteration import Weights
 from eagre.stepping.until import Until
 
@@ -171,7 +171,7 @@ class ProjectionBands:
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
         known_to_all = (devices, self._precision, self.phi, self._r, first)
         kept = 3 if known.turning else 1
-        self._until = GcrBands(*known_to_all, self._apply, self._precondition, weights, kept).until
+        self._until = DistributedGcr(*known_to_all, self._apply, self._precondition, weights, kept).until
 
     def _flat_kernels(self) -> list[FlatKernels]:
         """Return the GPU kernels of each device for flat terrain, or None."""
@@ -187,7 +187,7 @@ class ProjectionBands:
         """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
         devices, r, spectral = self._devices, self._r, self._spectral
         blocks = [one.tiles.blocks for one in self._flat] or None
-        test = ResidualTestBands(devices, self._precision, r, blocks=blocks)
+        test = DistributedResidualTest(devices, self._precision, r, blocks=blocks)
         clear = [] if self._flat else [self._cleared(r)]
         judged: list[Any] = [self._each(lambda rank: self._residual(rank, test)), *clear, *test.measured]
         adds = self._loop(add, self.phi, self._b, test.control)
@@ -216,10 +216,10 @@ class ProjectionBands:
         u, v, w = (one.parts[rank] for one in self.hat)
         return u, v, w
 
-    def _residual(self, rank: int, test: ResidualTestBands | None = None) -> Any:
+    def _residual(self, rank: int, test: DistributedResidualTest | None = None) -> Any:
         arguments = self.phi.parts[rank], self._hat(rank), self._r.parts[rank]
         if self._flat and test is not None:
-            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.parts.own[rank])
+            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.partials.local[rank])
         return self._operators[rank].residual(*arguments)
 
     def _begun(self, rank: int) -> Any:
