@@ -160,7 +160,7 @@ class Engine:
             switches = {**along_y, **plan.switches_y, "MODE": mode}
             programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
         if len(modes) > 1:
-            programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": plan.width}))
+            programs.append(device.program(columns.interfaces_cuda, self.precision, {"LANES": plan.width}))
         return programs
 
     def watch(self) -> None:

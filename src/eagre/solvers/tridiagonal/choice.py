@@ -1,7 +1,7 @@
 """Choice of the fastest method for a batch of systems, from measurements with `benchmarks/tridiagonal.py --choice`.
 
 On a GPU the partition method is the fastest for many or long systems, but it needs four launches if a line is longer
-than one partition (128 unknowns if they are contiguous in memory, those of a block along other axes). These launches
+than one partition (128 unknowns if they are contiguous in memory, the rows of a block along other axes). These launches
 are two thirds of the 12 to 17 us of small batches, for which one launch of a reduction is faster.
 """
 
