@@ -21,7 +21,7 @@ from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.layouts import store
 from eagre.layouts.store import Entry, Scheme, Use
 from eagre.tuning.session import Outcome, Workload, tune
-from eagre.tuning.space import Space, words
+from eagre.tuning.space import Space, describe
 from eagre.tuning.spaces import spaces_of
 
 Tell = Callable[[str], None]
@@ -203,13 +203,13 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
             tell(f"{space.name}: left out: {error}")
             continue
         found = {
-            "best": f"{space.name}: {words(outcome.best)}",
+            "best": f"{space.name}: {describe(outcome.best)}",
             "shape": list(target.shape),
             "tried": len(outcome.trials),
             "failed": sum(bool(trial.failed) for trial in outcome.trials),
             "date": datetime.now(UTC).date().isoformat(),
         }
-        seconds = {"before": outcome.before, "after": outcome.after}
+        seconds = {"before": outcome.shipped_seconds, "after": outcome.tuned_seconds}
         entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, found, origin=origin)
         store.add(path, entry)
         yield Found(outcome, of_scheme, target.shape)

@@ -41,9 +41,9 @@ class Search(NamedTuple):
     @property
     def best(self) -> str:
         """Best launch parameters, or a statement that the shipped ones are the best."""
-        from eagre.tuning.space import words
+        from eagre.tuning.space import describe
 
-        return words(self.result.outcome.best) if self.result.outcome.best else "as shipped"
+        return describe(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 
     @property
     def note(self) -> str:

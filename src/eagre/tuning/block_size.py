@@ -18,14 +18,14 @@ def full_sizes(limits: Limits, registers: int, shared_thread: float) -> list[int
 
     `registers` and `shared_thread`, bytes of shared memory, are per thread.
     """
-    best, found = 0, []
+    best, sizes = 0, []
     for threads in range(MAX_THREADS, WARP - 1, -WARP):
         warps = limits.warps_at_once(threads, registers, round(threads * shared_thread))
         if warps > best:
-            best, found = warps, []
+            best, sizes = warps, []
         if warps == best and warps > 0:
-            found.append(threads)
-    return found
+            sizes.append(threads)
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -81,18 +81,18 @@ def choose_block(
     Block
         Among equal blocks the one with the most threads, then the widest.
     """
-    found = [
+    candidates = [
         Block(rows, columns, warps, tile(rows, columns, plane, word).total)
         for threads in range(MAX_THREADS, WARP - 1, -WARP)
         for rows, columns in shapes(threads)
         if (warps := limits.warps_at_once(threads, registers, shared(rows, columns))) > 0
     ]
-    if not found:
+    if not candidates:
         raise ValueError(
             f"No block of {limits.name} has {registers} registers per thread and the required shared memory."
         )
-    most = max(one.warps for one in found)
-    return min((one for one in found if one.warps == most), key=lambda one: one.transactions)
+    max_warps = max(one.warps for one in candidates)
+    return min((one for one in candidates if one.warps == max_warps), key=lambda one: one.transactions)
 
 
 def choose_march(
@@ -117,5 +117,5 @@ def choose_march(
     points = math.prod(shape)
     if arrays * word * points > facts.l2:
         return 2, 64, min(8, shape[0])
-    share = 2.0 * points / (facts.multiprocessors * facts.threads)
-    return 8, 64, min(2 ** max(0, round(math.log2(share))), shape[0])
+    planes = 2.0 * points / (facts.multiprocessors * facts.threads)
+    return 8, 64, min(2 ** max(0, round(math.log2(planes))), shape[0])
