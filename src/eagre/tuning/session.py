@@ -222,8 +222,8 @@ class _Search:
     def final(self, tried: Sequence[Choice]) -> Choice:
         """Return the best of the tried choices; candidates are timed again with more runs.
 
-        A choice is a candidate while its lowest possible time (`lower_bound`) is below the best time so far. No choice is
-        excluded because of a disturbance, and few of several similar choices are timed again.
+        A choice is a candidate while its lowest possible time (`lower_bound`) is below the best time so far. No choice
+        is excluded because of a disturbance, and few of several similar choices are timed again.
         """
         best: Choice = {}
         bar = 1.0 / (1.0 + MIN_GAIN[self.kind])

@@ -101,7 +101,7 @@ class Space:
     covering: Callable[[Choice], bool] | None = None
 
     def values(self, choice: Choice, shipped: Mapping[str, Any], precision: str) -> Values:
-        """Return launch parameters by key: the shipped values with those of a choice."""
+        """Return launch parameters by key: the shipped values with the values of a choice."""
         values: Values = {}
         for axis in self.axes:
             if axis.name in choice:
