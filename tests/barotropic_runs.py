@@ -64,9 +64,9 @@ def run_out_of_step(group, schedule):
         if stage is not BARRIER:
             chain.append(stage)
             continue
-        for n in reversed(range(len(group.members))):
+        for n in reversed(range(len(group.devices))):
             for launches in chain:
-                group.members[n].run(launches[n])
+                group.devices[n].run(launches[n])
         chain = []
 
 

@@ -22,7 +22,7 @@ class RecordingDevice(HostArrays):
     @property
     def multiprocessors(self) -> int:  # type: ignore[override]
         """Of the measured card."""
-        return self.facts.multiprocessors
+        return self.properties.multiprocessors
 
     def run(self, launches: Any) -> None:
         pass

@@ -41,7 +41,7 @@ from eagre.bench.tuner import begin_compiling, tune_benchmark
 from eagre.bench.tuner_schemes import tune_schemes
 from eagre.cases import amundsen2014, waves
 from eagre.errors import EagreError
-from eagre.tuning.space import words
+from eagre.tuning.space import describe
 
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 FEWER_FROM = 8192  # cells a side, from which only RK2 and Euler are timed: starts take long
@@ -59,8 +59,9 @@ def tuned_row(found: Any) -> dict[str, Any]:
     again = sum(bool(trial.again) for trial in outcome.trials)
     return {
         "space": outcome.space.name, "scheme": found.use.scheme, "precision": found.use.precision,
-        "shape": list(found.shape), "size": found.use.size, "before": outcome.before, "after": outcome.after,
-        "best": words(outcome.best), "apart": outcome.apart, "again": again, "tried": len(outcome.trials),
+        "shape": list(found.shape), "size": found.use.size,
+        "before": outcome.shipped_seconds, "after": outcome.tuned_seconds,
+        "best": describe(outcome.best), "apart": outcome.apart, "again": again, "tried": len(outcome.trials),
         "failed": failed, "same_bits": outcome.same_bits,
     }  # fmt: skip
 
@@ -117,9 +118,9 @@ def ranked(device: Device, asked: Any, precision: str) -> Iterator[Row]:
 def variants(device: Device, precision: str, scheme: str, size: int) -> dict[str, Device]:
     """The device with the card's general values, those of the class of size, and the tuned ones, where they differ."""
     use = use_of(device, MODEL, scheme, precision, size * size)
-    found = {"general": device.with_layouts({}, "general")}
+    found = {"general": device.with_parameters({}, "general")}
     if values := shipped_values(device, use):
-        found["class"] = device.with_layouts(values, "class")
+        found["class"] = device.with_parameters(values, "class")
     best = chosen(device, MODEL, size * size, precision, scheme)
     if best.tuned:
         found["tuned"] = best.device

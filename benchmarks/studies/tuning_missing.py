@@ -21,7 +21,7 @@ from tuning_tables import CASES, MODEL, Results
 from eagre.backend.device import Device
 from eagre.bench.compilers import Compilers
 from eagre.bench.tuner import begin_compiling, tune_benchmark
-from eagre.tuning.space import words
+from eagre.tuning.space import describe
 
 Row = tuple[str, Callable[[], Any]]
 PICKS = (("rk2", "double", 4), ("srk2", "double", 1))  # and cells a side, in quarters of the largest
@@ -72,7 +72,7 @@ def pick(device: Device, precision: str, size: int, scheme: str, rows: Results) 
         (found,) = tune_benchmark(MODEL, device, precision, [size], **options)
         every = tuning_tables.exhaustive(device, precision, size, scheme, compilers, rows)
     tuning_tables.print_exhaustive(every)
-    own, best = words(found.outcome.best), min(every, key=lambda one: every[one])
+    own, best = describe(found.outcome.best), min(every, key=lambda one: every[one])
     tried, again = len(found.outcome.trials), sum(bool(trial.again) for trial in found.outcome.trials)
     return {
         "pick": own, "best": best, "choices": len(every), "tried": tried, "again": again, "told": found.outcome.apart,
@@ -84,7 +84,7 @@ def early(device: Device, size: int, height: int, way: str) -> dict[str, float]:
     """Milliseconds of a step, and the part of the tiles that is listed."""
     march = f"{MODEL}.march"
     own = {f"{march}.longest": height, f"{march}.shortest": height} if height else {}
-    where = device.with_layouts(own, "rows") if own else device
+    where = device.with_parameters(own, "rows") if own else device
     model = early_exit.flood(size, 0.05, where, "double", way)
     found = early_exit.milliseconds(model, early_exit.STEPS[device.kind])
     return {"ms": found, "listed": model._engine.active_fraction()}
@@ -98,7 +98,7 @@ def whole_search(device: Device, asked: Any, rows: Results, time_is_up: Callable
         begin_compiling(MODEL, device, asked.precisions, asked.tune_sizes, compilers)
         for precision in asked.precisions:
             for found in tune_benchmark(MODEL, device, precision, asked.tune_sizes, compilers=compilers):
-                said = f"{found.use.scheme} {precision} {found.shape}: {words(found.outcome.best)}"
+                said = f"{found.use.scheme} {precision} {found.shape}: {describe(found.outcome.best)}"
                 print(f"   {said}, {found.outcome.gain:+.1%}, {found.outcome.apart:.1%} apart", flush=True)
                 rows.put(so_far, time.perf_counter() - begin)
                 if time_is_up():

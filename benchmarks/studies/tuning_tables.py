@@ -29,7 +29,7 @@ from eagre.bench.workload import StepsOfBenchmark, first_needed, timer_of
 from eagre.cases import amundsen2014
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.search import descend
-from eagre.tuning.space import Choice, Space, words
+from eagre.tuning.space import Choice, Space, describe
 from eagre.tuning.spaces import spaces_of
 from eagre.tuning.statistics import relative, typical
 
@@ -70,7 +70,7 @@ def picked(device: Device, precision: str, size: int, scheme: str, pick: str) ->
     march = f"{MODEL}.march"
     registers = json.loads(json.dumps(device.table.values[f"{march}.registers"]))
     registers[precision]["first"] = first
-    return device.with_layouts({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
+    return device.with_parameters({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
 
 
 def compared(case: Any, devices: tuple[Device, ...], precision: str, scheme: str) -> list[float]:
@@ -118,8 +118,9 @@ def told(found: Found) -> str:
     outcome = found.outcome
     again = sum(bool(trial.again) for trial in outcome.trials)
     size = " x ".join(map(str, found.shape))
-    line = f"{outcome.space.name} {found.use.scheme} {found.use.precision} {size}: {1e6 * outcome.before:.2f} -> "
-    line += f"{1e6 * outcome.after:.2f} us, gain {outcome.gain:.1%}, {words(outcome.best) or 'as shipped'}, "
+    line = f"{outcome.space.name} {found.use.scheme} {found.use.precision} {size}: "
+    line += f"{1e6 * outcome.shipped_seconds:.2f} -> "
+    line += f"{1e6 * outcome.tuned_seconds:.2f} us, gain {outcome.gain:.1%}, {describe(outcome.best) or 'as shipped'}, "
     failed = sum(bool(trial.failed) for trial in outcome.trials)
     bits = "same bits" if outcome.same_bits else "other rounding"
     return f"{line}{outcome.apart:.1%} from the best of {again} ({len(outcome.trials)} tried, {failed} failed), {bits}"
@@ -133,7 +134,7 @@ def exhaustive(
     load = StepsOfBenchmark(space, device, precision, size, compilers)
     compilers.compile([first_needed(space, device, precision, size)])
     found = {}
-    for choice in space.choices(load.shipped, load.card, precision):
+    for choice in space.choices(load.shipped, load.info, precision):
 
         def measure(choice: Choice = choice) -> float:
             values = space.values(choice, load.shipped, precision)
@@ -142,16 +143,16 @@ def exhaustive(
             return relative(*map(list, zip(*pairs, strict=True)), kind=device.kind)
 
         if choice and "early" not in choice:
-            label = f"exhaustive {size} {scheme} {precision}: {words(choice)}"
-            found[words(choice)] = kept.made(label, measure)
-    return {words({}): 1.0, **found}
+            label = f"exhaustive {size} {scheme} {precision}: {describe(choice)}"
+            found[describe(choice)] = kept.made(label, measure)
+    return {describe({}): 1.0, **found}
 
 
 def print_exhaustive(found: dict[str, float]) -> None:
     """What a descent finds among all choices, the best eight and the worst three, by time over what ships."""
     asked: list[str] = []
     choices = [named_choice(one) for one in found]
-    pick = words(descend(choices[0], choices, lambda one: (asked.append(words(one)), found[words(one)])[1]))
+    pick = describe(descend(choices[0], choices, lambda one: (asked.append(describe(one)), found[describe(one)])[1]))
     ranked = sorted(found, key=lambda one: found[one])
     print(f"a descent asked for {len(set(asked))} of {len(found)}, picked {pick}: {found[pick]:.4f}")
     print(f"best {ranked[0]}, {found[pick] / found[ranked[0]] - 1.0:.1%} better")
@@ -161,7 +162,7 @@ def print_exhaustive(found: dict[str, float]) -> None:
 
 def named_choice(told: str) -> dict[str, str]:
     """A choice by its words, which tell choices apart as well as their values do."""
-    return dict(one.rsplit(" ", 1) for one in told.split(", ")) if told != words({}) else {}
+    return dict(one.rsplit(" ", 1) for one in told.split(", ")) if told != describe({}) else {}
 
 
 def march_of(device: Device, precision: str, size: int, scheme: str) -> Space:

@@ -119,24 +119,24 @@ def with_registers(device: str, n: int, precision: str, steps: int, spacing: flo
     """All fields with other limits of registers in the march."""
     grid = eagre.Grid(n, n, 100.0, 100.0)
     model = basin(grid, device, precision, [], active_tiles="off")
-    state, usual = model.state()["q"][:, 2:-2, 2:-2], model.device.layout
+    state, usual = model.state()["q"][:, 2:-2, 2:-2], model.device.parameters
     for which in ("all", "wind"):
         setup = replace(model.setup, terms=terms_of(sources(fields(grid, [0.0, 1e5, 2e5], spacing), which), grid))
         for most in (0, 80, 96, 128, 168, 255):
 
-            def layout(kernel: str, most: int = most) -> Any:
+            def parameters(kernel: str, most: int = most) -> Any:
                 found = usual(kernel)
                 if kernel != "shallow-water.march" or most == 0:
                     return found
                 return SimpleNamespace(**{**vars(found), "registers": {precision: {"first": most, "second": most}}})
 
-            model.device.layout = layout
+            model.device.parameters = parameters
             engine = engine_for(setup, model.device, precision)
             engine.set_state(*state, 0.0)
             time = 1e6 * min(times_of(engine.device, engine.unchecked(1e9, steps), repeats=3, warm_up=1)) / steps
             told = usual("shallow-water.march").registers[precision] if most == 0 else most
             print(f"{n} x {n} {precision} {which}, registers {told}: {time:.1f} us a step", flush=True)
-    model.device.layout = usual
+    model.device.parameters = usual
 
 
 def main() -> None:

@@ -189,7 +189,7 @@ def check_thickness(group: Group, cells: int, least: int, what: str, allowed: st
 
     what : description of the cells, for the message; allowed : alternatives, for the message.
     """
-    count = len(group.members)
+    count = len(group.devices)
     if cells // count < least:
         most = cells // least
         raise InputError(
@@ -203,7 +203,7 @@ def check_thickness(group: Group, cells: int, least: int, what: str, allowed: st
 def check_memory_of_each(group: Group, needed: Sequence[int]) -> None:
     """Raise `MemoryNeededError` unless the memory needed by each subdomain, bytes, fits its device."""
     by_device: dict[Device, int] = {}
-    for member, part in zip(group.members, needed, strict=True):
+    for member, part in zip(group.devices, needed, strict=True):
         by_device[member] = by_device.get(member, 0) + part
     for member, whole in by_device.items():
         if whole > member.free_memory():

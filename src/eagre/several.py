@@ -17,7 +17,7 @@ from eagre.backend.device import Device, Launch
 from eagre.backend.group import Group
 from eagre.decomposition import Decomposition
 from eagre.errors import EagreError
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 
 
 class Banded:
@@ -63,15 +63,15 @@ class SeveralDevices(Device):
     """
 
     def __init__(self, group: Group, rows: Decomposition) -> None:
-        first = group.members[0]
-        self.group, self.rows, self.members = group, rows, group.members
+        first = group.devices[0]
+        self.group, self.rows, self.devices = group, rows, group.devices
         self.kind, self.target, self.name = group.kind, first.target, group.name
         self.is_one = False
         self.graphs, self.multiprocessors = group.graphs, first.multiprocessors
 
     @property
-    def facts(self) -> Facts:
-        return self.members[0].facts
+    def properties(self) -> GpuProperties:
+        return self.devices[0].properties
 
     # -- arrays -------------------------------------------------------------------------------------
 
@@ -94,29 +94,29 @@ class SeveralDevices(Device):
 
     def array(self, values: np.ndarray) -> Banded:
         """Return a copy of the values on each device."""
-        return Banded([member.array(values) for member in self.members], values.shape, None)
+        return Banded([member.array(values) for member in self.devices], values.shape, None)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
         """Return an array of zeros on each device."""
-        return Banded([member.zeros(shape, dtype) for member in self.members], shape, None)
+        return Banded([member.zeros(shape, dtype) for member in self.devices], shape, None)
 
     def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
         """Return decomposed fields of zeros, (.., ny, nx)."""
         parts = []
-        for rank, member in enumerate(self.members):
+        for rank, member in enumerate(self.devices):
             low, high = self.held(rank)
             parts.append(member.zeros((*shape[:-2], high - low, shape[-1]), dtype))
         return Banded(parts, shape, -2)
 
     def field(self, values: np.ndarray, axis: int = -2) -> Banded:
         """Return a decomposed copy of host values with rows along an axis."""
-        parts = [member.array(self.cut(values, rank, axis)) for rank, member in enumerate(self.members)]
+        parts = [member.array(self.cut(values, rank, axis)) for rank, member in enumerate(self.devices)]
         return Banded(parts, values.shape, axis)
 
     def own_rows(self, values: np.ndarray) -> Banded:
         """Return values per row, (ny,), on each device, with 0 in the halo rows."""
         parts = []
-        for rank, member in enumerate(self.members):
+        for rank, member in enumerate(self.devices):
             low, high = self.held(rank)
             own = np.zeros(high - low, values.dtype)
             own[self.inside(rank)] = values[self.own(rank)]
@@ -125,47 +125,47 @@ class SeveralDevices(Device):
 
     def add_up(self, sums: Banded) -> None:
         """Replace replicated arrays by their sum over all devices."""
-        found = [member.host(part) for member, part in zip(self.members, sums.parts, strict=True)]
+        found = [member.host(part) for member, part in zip(self.devices, sums.parts, strict=True)]
         self.fill(sums, sum(found[1:], found[0]))
 
     def host(self, array: Any) -> np.ndarray:
         if not isinstance(array, Banded):
             return self.group.host(array)
         if array.axis is None:
-            return self.members[0].host(array.parts[0])
+            return self.devices[0].host(array.parts[0])
         whole = np.empty(array.shape, array.dtype)
         behind = (slice(None),) * (-1 - array.axis)
-        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
             whole[(..., self.own(rank), *behind)] = member.host(part)[(..., self.inside(rank), *behind)]
         return whole
 
     def fill(self, array: Banded, values: np.ndarray) -> None:
-        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
             member.fill(part, values if array.axis is None else self.cut(values, rank, array.axis))
 
-    def pick(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
         *over, j, i = np.broadcast_arrays(*indices)
         found = np.empty((array.shape[0], *j.shape), array.dtype)
-        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
             own, first = self.own(rank), self.held(rank)[0]
             here = (own.start <= j) & (j < own.stop)
             if here.any():
-                found[:, here] = member.pick(part, *(k[here] for k in over), j[here] - first, i[here])
+                found[:, here] = member.sample(part, *(k[here] for k in over), j[here] - first, i[here])
         return found
 
     def plane(self, array: Banded, axis: int, n: int) -> np.ndarray:
         """Return a host copy of plane n normal to an axis of a field (nz, ny, nx)."""
         if axis == 1:
-            rank = next(rank for rank in range(len(self.members)) if self.own(rank).start <= n < self.own(rank).stop)
-            return self.members[rank].host(array.parts[rank][:, n - self.held(rank)[0]])
+            rank = next(rank for rank in range(len(self.devices)) if self.own(rank).start <= n < self.own(rank).stop)
+            return self.devices[rank].host(array.parts[rank][:, n - self.held(rank)[0]])
         found = []
-        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
             inside = self.inside(rank)
             found.append(member.host(part[n])[inside] if axis == 0 else member.host(part[:, :, n])[:, inside])
         return np.concatenate(found, axis=0 if axis == 0 else 1)
 
     def copy(self, target: Banded, source: Banded) -> None:
-        for member, to, of in zip(self.members, target.parts, source.parts, strict=True):
+        for member, to, of in zip(self.devices, target.parts, source.parts, strict=True):
             member.copy(to, of)
 
     # -- launches -----------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class SeveralDevices(Device):
         self.group.run(launches)
 
     def prepare(self, launches: Sequence[Any]) -> None:
-        self.members[0].prepare([launch for stage in launches for launch in (stage[0] if stage else ())])
+        self.devices[0].prepare([launch for stage in launches for launch in (stage[0] if stage else ())])
 
     def repeated(self, launches: Sequence[Any], times: int) -> Callable[[], None]:
         return self.group.repeated(launches, times)
@@ -186,24 +186,24 @@ class SeveralDevices(Device):
         return self.group.free_memory()
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        return self.members[0].program(entry, precision, switches)
+        return self.devices[0].program(entry, precision, switches)
 
     def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        return self.members[0].loop(cell, precision, switches)
+        return self.devices[0].loop(cell, precision, switches)
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
         """Return a stage: a loop over (.., ny, nx) on all rows held by each device."""
         if region[-2] != self.rows.shape[0]:
             raise EagreError(f"The loop covers {region}; allowed: regions that end in all {self.rows.shape} points.")
         stage: list[list[Launch]] = []
-        for rank, member in enumerate(self.members):
+        for rank, member in enumerate(self.devices):
             low, high = self.held(rank)
             stage.append([member.over(program, (*region[:-2], high - low, region[-1]), part_of(arguments, rank))])
         return stage
 
     def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
         """Return a stage in which each device runs the same loop with its parts of the arrays."""
-        return [[one.over(program, region, part_of(arguments, rank))] for rank, one in enumerate(self.members)]
+        return [[one.over(program, region, part_of(arguments, rank))] for rank, one in enumerate(self.devices)]
 
 
 def part_of(value: Any, rank: int) -> Any:

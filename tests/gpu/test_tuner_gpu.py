@@ -42,7 +42,7 @@ def test_a_limit_of_registers_needs_no_second_compilation():
     shipped = device.table.values["shallow-water.march.registers"]
     for limit in (232, 96):
         own = {"shallow-water.march.registers": {**shipped, "single": {"first": limit, "second": limit}}}
-        other = basin((64, 64), device.with_layouts(own, "a test"), "single", "euler")
+        other = basin((64, 64), device.with_parameters(own, "a test"), "single", "euler")
         other.advance(1e9, max_steps=4)
         programs = [launch.program for launch in other._engine.schedule.launches]
         (stage,) = {one for one in programs if one.py_func.__name__ == "stage_cuda"}
@@ -57,7 +57,7 @@ def test_a_model_takes_other_layouts_up_and_goes_on():
     layouts = ({"shallow-water.tiles.most": 0}, {"shallow-water.tiles.most": 4}, {"shallow-water.boundary.threads": 32})
     model = basin((96, 80), device, "double", "rk2")
     for values in layouts:
-        where = device.with_layouts(values, "a test")
+        where = device.with_parameters(values, "a test")
         state = model.state()
         other = basin((96, 80), where, "double", "rk2")
         other.restore(state)
@@ -75,6 +75,7 @@ def test_a_search_ends_with_values_that_runs_use(monkeypatch, tmp_path):
         "shallow-water", device, "single", [256], only=["shallow-water.boundary"], tell=lines.append
     )
     assert len(found.outcome.trials) == 4 and not any(trial.failed for trial in found.outcome.trials)
-    assert found.outcome.after <= 1.02 * found.outcome.before and any("too few cells" in line for line in lines)
+    assert found.outcome.tuned_seconds <= 1.02 * found.outcome.shipped_seconds
+    assert any("too few cells" in line for line in lines)
     used = chosen("cuda", "shallow-water", 256 * 256, "single", "rk2")
     assert ("tuned for" in used.words) == bool(found.outcome.values)

@@ -22,11 +22,11 @@ class RecordingDevice(HostArrays):
 
     def __init__(self, facts=None):
         self.found = {}
-        self._facts = facts or super().facts
+        self._facts = facts or super().properties
         self.multiprocessors = self._facts.multiprocessors
 
     @property
-    def facts(self):
+    def properties(self):
         return self._facts
 
     def run(self, launches):

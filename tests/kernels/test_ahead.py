@@ -27,12 +27,12 @@ calls = [
     device.over(device.loop(shifted, "double"), x.shape, (x, again)),
 ]
 if what == "ends":
-    ahead.HELPER = "eagre.nothing"
+    ahead.WORKER_MODULE = "eagre.nothing"
 if what == "fails":
     sys.executable = "/nowhere/python"
-with nullcontext() if what == "library" else ahead.side_by_side():
+with nullcontext() if what == "library" else ahead.compile_workers():
     device.prepare(calls)
-    started = list(ahead._team.helpers) if ahead._team else []
+    started = list(ahead._workers.processes) if ahead._workers else []
     device.run(calls[::-1] if what == "reversed" else calls)
 hits = sum(sum(call.program.stats.cache_hits.values()) for call in calls)
 assert all(helper.returncode is not None for helper in started)

@@ -46,9 +46,9 @@ def test_programs_of_bands_compile(precision):
     turned = np.zeros((2, 7, 9), rows.dtype).transpose(0, 2, 1)[:, 2:8]
     for pairs in ([(turned, rows)], [(rows, turned)] * 6):  # one launch, two
         members[0].run(copy_launches(members[0], pairs))
-    turns = [one for one in members[0].found.items() if name_of(one[0]) == "turned_cuda"]
+    turns = [one for one in members[0].found.items() if name_of(one[0]) == "transpose_cuda"]
     assert len(turns) == 3 and all(doubles_of(*one) == (0, False) for one in turns)
     found = {name_of(program): (program, signature) for program, signature in members[0].found.items()}
-    wanted = ("faces_cuda", "divergence_cuda", "residual_cuda", "wind_cuda", "turned_cuda")
+    wanted = ("faces_cuda", "divergence_cuda", "residual_cuda", "wind_cuda", "transpose_cuda")
     made = {name: doubles_of(*found[name]) for name in wanted}
-    assert made["turned_cuda"] == (0, False) and not any(spills for _, spills in made.values())
+    assert made["transpose_cuda"] == (0, False) and not any(spills for _, spills in made.values())

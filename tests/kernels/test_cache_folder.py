@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eagre.backend.cache_folder import own_folder, stored
+from eagre.backend.cache_folder import stored, temporary_folder
 from eagre.errors import EagreError, InputError
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of Unix")
@@ -57,7 +57,7 @@ def no_home(monkeypatch, tmp_path):
 @unix
 def test_the_temporary_folder_belongs_to_the_user_alone(no_home):
     path = stored("a.py", "x = 1")
-    assert path.read_text() == "x = 1" and path.parent == own_folder()
+    assert path.read_text() == "x = 1" and path.parent == temporary_folder()
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 

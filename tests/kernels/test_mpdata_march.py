@@ -15,7 +15,7 @@ from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
 from eagre.backend.simulated import SimulatedDevice
 from eagre.errors import DeviceError
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from kernels.recording import RecordingDevice, doubles_of
 from mpdata_runs import SIDES, rough
 
@@ -125,10 +125,10 @@ def test_warps_poll_at_meetings_on_cards_that_cannot_wait():
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     polled = []
     for capability in ((8, 0), (9, 0)):
-        card = Facts("some card", capability, 108, 2048, 65536, 166912, 167936, 40 * 2**20)
+        card = GpuProperties("some card", capability, 108, 2048, 65536, 166912, 167936, 40 * 2**20)
         march = MarchPlan(RecordingDevice(card), "single", (4, 5, 6), SIDES["rings"], Options())
         [program] = kernels_of(march, ONE)
-        polled.append("meeting_polled as meeting_over" in Path(program.py_func.__code__.co_filename).read_text())
+        polled.append("mbarrier_poll as mbarrier_wait" in Path(program.py_func.__code__.co_filename).read_text())
     assert polled == [True, False]
 
 
@@ -188,7 +188,7 @@ def test_what_the_march_serves():
     for options in ((1,), (3, False), (2, True, True)):
         assert kind(RecordingDevice(), *options) is StagedPlan
     assert kind(RecordingDevice(), shape=(2048, 2048, 1024)) is StagedPlan
-    card = Facts("Tesla T4", (7, 5), 40, 1024, 65536, 65536, 65536, 4 * 2**20)
+    card = GpuProperties("Tesla T4", (7, 5), 40, 1024, 65536, 65536, 65536, 4 * 2**20)
     assert kind(RecordingDevice(card)) is StagedPlan
     assert kind(select("cpu")) not in (MarchPlan, StagedPlan)
 

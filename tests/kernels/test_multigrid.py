@@ -62,7 +62,7 @@ def test_simulated_pairs_of_layers(shape, periodic, layers, monkeypatch):
     q, halves = rng.uniform(0.5, 2.0, shape), rng.integers(0x3F00, 0x4000, (layers + layers % 2, *shape), np.uint32)
     f, words = np.ascontiguousarray(halves << 16).view(np.float32), halves[::2] | halves[1::2] << 16
     known: Any = {"layers": [2.5, 4.0, 3000.0][:layers], "screening": q, "periodic": periodic, "precision": "single"}
-    device = SimulatedDevice().with_layouts({"solver:multigrid.march.warps": 1 + layers // 3}, "a test")
+    device = SimulatedDevice().with_parameters({"solver:multigrid.march.warps": 1 + layers // 3}, "a test")
     pairs = Multigrid(shape, (0.1, 0.13), **known, device=device, paired=True)
     pairs.device.fill(pairs.f, words)
     pairs.device.run(pairs.cycle_launches(from_zero=True))

@@ -140,7 +140,7 @@ def test_simulated_modes_of_16_bits(monkeypatch):
     monkeypatch.setattr(cycles, "SHORTEST", 8)
     monkeypatch.setattr(cycles.CudaCycle, "_first_in_block", lambda self: 1)
     found = []
-    for device in (SimulatedDevice().with_layouts({"solver:multigrid.march.warps": 2}, "a test"), PlainDevice()):
+    for device in (SimulatedDevice().with_parameters({"solver:multigrid.march.warps": 2}, "a test"), PlainDevice()):
         problem = problem_of(device, (9, 9), (False, False), "single")
         problem.go_on()
         device.run([*problem.start(), *problem.iteration(1.0)])

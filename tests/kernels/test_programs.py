@@ -16,7 +16,7 @@ from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.backend.program import loop_source, source_of
 from eagre.backend.select import select
 from eagre.errors import EagreError
-from eagre.kernels.maps import Kept
+from eagre.kernels.maps import MapArrays
 from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.active_tiles import Active
 from eagre.models.shallow_water.kernels import Parameters
@@ -60,7 +60,7 @@ def test_a_loop_needs_indices_in_order(cell):
 def test_points_of_a_field_are_picked(dimensions):
     array = np.random.default_rng(0).random((2, 3, 4, 5)[-1 - dimensions :])
     points = np.array([[0, 1, 2], [3, 0, 1], [4, 4, 0]])[-dimensions:]
-    found = select("cpu").pick(array, *points)
+    found = select("cpu").sample(array, *points)
     np.testing.assert_array_equal(found.T, [array[(slice(None), *point)] for point in points.T])
 
 
@@ -131,7 +131,7 @@ def stage_ptx(precision, card=(9, 0), **switches):
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
     terms = types.Tuple((types.float64[:, ::1], types.int64))
-    kept = types.NamedTuple((real[:, :, ::1], types.uint8[:, ::1], types.float64[::1]), Kept)
+    kept = types.NamedTuple((real[:, :, ::1], types.uint8[:, ::1], types.float64[::1]), MapArrays)
     active = types.NamedTuple([types.int32[::1], types.int32[::1], types.int32[:, ::1]], Active)
     signature = (
         (real[:, :, ::1],) * 3
@@ -175,7 +175,7 @@ def test_fields_of_a_named_tuple_are_part_of_a_program():
 
 def test_cards_before_hopper_get_no_instructions_that_they_lack():
     class Ampere(RecordingDevice):
-        facts = replace(RecordingDevice().facts, compute_capability=(8, 0))
+        facts = replace(RecordingDevice().properties, compute_capability=(8, 0))
 
     text = source_of(march_cuda.stage_cuda, "cuda", "single", Ampere()._limited("single", None))
     assert "no_instruction as grid_dependency_wait" in text
@@ -196,7 +196,7 @@ def test_a_text_is_made_once_until_a_number_of_a_module_changes(monkeypatch):
     from eagre.backend import copies
 
     def text(**switches):
-        return source_of(copies.turned_cuda, "cuda", "single", switches)
+        return source_of(copies.transpose_cuda, "cuda", "single", switches)
 
     first = text(COPIES=2)
     assert text(COPIES=2) is first and text(COPIES=3) != first and text(COPIES=True) != text(COPIES=1)

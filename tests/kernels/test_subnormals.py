@@ -42,7 +42,7 @@ def states(found):
     for k in prange(found.size):
         found[k] = thread_state()
 
-cpu.FEW = 0  # two threads, however small
+cpu.MAX_SERIAL_ELEMENTS = 0  # two threads, however small
 device = select("cpu")
 before, after = np.zeros(64, np.uint64), np.zeros(64, np.uint64)
 states(before)

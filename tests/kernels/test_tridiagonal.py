@@ -78,7 +78,7 @@ def test_choice_is_a_method():
 def test_choice_on_a_gpu():
     """Doubles in few short columns: parallel reduction where nothing is padded; else pieces."""
     device = RecordingDevice()
-    limits, block = (device.layout(f"solver:tridiagonal.{name}") for name in ("choice", "columns"))
+    limits, block = (device.parameters(f"solver:tridiagonal.{name}") for name in ("choice", "columns"))
     assert block.rows * block.threads == 64 and (limits.longest_padded, limits.longest) == (128, 256)
     chosen = {rows: best_method(device, 1, rows, limits.some, 8) for rows in (64, 65, 127, 128, 129, 200, 256, 257)}
     assert chosen == {

@@ -196,7 +196,7 @@ def test_restart_is_bit_for_bit(stop):
 
 
 def test_runs_repeat_on_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr("eagre.backend.cpu.FEW", 0)  # small launches take all threads too
+    monkeypatch.setattr("eagre.backend.cpu.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
     found = []
     for threads in (1, 2, 2):
         with threads_limited(select("cpu"), threads):
@@ -369,14 +369,14 @@ def test_long_runs_are_for_cells_that_are_quickly_done(own_layout):
     """The engine tells the plan of them: neither drying nor dissipation."""
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     own_layout(**{"shallow-water-adi": {"small": {"cells": 160000}}})
-    device = RecordingDevice(replace(RecordingDevice().facts, multiprocessors=1))
+    device = RecordingDevice(replace(RecordingDevice().properties, multiprocessors=1))
 
     def run(**options):
         grid = eagre.Grid(40, 1500, 1.0, 1.0)
         model = eagre.ShallowWaterADI(grid, -1.0, 0.1, surface_elevation=0.0, device=device, **options)
         return model._engine.plan.run
 
-    longest = device.layout("shallow-water-adi.run").longest
+    longest = device.parameters("shallow-water-adi.run").longest
     assert run(drying="off", dissipation="none") > longest
     for options in ({}, {"drying": "off"}, {"dissipation": "none"}):
         assert run(**options) <= longest

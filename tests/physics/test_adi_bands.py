@@ -27,7 +27,7 @@ TWO, THREE = "cpu,cpu", ["cpu"] * 3
 def test_as_one_device(precision, devices):
     """All terms, all conditions, islands, shores and series; legs that need another time step."""
     ours, theirs = (bay(device, precision) for device in (devices, "cpu"))
-    assert isinstance(ours.device, Group) and len(ours._engine.bands) == len(ours.device.members)
+    assert isinstance(ours.device, Group) and len(ours._engine.bands) == len(ours.device.devices)
     for until in (100.0, 155.0, 215.0):
         for model in (ours, theirs):
             model.advance(until)

@@ -40,7 +40,7 @@ MORE = {
 def test_the_bits_of_one_device(make, options):
     """Of every array of a restart, ghosts and book included; legs that end where they must."""
     ours, theirs, others = (make(device, **options) for device in (TWO, "cpu", THREE))
-    assert isinstance(ours.device, Group) and len(ours._engine.subdomains) == len(ours.device.members)
+    assert isinstance(ours.device, Group) and len(ours._engine.subdomains) == len(ours.device.devices)
     for until, steps in ((1e3, 3), (1.7, None), (4.0, 40)):
         for model in (ours, theirs, others):
             model.advance(until, max_steps=steps)

@@ -59,7 +59,7 @@ def test_runs_repeat_on_any_number_of_threads(few, monkeypatch):
     """Where launches are small enough for one, and where each takes all."""
     found = []
     if few is not None:
-        monkeypatch.setattr("eagre.backend.cpu.FEW", few)
+        monkeypatch.setattr("eagre.backend.cpu.MAX_SERIAL_ELEMENTS", few)
     for count in (1, 2):
         with threads_limited(select("cpu"), count):
             model = basin(precision="single")

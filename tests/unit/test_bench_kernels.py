@@ -26,11 +26,11 @@ def test_calls_are_counted():
 
 def test_a_watched_device_changes_no_bits():
     from eagre.backend.select import select
-    from eagre.backend.watched import watched
+    from eagre.backend.watched import profiling_device
     from eagre.cases.wave_tanks import TANKS
 
     found = []
-    for device in (select("cpu"), watched(select("cpu"))):
+    for device in (select("cpu"), profiling_device(select("cpu"))):
         model = TANKS["standing-wave"](17, device=device, precision="single")
         model.advance(1e6, max_steps=2)
         found.append(model.field("surface_elevation"))

@@ -57,7 +57,7 @@ def test_a_copy_goes_on_with_the_same_bits(kind, way):
 def test_a_model_takes_up_other_layouts_and_goes_on_with_the_same_bits(kind):
     model, other = MODELS[kind](), MODELS[kind]()
     first, last = ENDS.get(kind, (5.0, 11.0))
-    where = model.device.with_layouts({"cpu.shallow-water.rows": 8, "cpu.barotropic.pieces": 8}, "a test")
+    where = model.device.with_parameters({"cpu.shallow-water.rows": 8, "cpu.barotropic.pieces": 8}, "a test")
     for one in (model, other):
         one.advance(first)
     model.use_tuning(where)
@@ -71,7 +71,7 @@ def test_a_model_takes_up_other_layouts_and_goes_on_with_the_same_bits(kind):
 
 def test_a_band_of_devices_is_copied():
     model = eagre.BarotropicVorticity.double_gyre(17, reynolds=1.6, time_step=2e-6, device=["cpu", "cpu"])
-    assert [str(one) for one in copy.deepcopy(model).device.members] == [str(model.device.members[0])] * 2
+    assert [str(one) for one in copy.deepcopy(model).device.devices] == [str(model.device.devices[0])] * 2
 
 
 FORKED = """

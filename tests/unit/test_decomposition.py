@@ -9,7 +9,7 @@ import pytest
 
 from eagre.backend.device import CpuDevice
 from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import BARRIER, Group, in_turn
+from eagre.backend.group import BARRIER, Group, in_sequence
 from eagre.backend.select import select, select_devices
 from eagre.decomposition import (
     Decomposition,
@@ -130,7 +130,7 @@ def test_transfers_are_named_and_ordered():
 def test_the_transport_collects_in_the_order_of_ranks():
     transport = LocalTransport(select_devices("cpu,cpu"))
     assert list(transport.ranks) == [0, 1] and transport.collect([3.0, 4.0]) == [3.0, 4.0]
-    assert in_turn([[1], [2]], [[3, 4], []]) == [[1, 3, 4], [2]]
+    assert in_sequence([[1], [2]], [[3, 4], []]) == [[1, 3, 4], [2]]
 
 
 def test_reductions():

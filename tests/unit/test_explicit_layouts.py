@@ -23,7 +23,7 @@ every_card = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
 def test_marches_cover_the_grid_and_grow_with_it(card, precision):
     """Their rows are a power of two within a factor of sqrt(2) of what the root of the rows of strips asks for."""
     device = RecordingDevice(card)
-    layout = device.layout("shallow-water.march")
+    layout = device.parameters("shallow-water.march")
     for nx in SIZES:
         before = layout.shortest
         for ny in SIZES:
@@ -41,7 +41,7 @@ def test_marches_cover_the_grid_and_grow_with_it(card, precision):
 @every_card
 def test_sweeps_fill_the_card_or_are_as_short_as_they_get(card):
     device = RecordingDevice(card)
-    layout = device.layout("shallow-water.sweeps")
+    layout = device.parameters("shallow-water.sweeps")
     full = card.multiprocessors * layout.full
     for across, width in ((1, sweep_cuda.STRIP), (2, sweep_cuda.WIDTH)):
         for ny in SIZES:
@@ -55,7 +55,8 @@ def test_sweeps_fill_the_card_or_are_as_short_as_they_get(card):
 @every_card
 def test_lists_have_the_tiles_of_all_work(card):
     """Marches of a list are as long as those without one, of any layout: others would round otherwise (F20)."""
-    for device in (RecordingDevice(card), RecordingDevice(card).with_layouts({"shallow-water.march.longest": 16}, "")):
+    short = RecordingDevice(card).with_parameters({"shallow-water.march.longest": 16}, "")
+    for device in (RecordingDevice(card), short):
         for ny in SIZES:
             (strips, marches), block, rows = march_cuda.shape_of(device, "single", ny, 4096)
             (blocks, one), listed_block, listed_rows = march_cuda.listed_shape_of(device, "single", ny, 4096)
@@ -80,7 +81,7 @@ def test_marches_on_an_h200_are_the_best_that_were_measured(precision, best):
 @pytest.mark.parametrize("itemsize", [4, 8])
 def test_tiles_fit_the_card(card, itemsize):
     device = RecordingDevice(card)
-    layout, most = device.layout("shallow-water.tiles"), schedules.tallest(device, itemsize)
+    layout, most = device.parameters("shallow-water.tiles"), schedules.tallest(device, itemsize)
     assert most >= 4
     for ny in SIZES[:4]:
         for nx in SIZES[:4]:

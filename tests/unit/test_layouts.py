@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from eagre.backend import layouts
-from eagre.backend.cuda_facts import facts_from
+from eagre.backend.cuda_facts import properties_from
 from eagre.errors import InputError
 from eagre.layouts import solvers, table
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from eagre.layouts.parameter import as_measured
 from eagre.solvers.poisson.box_cuda import Box, block_threads, column_shape, plan_for, registers
 from eagre.solvers.tridiagonal import columns
@@ -24,14 +24,14 @@ CARDS = {
     card.name: card
     for card in (
         H200,
-        Facts("NVIDIA H100 80GB HBM3", (9, 0), 132, 2048, 65536, 228 * KIB, 227 * KIB, 50 * MIB, 3.35e12),
-        Facts("NVIDIA H100 PCIe", (9, 0), 114, 2048, 65536, 228 * KIB, 227 * KIB, 50 * MIB, 2.0e12),
-        Facts("NVIDIA A100-SXM4-40GB", (8, 0), 108, 2048, 65536, 164 * KIB, 163 * KIB, 40 * MIB, 1.56e12),
-        Facts("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 65536, 100 * KIB, 99 * KIB, 72 * MIB, 1.01e12),
-        Facts("Tesla V100-SXM2-16GB", (7, 0), 80, 2048, 65536, 96 * KIB, 96 * KIB, 6 * MIB, 0.9e12),
-        Facts("Tesla T4", (7, 5), 40, 1024, 65536, 64 * KIB, 64 * KIB, 4 * MIB, 0.32e12),
-        Facts("Orin", (8, 7), 16, 1536, 65536, 164 * KIB, 163 * KIB, 4 * MIB, 0.2e12),
-        Facts("NVIDIA GeForce GTX 1080", (6, 1), 20, 2048, 65536, 96 * KIB, 48 * KIB, 2 * MIB),
+        GpuProperties("NVIDIA H100 80GB HBM3", (9, 0), 132, 2048, 65536, 228 * KIB, 227 * KIB, 50 * MIB, 3.35e12),
+        GpuProperties("NVIDIA H100 PCIe", (9, 0), 114, 2048, 65536, 228 * KIB, 227 * KIB, 50 * MIB, 2.0e12),
+        GpuProperties("NVIDIA A100-SXM4-40GB", (8, 0), 108, 2048, 65536, 164 * KIB, 163 * KIB, 40 * MIB, 1.56e12),
+        GpuProperties("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 65536, 100 * KIB, 99 * KIB, 72 * MIB, 1.01e12),
+        GpuProperties("Tesla V100-SXM2-16GB", (7, 0), 80, 2048, 65536, 96 * KIB, 96 * KIB, 6 * MIB, 0.9e12),
+        GpuProperties("Tesla T4", (7, 5), 40, 1024, 65536, 64 * KIB, 64 * KIB, 4 * MIB, 0.32e12),
+        GpuProperties("Orin", (8, 7), 16, 1536, 65536, 164 * KIB, 163 * KIB, 4 * MIB, 0.2e12),
+        GpuProperties("NVIDIA GeForce GTX 1080", (6, 1), 20, 2048, 65536, 96 * KIB, 48 * KIB, 2 * MIB),
     )
 }
 every_card = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
@@ -44,7 +44,7 @@ BY_USE = """{"space": "seams", "use": {"model": "barotropic", "scheme": "", "pre
 class Card(RecordingDevice):
     """A device that records, with what another card has."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: GpuProperties) -> None:
         super().__init__(facts)
         self.starts_early = facts.compute_capability >= (9, 0)
 
@@ -55,7 +55,7 @@ class Card(RecordingDevice):
 @pytest.mark.parametrize("name", table.stored_names())
 def test_stored_tables_are_whole_and_fit_their_card(name):
     device, values, by_use = table.checked_table(table.stored(name), name)
-    card, every = table.facts_of(device), {key for key in PARAMETERS if not key.startswith("cpu.")}
+    card, every = table.properties_of_table(device), {key for key in PARAMETERS if not key.startswith("cpu.")}
     assert values.keys() == every if name == table.REFERENCE else values.keys() <= every
     assert name == f"{layouts.slug(card.name)}.json"
     for some in (values, *(entry.values for entry in by_use)):
@@ -132,10 +132,10 @@ def test_rules_give_the_measured_card_its_table():
 
 def test_an_h100_differs_in_nothing_but_memory():
     """As many multiprocessors, registers and shared memory: the same layouts, from rules."""
-    found = layouts.layouts_of(CARDS["NVIDIA H100 80GB HBM3"])
+    found = layouts.parameters_of(CARDS["NVIDIA H100 80GB HBM3"])
     assert found.source == "rules, which give the values of the H200" and found.values == layouts.reference()[1]
     assert found.shipped.name == "nvidia-h100-80gb-hbm3.json" and len(found.shipped.entries) == 8
-    assert not layouts.layouts_of(CARDS["NVIDIA H100 PCIe"]).shipped.entries
+    assert not layouts.parameters_of(CARDS["NVIDIA H100 PCIe"]).shipped.entries
 
 
 def test_rules_follow_the_number_of_multiprocessors():
@@ -201,11 +201,11 @@ def test_a_part_of_a_card_has_no_table():
 
 def test_a_users_table_replaces_single_values(own_layout, monkeypatch):
     path = own_layout(**{"solver:poisson": {"seams": {"threads": 128}}})
-    found = layouts.layouts_of(H200)
+    found = layouts.parameters_of(H200)
     assert found.of("solver:poisson.seams").threads == 128 and found.of("solver:poisson.overlap").release == 2
     assert found.source == f"{path} (1 values), then nvidia-h200.json"
     monkeypatch.delenv("EAGRE_LAYOUTS")
-    assert layouts.layouts_of(H200).of("solver:poisson.seams").threads == 256
+    assert layouts.parameters_of(H200).of("solver:poisson.seams").threads == 256
 
 
 def test_registers_of_programs_follow_the_table(own_layout):
@@ -228,27 +228,27 @@ def test_the_users_data_folder_has_tables_by_card(monkeypatch, tmp_path):
     path = tmp_path / "eagre" / "layouts" / "orin.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"programs": {"loop": {"plane": [64, 2]}}}')
-    assert layouts.layouts_of(CARDS["Orin"]).of("programs.loop").plane == [64, 2]
-    assert layouts.layouts_of(H200).of("programs.loop").plane == [32, 4]
+    assert layouts.parameters_of(CARDS["Orin"]).of("programs.loop").plane == [64, 2]
+    assert layouts.parameters_of(H200).of("programs.loop").plane == [32, 4]
 
 
 def test_a_table_of_another_card_does_not_count(own_layout):
     own_layout(device={"name": "NVIDIA A100"}, programs={"loop": {"plane": [64, 2]}})
-    assert layouts.layouts_of(H200).of("programs.loop").plane == [32, 4]
-    assert layouts.layouts_of(H200).source == "nvidia-h200.json"
+    assert layouts.parameters_of(H200).of("programs.loop").plane == [32, 4]
+    assert layouts.parameters_of(H200).source == "nvidia-h200.json"
 
 
 def test_what_a_card_does_not_have_is_refused(own_layout):
     own_layout(**{"solver:tridiagonal": {"reduction": {"shared": 200 * KIB}}})
-    assert layouts.layouts_of(H200).of("solver:tridiagonal.reduction").shared == 200 * KIB
+    assert layouts.parameters_of(H200).of("solver:tridiagonal.reduction").shared == 200 * KIB
     with pytest.raises(InputError, match=r"(?s)reduction\.shared: 204800 bytes.*the limits of Tesla T4"):
-        layouts.layouts_of(CARDS["Tesla T4"])
+        layouts.parameters_of(CARDS["Tesla T4"])
 
 
 def test_a_file_that_is_not_there_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("EAGRE_LAYOUTS", str(tmp_path / "none.json"))
     with pytest.raises(InputError, match=r"EAGRE_LAYOUTS=.*none\.json"):
-        layouts.layouts_of(H200)
+        layouts.parameters_of(H200)
 
 
 def test_facts_come_from_the_card():
@@ -257,7 +257,7 @@ def test_facts_come_from_the_card():
         "regsPerMultiprocessor": 65536, "sharedMemPerMultiprocessor": 228 * KIB, "sharedMemPerBlockOptin": 227 * KIB,
         "l2CacheSize": 60 * MIB,
     }  # fmt: skip
-    found = facts_from(properties, {36: 3_201_000, 37: 6144}.get)
+    found = properties_from(properties, {36: 3_201_000, 37: 6144}.get)
     assert replace(found, bandwidth=0.0) == replace(H200, bandwidth=0.0)
     assert found.bandwidth == pytest.approx(H200.bandwidth, rel=0.05)
 

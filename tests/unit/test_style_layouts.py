@@ -17,7 +17,7 @@ NAMES = re.compile(
     r"THREADS|REGISTERS|MULTIPROCESSORS|LOOK_STEPS|GRAPH|ROUNDS|WARPS|TILED|SMALL_CELLS|\bEARLY|FULL_|BLOCKS|QUARTER|BATCH"
 )
 ELSEWHERE = {
-    "MOST_WARPS": "1024 threads of a block, on all cards",
+    "MAX_WARPS": "1024 threads of a block, on all cards",
     "SIMULATED_WARPS": "of the simulator",
     "WARPS_AROUND": "what a tile has around it",
     "MAX_STORED_WARPS": "48 KiB of static shared memory per block, on all cards",

@@ -20,7 +20,7 @@ from eagre.backend.select import select
 from eagre.bench.tuner import choose_scheme
 from eagre.errors import InputError
 from eagre.layouts import store
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from eagre.layouts.store import Entry, Origin, Store, Use
 from eagre.layouts.table import SCHEMA, stored
 from eagre.models.registry import load_case
@@ -60,7 +60,7 @@ def choose(tuning="auto", scheme="rk2", cells=CELLS, precision="single"):
 
 
 def rows_of(found):
-    return found.device.layout("cpu.shallow-water").rows
+    return found.device.parameters("cpu.shallow-water").rows
 
 
 def test_nothing_is_tuned_at_first():
@@ -72,7 +72,7 @@ def test_nothing_is_tuned_at_first():
 def test_a_run_with_the_key_uses_the_values_and_says_why():
     path = keep(entry())
     found = choose()
-    assert rows_of(found) == 16 and select("cpu").layout("cpu.shallow-water").rows == 64
+    assert rows_of(found) == 16 and select("cpu").parameters("cpu.shallow-water").rows == 64
     assert found.words == f"tuned for single precision, size small, rk2: shallow-water: cpu: rows 16 +10% ({path})"
 
 
@@ -126,7 +126,7 @@ def test_values_that_were_found_with_a_table_of_the_user_are_used_with_it_only(o
 
 
 def test_the_key_has_all_that_kernels_are_made_with(monkeypatch):
-    gpu, other = RecordingDevice(), RecordingDevice(replace(RecordingDevice().facts, multiprocessors=60))
+    gpu, other = RecordingDevice(), RecordingDevice(replace(RecordingDevice().properties, multiprocessors=60))
     monkeypatch.setattr(origin, "driver_number", lambda: "570.1")
     first = origin_of(gpu, KIND)
     assert first.device == "recording cuda, 132 multiprocessors" and first.driver == "570.1"
@@ -155,8 +155,8 @@ def test_the_hash_covers_all_kernels(root, monkeypatch):
 def test_devices_of_one_run_are_all_tuned():
     keep(entry())
     found = tuned.chosen("cpu,cpu", KIND, 2 * CELLS, "single", "rk2")
-    assert [member.layout("cpu.shallow-water").rows for member in found.device.members] == [16, 16]
-    assert found.device.members[0] is found.device.members[1]
+    assert [member.parameters("cpu.shallow-water").rows for member in found.device.devices] == [16, 16]
+    assert found.device.devices[0] is found.device.devices[1]
     for cells, small in ((2 * 512**2, True), (2 * 512**2 + 1, False)):  # the larger share counts
         assert ("size small" in tuned.chosen("cpu,cpu", KIND, cells, "single", "rk2").words) == small
 
@@ -164,15 +164,16 @@ def test_devices_of_one_run_are_all_tuned():
 def test_a_case_over_several_devices_is_tuned(tmp_path):
     keep(entry())
     case = case_of(tmp_path)
-    members = case.build(device="cpu,cpu").device.members
-    assert [member.layout("cpu.shallow-water").rows for member in members] == [16, 16]
+    members = case.build(device="cpu,cpu").device.devices
+    assert [member.parameters("cpu.shallow-water").rows for member in members] == [16, 16]
     assert case.tuned.startswith("tuned for")
 
 
 def test_a_tuned_device_is_pickled_with_its_values():
     keep(entry())
     again = pickle.loads(pickle.dumps(choose().device))
-    assert again.layout("cpu.shallow-water").rows == 16 and pickle.loads(pickle.dumps(select("cpu"))) is select("cpu")
+    assert again.parameters("cpu.shallow-water").rows == 16
+    assert pickle.loads(pickle.dumps(select("cpu"))) is select("cpu")
 
 
 def test_classes_of_sizes():
@@ -207,16 +208,16 @@ class Gpu(RecordingDevice):
 
     def __init__(self, facts=None):
         super().__init__(facts)
-        self.name = f"cuda:0 ({self.facts.name})"
+        self.name = f"cuda:0 ({self.properties.name})"
 
 
 def march_of(device):
-    march = device.layout("shallow-water.march")
+    march = device.parameters("shallow-water.march")
     return march.longest, march.registers["single"]["first"]
 
 
 GENERAL, SOME = (64, 88), (64, 80)
-H100 = Facts("NVIDIA H100 80GB HBM3", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 50 * 2**20, 3.35e12)
+H100 = GpuProperties("NVIDIA H100 80GB HBM3", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 50 * 2**20, 3.35e12)
 
 
 def told(device, size, precision="single", scheme="rk2", kind=KIND, tuning="auto"):
@@ -258,7 +259,7 @@ def test_a_card_has_values_for_a_class_of_sizes(card, name, general):
     ],
 )
 def test_an_h100_has_what_was_measured_on_it(size, precision, scheme, kernel, expected):
-    layout = tuned.chosen(Gpu(H100), KIND, size * size, precision, scheme).device.layout(f"shallow-water.{kernel}")
+    layout = tuned.chosen(Gpu(H100), KIND, size * size, precision, scheme).device.parameters(f"shallow-water.{kernel}")
     assert {name: getattr(layout, name) for name in expected} == expected
 
 
@@ -328,7 +329,7 @@ def test_a_users_table_comes_before_what_is_shipped_for_a_class(own_layout):
 
 def test_a_device_with_layouts_of_its_own_keeps_them():
     """A trial of a search, or what a case chose, is not changed by the model that is made on it."""
-    gpu = Gpu().with_layouts({"shallow-water.march.longest": 128}, "a trial")
+    gpu = Gpu().with_parameters({"shallow-water.march.longest": 128}, "a trial")
     assert march_of(tuned.device_for(gpu, KIND, 2048**2, "single", "rk2")) == (128, 88)
     assert march_of(tuned.device_for(Gpu(), KIND, 2048**2, "single", "rk2")) == SOME
     assert tuned.device_for("cpu", KIND, 2048**2, "single", "rk2") is select("cpu")
@@ -337,7 +338,7 @@ def test_a_device_with_layouts_of_its_own_keeps_them():
 def test_a_group_takes_the_class_of_a_share_and_one_card_stays_one():
     gpu = Gpu()
     group = tuned.device_for(Group([gpu, gpu]), KIND, 2 * 2048**2, "single", "rk2")
-    assert march_of(group) == SOME and group.members[0] is group.members[1]
+    assert march_of(group) == SOME and group.devices[0] is group.devices[1]
     found = tuned.chosen(Group([gpu] * 4), KIND, 4 * 4096**2, "single", "rk2")  # of a single card that would be large
     assert found.words.startswith("values shipped for single precision, size memory")
     group = Group([gpu] * 4)
@@ -460,7 +461,7 @@ def case_of(tmp_path, run="", numerics=""):
 def test_a_case_uses_the_store_unless_it_says_off(tmp_path):
     keep(entry())
     case = case_of(tmp_path)
-    assert case.build().device.layout("cpu.shallow-water").rows == 16 and case.tuned.startswith("tuned for")
+    assert case.build().device.parameters("cpu.shallow-water").rows == 16 and case.tuned.startswith("tuned for")
     assert case.tuned_threads == 0
     keep(entry({**ROWS, "cpu.programs.threads": 1}))
     case.build()

@@ -34,14 +34,14 @@ from eagre.tuning import search as searching
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.search import descend, search
-from eagre.tuning.space import Axis, Card, Space, always, by_precision, identity, registers, words
+from eagre.tuning.space import Axis, DeviceInfo, Space, always, by_precision, describe, identity, registers
 from eagre.tuning.spaces import SPACES, spaces_of
 from eagre.tuning.spaces.shallow_water import FIRST
 from eagre.tuning.statistics import typical, without_outliers
 from kernels.recording import RecordingDevice
 
 H200, SHIPPED = layouts.reference()
-GPU = Card("cuda", H200, 0)
+GPU = DeviceInfo("cuda", H200, 0)
 ROWS = Axis("rows", ("shallow-water.march.longest", "shallow-water.march.shortest"), always(8, 16, 32, 128))
 THREADS = Axis("threads", ("shallow-water.boundary.threads",), always(32, 128, 100, 2048))
 SPACE = Space("a space", "shallow-water", "rk2", (ROWS, THREADS))
@@ -51,7 +51,7 @@ USE, ORIGIN = Use("shallow-water", "", "single", "memory"), Origin("a card", "1"
 class Pretended:
     """A workload whose times follow a formula."""
 
-    card, precision, shipped = GPU, "single", SHIPPED
+    info, precision, shipped = GPU, "single", SHIPPED
 
     def __init__(self, seconds, wrong=(), broken=(), rng=None):
         self.seconds, self.wrong, self.broken, self.rng = seconds, wrong, broken, rng
@@ -95,7 +95,7 @@ def test_every_model_declares_spaces_for_both_kinds_of_devices():
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: f"{space.name} {space.scheme}")
 def test_choices_are_the_pruned_product_of_declared_parameters(space):
     """None is lost, none is tried twice, all are what the parameters and the card allow (F34)."""
-    card = Card(space.kinds[0], H200, 8)
+    card = DeviceInfo(space.kinds[0], H200, 8)
     for precision in ("single", "double"):
         choices = space.choices(SHIPPED, card, precision)
         made = [space.values(choice, SHIPPED, precision) for choice in choices]
@@ -103,11 +103,11 @@ def test_choices_are_the_pruned_product_of_declared_parameters(space):
         for values in made:
             for key, value in values.items():
                 assert PARAMETERS[key].kind.problem(value, key) is None and not PARAMETERS[key].fits(value, H200)
-        assert len(choices) > 1 or space.refused({}, card, precision), "nothing to choose"
+        assert len(choices) > 1 or space.excluded({}, card, precision), "nothing to choose"
 
 
 def test_what_is_not_allowed_is_left_out_and_nothing_else():
-    found = {words(choice) for choice in SPACE.choices(SHIPPED, GPU, "single")}
+    found = {describe(choice) for choice in SPACE.choices(SHIPPED, GPU, "single")}
     rows = ("", "rows 8", "rows 16", "rows 32", "rows 128")
     threads = ("", "threads 32", "threads 128")  # neither 100, no whole warps, nor 2048
     assert found == {", ".join(filter(None, (a, b))) or "as shipped" for a in rows for b in threads}
@@ -135,7 +135,7 @@ def test_limits_of_registers_that_hold_no_more_warps_are_pruned():
     assert list(registers({"single": 64, "double": 64}, 128)(GPU, "single")) == [64, 72, 80, 96, 128]
     for precision in ("single", "double"):
         tried = FIRST.values(GPU, precision)
-        assert len({H200.part // r for r in tried}) == len(tried)
+        assert len({H200.registers_per_lane // r for r in tried}) == len(tried)
 
 
 # -- what is timed ------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_choices_change_what_ships_for_the_class():
     compiled = []
     compilers = SimpleNamespace(compile=lambda jobs: compiled.extend(jobs))
     load = StepsOfBenchmark(march, gpu, "single", 2048, compilers)
-    assert first(load.shipped) == 80 and first(load.device.with_layouts({}, "").table.values) == 80
+    assert first(load.shipped) == 80 and first(load.device.with_parameters({}, "").table.values) == 80
     load.compile([{}, {"shallow-water.boundary.threads": 32}])
     assert [first(values) for _, variants in compiled for values in variants] == [80, 80]
     needed = [values[key]["single"] for values in first_needed(march, gpu, "single", 2048)[1] if key in values]
@@ -223,8 +223,8 @@ def test_spikes_are_removed(rng):
 def test_a_small_space_is_searched_whole():
     choices = SPACE.choices(SHIPPED, GPU, "single")
     asked = []
-    ranked = search(choices, lambda choice: (asked.append(words(choice)), len(asked))[1])
-    assert sorted(asked) == sorted(map(words, choices)) and ranked[0] == choices[0]
+    ranked = search(choices, lambda choice: (asked.append(describe(choice)), len(asked))[1])
+    assert sorted(asked) == sorted(map(describe, choices)) and ranked[0] == choices[0]
 
 
 def test_a_large_space_is_descended_axis_by_axis():
@@ -232,12 +232,12 @@ def test_a_large_space_is_descended_axis_by_axis():
     asked, came = [], []
 
     def cost(choice):
-        asked.append(words(choice))
+        asked.append(describe(choice))
         return (choice["a"] - 3) ** 2 + (choice["b"] - 7) ** 2 + 0.5 * (choice["c"] - choice["a"]) ** 2 + 1.0
 
     best = search(choices, cost, came.extend)[0]
     assert best == {"a": 3, "b": 7, "c": 3}
-    assert len(asked) == len(set(asked)) < 150 and set(asked) <= set(map(words, came + choices[:1]))
+    assert len(asked) == len(set(asked)) < 150 and set(asked) <= set(map(describe, came + choices[:1]))
     assert descend(choices[-1], choices, cost) == best
 
 
@@ -247,7 +247,7 @@ def test_a_descent_does_not_follow_noise():
     asked = []
 
     def cost(choice):
-        asked.append(words(choice))
+        asked.append(describe(choice))
         return 1.0 - 0.0005 * (choice["a"] + choice["b"])
 
     assert descend(choices[0], choices, cost) == choices[0] and len(set(asked)) == 9
@@ -458,7 +458,7 @@ def test_a_run_takes_a_key_from_one_space_only():
         spaces = spaces_of(kind, device, size)
         for scheme in {space.scheme for space in spaces}:
             keys = [
-                {place.partition("#")[0] for axis in space.axes for place in axis.places}
+                {place.partition("#")[0] for axis in space.axes for place in axis.paths}
                 for space in spaces if space.scheme in ("", scheme)
             ]  # fmt: skip
             assert sum(map(len, keys)) == len(set().union(*keys)), (kind, device, size, scheme)
@@ -479,7 +479,7 @@ def test_the_best_is_found_stored_and_told(rng):
     assert found.gain == pytest.approx(0.2, abs=0.02) and not found.same_bits
     assert found.pruned == 10 and len(found.trials) == 15
     assert sorted(set(load.verified)) == sorted(load.verified) == sorted(load.compiled)  # each verified, once
-    assert all(session.LEAST_RUNS <= len(trial.seconds) <= session.RUNS for trial in found.trials)
+    assert all(session.MIN_RUNS <= len(trial.seconds) <= session.RUNS for trial in found.trials)
     near = [trial for trial in found.trials if trial.values.get("shallow-water.march.longest") == 16]
     assert len(near) == 3 and all(len(trial.seconds) == session.RUNS for trial in near)  # runs x variants (F37)
     assert any("rows 16" in line and "us per step" in line for line in lines)
@@ -494,7 +494,7 @@ def test_what_is_hopeless_is_timed_less(rng):
         clocks = [lambda slow=slow: slow * 1e-3 * (1.0 + noise * rng.standard_normal()) for slow in (factor, 1.0)]
         return len(session._timed(clocks, "cuda", known)[0])
 
-    assert runs_of(1.05, 0.003) == session.LEAST_RUNS and runs_of(1.05, 0.003, others=2) == session.RUNS
+    assert runs_of(1.05, 0.003) == session.MIN_RUNS and runs_of(1.05, 0.003, others=2) == session.RUNS
     assert runs_of(1.05, 0.03) == runs_of(1.001, 0.003) == session.RUNS
     assert sum(runs_of(1.0, 0.003) < session.RUNS for _ in range(2000)) <= 2
 
@@ -508,7 +508,7 @@ def test_one_spike_does_not_stop_a_trial():
 def test_what_was_slower_in_its_trial_is_not_timed_again():
     load = Pretended(faster_at(64))
     found = session.tune(SPACE, load, journal())
-    assert found.values == {} and found.before == found.after > 0.0
+    assert found.values == {} and found.shipped_seconds == found.tuned_seconds > 0.0
     assert len(load.timed) == sum(len(trial.seconds) + len(trial.beside) for trial in found.trials)
     load = Pretended(faster_at(16))
     again = [trial for trial in session.tune(SPACE, load, journal()).trials if trial.again]
@@ -543,7 +543,7 @@ def test_a_gain_has_to_be_worth_it(kind, gain):
     """3 % on a CPU, 1 % on a card."""
     for factor, rows in ((0.97, None), (1.03, 8)):
         load = Pretended(lambda rows, factor=factor: 1e-3 / (1.0 + factor * gain) if rows == 8 else 1e-3)
-        load.card = Card(kind, H200, 8)
+        load.info = DeviceInfo(kind, H200, 8)
         assert session.tune(SPACE, load, journal()).best.get("rows") == rows
 
 

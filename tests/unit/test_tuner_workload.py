@@ -31,7 +31,7 @@ class Steps:
 
     @property
     def rows(self):
-        return self.device.layout("cpu.shallow-water").rows
+        return self.device.parameters("cpu.shallow-water").rows
 
     def state(self):
         return {"steps": self.steps}
@@ -149,7 +149,7 @@ def test_a_model_that_is_laid_out_as_its_kernels_is_made_anew(monkeypatch):
     made = []
     monkeypatch.setattr(Steps, "kind", workload.KEPT_LAYOUTS[0])
     monkeypatch.setattr(Steps, "use_tuning", None)
-    load = load_of(lambda device: (made.append(device.layout("cpu.shallow-water").rows), Steps(device))[1])
+    load = load_of(lambda device: (made.append(device.parameters("cpu.shallow-water").rows), Steps(device))[1])
     for rows in (64, 16, 32, 16):
         load.clock(values_of(rows))
     assert made == [64, 16, 32, 16]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from eagre.tuning import (
     HOPPER,
     KEPLER,
@@ -130,7 +130,7 @@ def test_occupancy_by_each_limit():
     assert HOPPER.blocks_at_once(64, 32, 57 * 1024) == 3  # with the kilobyte that a block has beside
     assert HOPPER.blocks_at_once(64, 32, 227 * 1024) == 1
     assert HOPPER.blocks_at_once(64, 32, 227 * 1024 + 1) == HOPPER.blocks_at_once(1056) == 0
-    card = Facts("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 65536, 102400, 101376, 72 * 2**20)
+    card = GpuProperties("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 65536, 102400, 101376, 72 * 2**20)
     assert (Limits.of(card).blocks, Limits.of(card).warps) == (24, 48)
 
 
@@ -140,12 +140,12 @@ def test_occupancy_by_each_limit():
 )
 def test_marches_of_an_h200(points, word, expected):
     """Of all blocks and marches these reach 93 to 100 % of the best (`eagre.bench.laplacian_blocks`)."""
-    card = Facts("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
+    card = GpuProperties("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
     assert choose_march(card, (points,) * 3, word=word) == expected
 
 
 def test_marches_are_no_longer_than_the_grid():
-    card = Facts("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
+    card = GpuProperties("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
     assert choose_march(card, (4, 4096, 4096)) == (2, 64, 4)
     assert choose_march(card, (3, 5, 7)) == (8, 64, 1)
 

@@ -22,13 +22,13 @@ def mpdata_cuda(fields, faces, sizes, tiles):
     phase = np.uint32(0)
     if warp >= WORKERS:
         if LENDING:
-            lend_registers(KEPT)
+            release_registers(KEPT)
         while next_tile < in_turns or done < end:
             TILE_IN_PLACE
             COPIES_IN_PLACE
     else:
         if LENDING:
-            take_registers(TAKEN)
+            acquire_registers(TAKEN)
         while next_tile < in_turns or done < end:
             TILE_IN_PLACE
             MARCH_IN_PLACE
@@ -103,7 +103,7 @@ while t <= stop:
         else:
             copies_arrived()
         tell(s, np.uint32(MEETING + 2))
-        meeting_over(s, np.uint32(MEETING + 2), phase)
+        mbarrier_wait(s, np.uint32(MEETING + 2), phase)
         phase = np.uint32(phase ^ np.uint32(1))
     t = np.int32(t + 1)
 """

@@ -27,24 +27,24 @@ from eagre.advection.ghosts import Tables
 from eagre.advection.march_text import TEXT
 from eagre.backend.cells import (
     Entry,
+    acquire_registers,
     address_at,
     bytes_of,
     cell,
-    come,
     copies_arrived,
     copies_arrived_but_last,
     copies_in_group,
-    copy_sixteen_ahead,
-    copy_word_ahead,
+    copy_16_bytes_async,
+    copy_element_async,
     cuda,
     flat_load,
     flat_store,
-    lend_registers,
-    meeting_of,
-    meeting_over,
+    mbarrier_arrive,
+    mbarrier_init,
+    mbarrier_wait,
     real,
+    release_registers,
     switch,
-    take_registers,
     word,
     written,
 )
@@ -113,7 +113,7 @@ def place_of(row, begin, again, index):
 def meet(shared, n, warps):
     """Initialise a barrier of `warps` warps."""
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
-        meeting_of(shared, n, warps)
+        mbarrier_init(shared, n, warps)
 
 
 @cell
@@ -121,7 +121,7 @@ def tell(shared, n):
     """Arrive at a barrier."""
     cuda.syncwarp()
     if cuda.threadIdx.x == 0:
-        come(shared, n)
+        mbarrier_arrive(shared, n)
 
 
 @tell.variant("simulator")
@@ -141,14 +141,14 @@ def _meet():
 
 SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "word": word, "flat_load": flat_load, "flat_store": flat_store,
-    "address_at": address_at, "bytes_of": bytes_of, "copy_word_ahead": copy_word_ahead,
-    "copy_sixteen_ahead": copy_sixteen_ahead, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
+    "address_at": address_at, "bytes_of": bytes_of, "copy_element_async": copy_element_async,
+    "copy_16_bytes_async": copy_16_bytes_async, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
     "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of, "place_of": place_of,
     "from_lane": from_lane, "from_lane_above": from_lane_above,
     "from_lane_below": from_lane_below, "by_sign": by_sign, "face_velocity": face_velocity,
     "corrective_flux": corrective_flux, "donor_flux": donor_flux, "flows": flows, "magnitude": magnitude,
-    "share_of": share_of, "meet": meet, "tell": tell, "meeting_over": meeting_over, "stand_aside": stand_aside,
-    "lend_registers": lend_registers, "take_registers": take_registers,
+    "share_of": share_of, "meet": meet, "tell": tell, "mbarrier_wait": mbarrier_wait, "stand_aside": stand_aside,
+    "release_registers": release_registers, "acquire_registers": acquire_registers,
     "larger": larger, "smaller": smaller, "extremes": extremes, "reciprocal": reciprocal,
 }  # fmt: skip
 

@@ -123,7 +123,7 @@ for r in range(ROWS):
             if OPEN:
                 v *= pass1[c]
             a1[f, r, c] = corrective_flux(pw1[f, r, c], p1[f, r, c], v)
-meeting_over(s, np.uint32(MEETING), phase)
+mbarrier_wait(s, np.uint32(MEETING), phase)
 """
 # Along y in plane t - 1.
 SOUTHERN = """
@@ -177,7 +177,7 @@ for r in range(ROWS):
             if OPEN:
                 v *= faces.along_k.passable[np.uint32(t + EDGE)]
             a3[f, r, c] = corrective_flux(p1[f, r, c], p0[f, r, c], v)
-meeting_over(s, np.uint32(MEETING + 2), phase)
+mbarrier_wait(s, np.uint32(MEETING + 2), phase)
 """
 # What points of plane t - 2 stand, and all that this needs of no other warp; plane t - 3 is done.
 SHARES = """

@@ -63,7 +63,7 @@ def _south(m: re.Match[str]) -> str:
 
 def _bring(m: re.Match[str]) -> str:
     copy = f"(s, (new + to[n]) + (BEHIND + {m[1]} * RAW), {m[2]})"
-    return f"copy_sixteen_ahead{copy} if SEVERAL > 1 else copy_word_ahead{copy}"
+    return f"copy_16_bytes_async{copy} if SEVERAL > 1 else copy_element_async{copy}"
 
 
 def _arrived(where: str, rows: str) -> Callable[[re.Match[str]], str]:

@@ -85,7 +85,7 @@ class StagedPlan:
 
     def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any) -> Launch:
         if cell not in self._programs:
-            switches = {**self.options.switches, "TINY": TINY[self.precision]}
+            switches = {**self.options.switches, "MIN_DIVISOR": TINY[self.precision]}
             self._programs[cell] = self.device.loop(cell, self.precision, switches)
         return self.device.over(self._programs[cell], region, arguments)
 

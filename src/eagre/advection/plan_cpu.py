@@ -72,7 +72,7 @@ class FusedPlan(StagedPlan):
         key = (entry, variable)
         if key not in self._programs:
             switches = {"GAUGE": self.options.gauge, "LIMITED": self.options.nonoscillatory, "VARIABLE_H": variable}
-            switches |= {"TINY": TINY[self.precision], "LINE": LINE[self.precision], **self._sizes}
+            switches |= {"MIN_DIVISOR": TINY[self.precision], "LINE": LINE[self.precision], **self._sizes}
             self._programs[key] = self.device.program(entry, self.precision, switches)
         return self._programs[key]
 

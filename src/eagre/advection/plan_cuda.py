@@ -21,7 +21,7 @@ def serves(device: Device, options: Options, shape: tuple[int, int, int]) -> boo
     if device.kind != "cuda" or options.passes != 2 or options.third_order:
         return False
     small = prod(n + 1 for n in shape) < MOST_NUMBERS
-    return small and device.facts.compute_capability >= ASYNCHRONOUS
+    return small and device.properties.compute_capability >= ASYNCHRONOUS
 
 
 class MarchPlan(StagedPlan):
@@ -30,7 +30,7 @@ class MarchPlan(StagedPlan):
     @cached_property
     def blocks(self) -> list[Block]:
         """Blocks for increasing numbers of fields."""
-        rows = self.device.layout("solver:mpdata.march").blocks[self.precision]
+        rows = self.device.parameters("solver:mpdata.march").blocks[self.precision]
         return [Block(**row) for row in rows]
 
     def block_for(self, fields: int) -> Block:
@@ -54,7 +54,7 @@ class MarchPlan(StagedPlan):
         """Return the kernel, and the shared memory per block, bytes."""
         if (block, variable, copy) not in self._programs:
             entry, switches, words = entry_of(block, self.kind(variable), copy)
-            switches = {**switches, "TINY": TINY[self.precision], "REGISTERS": block.registers}
+            switches = {**switches, "MIN_DIVISOR": TINY[self.precision], "REGISTERS": block.registers}
             program = self.device.program(entry, self.precision, switches)
             self._programs[block, variable, copy] = program, words * self.dtype().itemsize
         return self._programs[block, variable, copy]

@@ -2,7 +2,7 @@
 
 Numba compiles one program at a time, even in threads. Worker processes compile some programs of a run into the program
 cache, from which this process loads them; this process compiles the others. Programs that a worker fails to compile are
-compiled here. Only commands use workers (`side_by_side`): elsewhere ``sys.executable`` may be another program that
+compiled here. Only commands use workers (`compile_workers`): elsewhere ``sys.executable`` may be another program that
 embeds Python.
 """
 
@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MOST = 3  # maximum number of workers; a model has one or two large programs
-HELPER = "eagre.backend.helper"
+MAX_WORKERS = 3  # maximum number of workers; a model has one or two large programs
+WORKER_MODULE = "eagre.backend.helper"
 
 
 class Job(NamedTuple):
@@ -35,80 +35,80 @@ class Job(NamedTuple):
         return os.path.getsize(self.path)
 
 
-class Team:
+class CompileWorkers:
     """Worker processes of a command, their unfinished jobs, and the jobs of this process."""
 
     def __init__(self) -> None:
-        self.helpers: list[subprocess.Popen[bytes]] = []
-        self.given: dict[str, subprocess.Popen[bytes]] = {}
-        self.own: list[tuple[Any, tuple[Any, ...]]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.pending: dict[str, subprocess.Popen[bytes]] = {}
+        self.local_jobs: list[tuple[Any, tuple[Any, ...]]] = []
 
-    def share(self, programs: dict[Job, Any], cores: int) -> None:
-        """Distribute jobs, longest first, to the worker with the least work; `programs` are the Numba programs."""
-        count = min(cores - 1, len(programs) - 1, MOST)
-        if count < 1 or self.helpers:
+    def distribute(self, dispatchers: dict[Job, Any], cores: int) -> None:
+        """Distribute jobs, longest first, to the worker with the least work; `dispatchers` are the Numba programs."""
+        count = min(cores - 1, len(dispatchers) - 1, MAX_WORKERS)
+        if count < 1 or self.processes:
             return
-        shares: list[list[Job]] = [[] for _ in range(count + 1)]
-        for job in sorted(programs, key=lambda job: -job.work):
-            min(shares, key=lambda share: sum(one.work for one in share)).append(job)
-        *theirs, own = shares  # the longest goes to a worker: this process has additional jobs
+        batches: list[list[Job]] = [[] for _ in range(count + 1)]
+        for job in sorted(dispatchers, key=lambda job: -job.work):
+            min(batches, key=lambda batch: sum(one.work for one in batch)).append(job)
+        *remote, local = batches  # the longest goes to a worker: this process has additional jobs
         with suppress(OSError):  # no more processes can be started
-            for share in theirs:
-                helper = started(share)
-                self.helpers.append(helper)
-                self.given.update((job.module, helper) for job in share)
-        self.own = [(programs[job], job.types) for job in own]
+            for batch in remote:
+                process = started(batch)
+                self.processes.append(process)
+                self.pending.update((job.module, process) for job in batch)
+        self.local_jobs = [(dispatchers[job], job.types) for job in local]
 
     def wait(self, module: str) -> None:
         """Wait until the program of this name is compiled, if a worker has it."""
-        if module not in self.given:
+        if module not in self.pending:
             return
-        while self.own:
-            program, types = self.own.pop(0)
+        while self.local_jobs:
+            program, types = self.local_jobs.pop(0)
             program.compile(types)
-        helper = self.given[module]
-        assert helper.stdout is not None
-        while module in self.given:
-            if line := helper.stdout.readline():
-                self.given.pop(line.decode().strip(), None)
+        process = self.pending[module]
+        assert process.stdout is not None
+        while module in self.pending:
+            if line := process.stdout.readline():
+                self.pending.pop(line.decode().strip(), None)
             else:  # the worker has ended
-                self.given = {name: one for name, one in self.given.items() if one is not helper}
+                self.pending = {name: one for name, one in self.pending.items() if one is not process}
 
     def end(self) -> None:
         """Stop the workers."""
-        for helper in self.helpers:
-            with helper:  # waits, and closes the pipes
-                helper.kill()
+        for process in self.processes:
+            with process:  # waits, and closes the pipes
+                process.kill()
 
 
-_team: Team | None = None
+_workers: CompileWorkers | None = None
 
 
 @contextmanager
-def side_by_side() -> Iterator[None]:
+def compile_workers() -> Iterator[None]:
     """Enable worker processes for a first start within the context; for commands."""
-    global _team
-    before, _team = _team, Team()
+    global _workers
+    previous, _workers = _workers, CompileWorkers()
     try:
         yield
     finally:
-        _team.end()
-        _team = before
+        _workers.end()
+        _workers = previous
 
 
 def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: int) -> None:
     """Distribute uncompiled programs, each with the arguments of a call, to `cores` processes."""
-    if _team is None:
+    if _workers is None:
         return
     from numba import typeof
 
-    programs: dict[Job, Any] = {}
+    dispatchers: dict[Job, Any] = {}
     for program, arguments in calls:
         if hasattr(program, "overloads") and not is_kept(program):
             module, name = sys.modules[program.__module__], program.__name__
             job = Job(module.__name__, str(module.__file__), name, tuple(map(typeof, arguments)))
-            programs.setdefault(job, program)
-    _team.share(programs, cores)
+            dispatchers.setdefault(job, program)
+    _workers.distribute(dispatchers, cores)
 
 
 def is_kept(program: Any) -> bool:
@@ -119,21 +119,21 @@ def is_kept(program: Any) -> bool:
 
 def wait(module: str) -> None:
     """Wait until no worker compiles this program."""
-    if _team is not None:
-        _team.wait(module)
+    if _workers is not None:
+        _workers.wait(module)
 
 
-def started(share: list[Job]) -> subprocess.Popen[bytes]:
+def started(jobs: list[Job]) -> subprocess.Popen[bytes]:
     """Start a worker process."""
     paths = os.pathsep.join(map(os.path.abspath, sys.path))
-    helper = subprocess.Popen(
-        [sys.executable, "-P", "-m", HELPER],
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", WORKER_MODULE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": paths},
     )
-    assert helper.stdin is not None
-    with suppress(OSError), helper.stdin:  # the worker may have ended
-        pickle.dump(share, helper.stdin)
-    return helper
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin:  # the worker may have ended
+        pickle.dump(jobs, process.stdin)
+    return process

@@ -57,7 +57,7 @@ def check_private(path: Path) -> None:
         )
 
 
-def own_folder() -> Path:
+def temporary_folder() -> Path:
     """Return a folder among the temporary ones, for a user whose cache folder cannot be written.
 
     Raises
@@ -69,9 +69,9 @@ def own_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"eagre-cache{user}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    others = bool(user) and (found.st_uid != os.getuid() or found.st_mode & 0o077 != 0)
-    if others or not stat.S_ISDIR(found.st_mode):
+    status = folder.lstat()
+    others = bool(user) and (status.st_uid != os.getuid() or status.st_mode & 0o077 != 0)
+    if others or not stat.S_ISDIR(status.st_mode):
         raise InputError(
             f"{users_folder()}, which cannot be written, and {folder}, which is open to other users or not a folder",
             allowed=ALLOWED,
@@ -103,7 +103,7 @@ def stored(name: str, text: str) -> Path:
     path = users_folder() / name
     with suppress(OSError):
         return path if _holds(path, text) else _written(path, text)
-    path = own_folder() / name
+    path = temporary_folder() / name
     return path if _holds(path, text) else _written(path, text)
 
 

@@ -49,7 +49,7 @@ class Cell:
         self._plain: Callable[..., Any] | None = None
         self.variants: dict[tuple[str | None, str | None], Cell] = {}
         self.source: str | None = None  # source of a generated function (see `written`)
-        self.texts: dict[Any, Any] = {}  # generated program sources (`eagre.backend.program`)
+        self.sources: dict[Any, Any] = {}  # generated program sources (`eagre.backend.program`)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,12 +102,13 @@ def cell(function: Callable[..., Any]) -> Cell:
 
 def written(source: str, scope: dict[str, Any]) -> Cell:
     """Return a kernel function from source code, for compositions known at set-up; `scope` : called functions."""
-    found: dict[str, Any] = dict(scope)
-    exec(source, found)
-    [function] = [value for name, value in found.items() if isinstance(value, types.FunctionType) and name not in scope]
-    made = Cell(function)
-    made.source = source
-    return made
+    namespace: dict[str, Any] = dict(scope)
+    exec(source, namespace)
+    new = (value for name, value in namespace.items() if name not in scope)
+    [function] = [value for value in new if isinstance(value, types.FunctionType)]
+    generated = Cell(function)
+    generated.source = source
+    return generated
 
 
 class Entry(Cell):
@@ -159,7 +160,7 @@ select_smaller: Any = cuda
 select_larger: Any = cuda
 select_both: Any = cuda
 select_by_sign: Any = cuda
-load_ahead: Any = cuda
+load_early: Any = cuda
 """Load that the compiler does not move; see `eagre.backend.cuda_seeds`."""
 
 flat_load: Any = cuda
@@ -167,8 +168,8 @@ flat_load: Any = cuda
 flat_store: Any = cuda
 load_volatile: Any = cuda
 load_here: Any = cuda
-load_beside: Any = cuda
-store_beside: Any = cuda
+load_offset32: Any = cuda
+store_offset32: Any = cuda
 two_in_word: Any = cuda
 """Two 16-bit numbers in a 32-bit word; see `eagre.backend.cuda_memory`."""
 two_of_word: Any = cuda
@@ -179,18 +180,18 @@ store_two: Any = cuda
 store_four: Any = cuda
 
 named_barrier: Any = cuda
-lend_registers: Any = cuda
-take_registers: Any = cuda
+release_registers: Any = cuda
+acquire_registers: Any = cuda
 address_at: Any = cuda
 bytes_of: Any = cuda
-copy_word_ahead: Any = cuda
-copy_sixteen_ahead: Any = cuda
+copy_element_async: Any = cuda
+copy_16_bytes_async: Any = cuda
 copies_arrived: Any = cuda
 copies_in_group: Any = cuda
 copies_arrived_but_last: Any = cuda
-come: Any = cuda
-meeting_of: Any = cuda
-meeting_over: Any = cuda
+mbarrier_arrive: Any = cuda
+mbarrier_init: Any = cuda
+mbarrier_wait: Any = cuda
 """Split barriers with separate arrive and wait; see `eagre.backend.cuda_meetings`."""
 launch_dependents: Any = cuda
 """Allow the next kernel to start; `grid_dependency_wait`: wait until all stores of previous kernels are visible."""

@@ -32,9 +32,9 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
     quick : callable (cache, signature, target context)
         Loads from disk without the compiler's start-up, or returns None to let the compiler load.
     """
-    *others, beside = locators
+    *others, source_locator = locators
 
-    class Locator(beside):
+    class Locator(source_locator):
         def ensure_cache_path(self) -> None:
             with suppress(OSError):
                 make_private(Path(self.get_cache_path()))
@@ -53,8 +53,8 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
             for path in (Path(self.cache_path), *_files(self)):
                 check_private(path)
             try:
-                if found := quick(self, sig, target_context):
-                    return found
+                if overload := quick(self, sig, target_context):
+                    return overload
                 return super().load_overload(sig, target_context)
             except Exception:  # a truncated pickle can raise any exception
                 try:

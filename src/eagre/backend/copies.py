@@ -13,7 +13,7 @@ from eagre.backend.device import Device, Launch
 
 ROWS_AT_ONCE = 4  # copies of contiguous arrays per kernel
 BOXES_AT_ONCE = 7  # copies of strided arrays per kernel
-TURNS_AT_ONCE = 4  # transposing copies per kernel
+TRANSPOSES_AT_ONCE = 4  # transposing copies per kernel
 TILE, PITCH, TILE_ROWS = 32, 33, 8  # transposing block: tile size, row pitch, and rows of threads
 COPIES = switch("COPIES", ROWS_AT_ONCE)  # number of copies in use
 
@@ -98,7 +98,7 @@ def copied_boxes(k, j, i, targets, sources):
 
 
 @cell
-def turned(tile, k, target, source):
+def transpose_tile(tile, k, target, source):
     """Transpose one tile of level k of target = source, (nz, rows, columns), per block; threads read along columns."""
     levels, rows, columns = source.shape
     x, i, j = cuda.threadIdx.x, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
@@ -112,75 +112,76 @@ def turned(tile, k, target, source):
 
 
 @entry
-def turned_cuda(target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
+def transpose_cuda(target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
     """Transpose COPIES arrays (nz, rows, columns): sources are stored by columns, targets by rows.
 
-    Blocks of one level of all copies are adjacent, so that transfers over the links overlap with local copies.
+    Blocks of one level of all copies are adjacent, so that transfers over NVLink overlap with local copies.
     """
     tile = cuda.shared.array((TILE, PITCH), cplx)
     k, copy = cuda.blockIdx.z // COPIES, cuda.blockIdx.z % COPIES
     if copy == 0:
-        turned(tile, k, target_0, source_0)
+        transpose_tile(tile, k, target_0, source_0)
     if COPIES > 1 and copy == 1:
-        turned(tile, k, target_1, source_1)
+        transpose_tile(tile, k, target_1, source_1)
     if COPIES > 2 and copy == 2:
-        turned(tile, k, target_2, source_2)
+        transpose_tile(tile, k, target_2, source_2)
     if COPIES > 3 and copy == 3:
-        turned(tile, k, target_3, source_3)
+        transpose_tile(tile, k, target_3, source_3)
 
 
-def copy_launches(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
+def copy_launches(device: Device, pairs: Sequence[Pair]) -> list[Launch]:
     """Return launches on the device that owns the targets; it must be able to read the sources."""
     if pairs[0][0].dtype.kind == "c":
-        return _turned(member, pairs)
+        return _transposes(device, pairs)
     if all(array.flags.c_contiguous for pair in pairs for array in pair):
-        return _rows(member, pairs)
-    return _boxes(member, pairs)
+        return _rows(device, pairs)
+    return _boxes(device, pairs)
 
 
-def _rows(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
-    made, layout = [], member.layout("programs.copies")
+def _rows(device: Device, pairs: Sequence[Pair]) -> list[Launch]:
+    launches, parameters = [], device.parameters("programs.copies")
     for some in _groups(pairs, ROWS_AT_ONCE):
         copies = {"COPIES": len(some)}
         some += [some[-1]] * (ROWS_AT_ONCE - len(some))
         arguments = tuple(array.reshape(-1) for pair in some for array in pair)
-        program, longest = member.loop(copied_rows, _precision(arguments[0]), copies), max(a.size for a in arguments)
-        if longest < layout.long:
-            made.append(member.over(program, (longest,), arguments))
+        program, longest = device.loop(copied_rows, _precision(arguments[0]), copies), max(a.size for a in arguments)
+        if longest < parameters.long:
+            launches.append(device.over(program, (longest,), arguments))
         else:
-            made.append(Launch(program, (longest, *arguments), (-(-longest // layout.threads),), (layout.threads,)))
-    return made
+            blocks = -(-longest // parameters.threads)
+            launches.append(Launch(program, (longest, *arguments), (blocks,), (parameters.threads,)))
+    return launches
 
 
-def _boxes(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
-    made = []
+def _boxes(device: Device, pairs: Sequence[Pair]) -> list[Launch]:
+    launches = []
     for some in _groups(pairs, BOXES_AT_ONCE):
         copies = {"COPIES": len(some)}
         some = [tuple(array[(None,) * (3 - array.ndim)] for array in pair) for pair in some]
         region = tuple(max(target.shape[axis] for target, _ in some) for axis in range(3))
         some += [some[-1]] * (BOXES_AT_ONCE - len(some))
-        program = member.loop(copied_boxes, _precision(some[0][0]), copies)
-        made.append(member.over(program, region, tuple(Boxes(*arrays) for arrays in zip(*some, strict=True))))
-    return made
+        program = device.loop(copied_boxes, _precision(some[0][0]), copies)
+        launches.append(device.over(program, region, tuple(Boxes(*arrays) for arrays in zip(*some, strict=True))))
+    return launches
 
 
-def _turned(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
+def _transposes(device: Device, pairs: Sequence[Pair]) -> list[Launch]:
     """Return launches that transpose arrays (nz, ny, nx) between row-major and column-major storage."""
     if pairs[0][1].strides[2] != pairs[0][1].itemsize:
         pairs = [(target.transpose(0, 2, 1), source.transpose(0, 2, 1)) for target, source in pairs]
-    made = []
-    for some in _groups(pairs, TURNS_AT_ONCE):
+    launches = []
+    for some in _groups(pairs, TRANSPOSES_AT_ONCE):
         nz, rows, columns = (max(source.shape[axis] for _, source in some) for axis in range(3))
         grid = (-(-columns // TILE), -(-rows // TILE), nz * len(some))
         precision, copies = "single" if some[0][1].itemsize == 8 else "double", {"COPIES": len(some)}
-        some += [some[-1]] * (TURNS_AT_ONCE - len(some))
-        program = member.program(turned_cuda, precision, copies)
-        made.append(Launch(program, tuple(array for pair in some for array in pair), grid, (TILE, TILE_ROWS)))
-    return made
+        some += [some[-1]] * (TRANSPOSES_AT_ONCE - len(some))
+        program = device.program(transpose_cuda, precision, copies)
+        launches.append(Launch(program, tuple(array for pair in some for array in pair), grid, (TILE, TILE_ROWS)))
+    return launches
 
 
-def _groups(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
-    return [[*pairs[start : start + most]] for start in range(0, len(pairs), most)]
+def _groups(pairs: Sequence[Pair], max_size: int) -> list[list[Pair]]:
+    return [[*pairs[start : start + max_size]] for start in range(0, len(pairs), max_size)]
 
 
 def _precision(array: Any) -> str:

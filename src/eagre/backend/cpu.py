@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 # Threads that wait must sleep: spinning, they slow one another down where cores are shared (8.6
-# against 30 Mcell-steps/s beside another job). Set before Numba starts its threads.
+# instead of 30 Mcell-steps/s concurrently with another job). Set before Numba starts its threads.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numba
@@ -90,15 +90,15 @@ def set_threads(count: int) -> None:
 @contextmanager
 def threads_limited(count: int) -> Iterator[None]:
     """Limit CPU programs to `count` threads within the context."""
-    before = threads()
+    previous = threads()
     set_threads(count)
     try:
         yield
     finally:
-        set_threads(before)
+        set_threads(previous)
 
 
-FEW = 65_536
+MAX_SERIAL_ELEMENTS = 65_536
 """Maximum number of elements of the largest array of a launch that runs on one thread: starting threads takes longer.
 
 Measured on idle cores with 2, 4 and 16 threads, all models at 64 to 512 points per side (`benchmarks/NOTES.md`).
@@ -106,8 +106,9 @@ Measured on idle cores with 2, 4 and 16 threads, all models at 64 to 512 points 
 
 
 def few(value: Any) -> bool:
-    """Return whether the arguments of a launch have fewer than FEW elements; scratch arrays are ignored."""
-    return _largest(value, config.NUMBA_NUM_THREADS) < FEW  # pyright: ignore[reportAttributeAccessIssue]
+    """Return whether all arguments of a launch have fewer elements than the limit; scratch arrays are ignored."""
+    rows = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIssue]
+    return _largest(value, rows) < MAX_SERIAL_ELEMENTS
 
 
 def _largest(value: Any, rows: int) -> int:
@@ -131,18 +132,18 @@ def without_locks() -> tuple[Callable[[], int], Callable[[int], None]]:
 def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:
     """Run programs in order, `times` times, each with its arguments, and on one thread if it is `few`."""
     count, switch = without_locks()
-    most = now = count()
+    max_threads = current = count()
     try:
         for _ in range(times):
             for program, arguments, is_few in calls:
-                wanted = 1 if is_few else most
-                if wanted != now:
-                    switch(wanted)
-                    now = wanted
+                requested = 1 if is_few else max_threads
+                if requested != current:
+                    switch(requested)
+                    current = requested
                 program(*arguments)
     finally:
-        if now != most:
-            switch(most)
+        if current != max_threads:
+            switch(max_threads)
 
 
 _lost = False  # whether this process was forked after its parent had started OpenMP threads

@@ -12,7 +12,7 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
-from eagre.backend.cuda_alike import Alike, KernelCache
+from eagre.backend.cuda_alike import KernelCache, PtxCache
 from eagre.backend.layouts import usual_registers
 
 __all__ = [
@@ -34,7 +34,7 @@ def _cached(function: Any, max_registers: int, cache: Any = KernelCache) -> Any:
 
 
 formula: Any = cuda.jit(device=True, forceinline=True, fastmath=True)
-# With more registers a thread, too few warps fit to hide the latency of memory (measured at
+# With more registers per thread, too few warps fit to hide the latency of memory (measured at
 # 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
 single_driver: Any = partial(_cached, max_registers=usual_registers("single"))
 double_driver: Any = partial(_cached, max_registers=usual_registers("double"))
@@ -44,7 +44,7 @@ numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 def limited_driver(registers: int) -> Any:
     """Return a compiler with a limit of `registers` registers per thread: the switch ``REGISTERS`` of a program."""
-    return partial(_cached, max_registers=registers, cache=partial(Alike, registers=registers))
+    return partial(_cached, max_registers=registers, cache=partial(PtxCache, registers=registers))
 
 
 @cuda.jit

@@ -14,12 +14,12 @@ import cupy
 import numpy as np
 
 from eagre.backend.cuda import cuda, pause
-from eagre.backend.cuda_facts import facts_from
+from eagre.backend.cuda_facts import properties_from
 from eagre.backend.cuda_launch import Packed, kernel_of
-from eagre.backend.cuda_outbox import Outbox
+from eagre.backend.cuda_outbox import StagingBuffer
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 
 STATIC_SHARED = 48 * 1024  # shared memory available to every kernel, bytes
 ANY_WAY = 4  # cudaMemcpyDefault: direction inferred from the addresses
@@ -57,17 +57,17 @@ class CudaDevice(Device):
         self.index = index
         cupy.cuda.Device(index).use()
         cuda.select_device(index)
-        self.multiprocessors = self.facts.multiprocessors
-        self.starts_early = self.facts.compute_capability >= (9, 0)
-        self.name = f"cuda:{index} ({self.facts.name})"
+        self.multiprocessors = self.properties.multiprocessors
+        self.starts_early = self.properties.compute_capability >= (9, 0)
+        self.name = f"cuda:{index} ({self.properties.name})"
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
-        self._outbox: Outbox | None = None
+        self._staging: StagingBuffer | None = None
 
     @cached_property
-    def facts(self) -> Facts:
+    def properties(self) -> GpuProperties:
         """Properties of this GPU."""
-        return facts_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
+        return properties_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
 
     def _attribute(self, number: int) -> int:
         """Return an attribute of the CUDA runtime, 0 if it is unknown."""
@@ -96,15 +96,15 @@ class CudaDevice(Device):
         with self.stream:
             return cupy.asnumpy(array)
 
-    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         self.use()
         with self.stream:
             return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
 
     def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
-        if self._outbox is None:
-            self._outbox = Outbox(self)
-        return self._outbox.begin(arrays)
+        if self._staging is None:
+            self._staging = StagingBuffer(self)
+        return self._staging.begin(arrays)
 
     def fill(self, array: Any, values: np.ndarray) -> None:
         self.use()
@@ -130,8 +130,8 @@ class CudaDevice(Device):
         self.use()
         for launch in launches:
             if isinstance(launch, Transfer):
-                places = (_address(launch.target), _address(launch.source), launch.source.nbytes)
-                cupy.cuda.runtime.memcpyAsync(*places, ANY_WAY, self.stream.ptr)
+                copy_arguments = (_address(launch.target), _address(launch.source), launch.source.nbytes)
+                cupy.cuda.runtime.memcpyAsync(*copy_arguments, ANY_WAY, self.stream.ptr)
                 continue
             if isinstance(launch, HostCall):
                 with self.stream:
@@ -146,11 +146,11 @@ class CudaDevice(Device):
     def bound(self, launches: Sequence[Work]) -> list[Work]:
         """Return launches with packed arguments and loaded programs, as stream capture allows neither."""
         self.use()
-        made: dict[int, Work] = {}  # lists of many batches repeat the same launches
+        prepared: dict[int, Work] = {}  # lists of many batches repeat the same launches
         for launch in launches:
-            if id(launch) not in made:
-                made[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
-        return [made[id(launch)] for launch in launches]
+            if id(launch) not in prepared:
+                prepared[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
+        return [prepared[id(launch)] for launch in launches]
 
     def _bound(self, launch: Launch) -> Launch:
         if isinstance(launch.program, Packed):
@@ -183,7 +183,7 @@ class CudaDevice(Device):
             self.use()
             graph.launch(self.stream)
 
-        go.graph, go.kept = graph, list(launches)  # type: ignore[attr-defined]
+        go.graph, go.launches = graph, list(launches)  # type: ignore[attr-defined]
         return go
 
     def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
@@ -191,16 +191,16 @@ class CudaDevice(Device):
 
         self.use()
         with self.stream:
-            made = RealTransforms(a, spectrum, axes, self.stream.ptr)
-        return HostCall(made.forward, (a,), captured=True), HostCall(made.backward, (out,), captured=True)
+            transforms = RealTransforms(a, spectrum, axes, self.stream.ptr)
+        return HostCall(transforms.forward, (a,), captured=True), HostCall(transforms.backward, (out,), captured=True)
 
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         from eagre.backend.fourier_cuda import ComplexTransforms
 
         self.use()
         with self.stream:
-            made = ComplexTransforms(a, axes, self.stream.ptr)
-        return HostCall(made.forward, (), captured=True), HostCall(made.backward, (), captured=True)
+            transforms = ComplexTransforms(a, axes, self.stream.ptr)
+        return HostCall(transforms.forward, (), captured=True), HostCall(transforms.backward, (), captured=True)
 
     def synchronize(self) -> None:
         self.use()
@@ -236,21 +236,21 @@ def _address(array: Any) -> int:
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
-def _allow_shared(program: Any, kernel: Any, wanted: int, index: int) -> None:
+def _allow_shared(program: Any, kernel: Any, size: int, index: int) -> None:
     """Allow a kernel more than 48 KiB of shared memory, once per kernel and device."""
     if not hasattr(program, "allowed_shared"):
         program.allowed_shared = {}
     allowed = program.allowed_shared
-    if wanted <= allowed.get(index, 0):
+    if size <= allowed.get(index, 0):
         return
     from cuda.bindings import driver
 
     handle = kernel._codelibrary.get_cufunc().kernel.handle
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    (status,) = driver.cuKernelSetAttribute(name, wanted, handle, driver.cuDeviceGet(index)[1])
+    (status,) = driver.cuKernelSetAttribute(name, size, handle, driver.cuDeviceGet(index)[1])
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(f"The GPU does not support {wanted} bytes of shared memory per block: {status.name}.")
-    allowed[index] = wanted
+        raise DeviceError(f"The GPU does not support {size} bytes of shared memory per block: {status.name}.")
+    allowed[index] = size
 
 
 def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

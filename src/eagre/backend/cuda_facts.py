@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 
 MEMORY_CLOCK, MEMORY_WIDTH = 36, 37  # IDs of cudaDevAttrMemoryClockRate and cudaDevAttrGlobalMemoryBusWidth
 
 
-def facts_from(properties: Mapping[str, Any], attribute: Callable[[int], int]) -> Facts:
+def properties_from(properties: Mapping[str, Any], attribute: Callable[[int], int]) -> GpuProperties:
     """Return the properties of a GPU from CUDA properties and attributes."""
     clock, bits = attribute(MEMORY_CLOCK), attribute(MEMORY_WIDTH)  # kHz; two transfers per cycle
-    return Facts(
+    return GpuProperties(
         name=properties["name"].decode(),
         compute_capability=(int(properties["major"]), int(properties["minor"])),
         multiprocessors=int(properties["multiProcessorCount"]),

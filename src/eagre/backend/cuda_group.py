@@ -23,24 +23,25 @@ ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 class CudaGroup(Group):
     """Group of GPUs of one host."""
 
-    def __init__(self, members: Sequence[Device]) -> None:
-        super().__init__(members)
+    def __init__(self, devices: Sequence[Device]) -> None:
+        super().__init__(devices)
         keep_loaded()
-        self._gpus = [gpu for gpu in dict.fromkeys(members) if isinstance(gpu, CudaDevice)]
+        self._gpus = [gpu for gpu in dict.fromkeys(devices) if isinstance(gpu, CudaDevice)]
         self._events = []
         for gpu in self._gpus:
             gpu.use()
             self._events.append(cupy.cuda.Event(disable_timing=True))
         # Copies without peer access use the host and cannot be captured.
-        self.graphs = all([_reach(one, other) for one in self._gpus for other in self._gpus if one is not other])
+        pairs = [(one, other) for one in self._gpus for other in self._gpus if one is not other]
+        self.graphs = all([_enable_peer_access(one, other) for one, other in pairs])
 
     def run(self, schedule: Sequence[Stage]) -> None:
         """Queue the stages of a schedule in order, without waiting for the devices."""
         for stage in _without_gaps(schedule):
             if stage is BARRIER:
                 self.barrier()
-            for member, launches in zip(self.members, stage, strict=False):
-                member.run(_after_others(launches))
+            for device, launches in zip(self.devices, stage, strict=False):
+                device.run(_after_others(launches))
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
         """Capture `times` repetitions on all devices in one CUDA graph, if peer access and capture are possible."""
@@ -83,16 +84,17 @@ class CudaGroup(Group):
                 if other is not gpu:
                     gpu.stream.wait_event(event)
 
-    def copies(self, member: Device, pairs: Sequence[Pair]) -> list[Launch | HostCall]:
+    def copies(self, device: Device, pairs: Sequence[Pair]) -> list[Launch | HostCall]:
         """Return copies by a kernel on the owner of the targets with peer access, otherwise by the driver."""
         if self.graphs and pairs:
-            return [*copy_launches(member, pairs)]
+            return [*copy_launches(device, pairs)]
         return [HostCall(_copy, pair) for pair in pairs]
 
     def _bound(self, stage: Stage) -> Stage:
         if stage is BARRIER:
             return BARRIER
-        return [gpu.bound(launches) for gpu, launches in zip(self.members, stage, strict=True)]  # type: ignore[attr-defined]
+        pairs = zip(self.devices, stage, strict=True)
+        return [gpu.bound(launches) for gpu, launches in pairs]  # type: ignore[attr-defined]
 
     def _wait(self, one: CudaDevice) -> None:
         """Let one stream wait for all streams."""
@@ -114,7 +116,7 @@ class CudaGroup(Group):
                 gpu.stream.wait_event(event)
 
 
-def _reach(one: CudaDevice, other: CudaDevice) -> bool:
+def _enable_peer_access(one: CudaDevice, other: CudaDevice) -> bool:
     """Enable peer access of one GPU to the memory of another; return False if it is not available."""
     runtime = cupy.cuda.runtime
     if not runtime.deviceCanAccessPeer(one.index, other.index):
@@ -136,30 +138,30 @@ def _can_be_held(schedule: Sequence[Stage]) -> bool:
 
 def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
     """Merge the stages between two barriers of a schedule, so that their kernels may overlap."""
-    found: list[Stage] = []
+    merged: list[Stage] = []
     for stage in schedule:
-        if stage is BARRIER or not found or found[-1] is BARRIER:
-            found.append(stage)
+        if stage is BARRIER or not merged or merged[-1] is BARRIER:
+            merged.append(stage)
         else:
-            found[-1] = [[*before, *after] for before, after in zip(found[-1], stage, strict=True)]
-    return found
+            merged[-1] = [[*previous, *following] for previous, following in zip(merged[-1], stage, strict=True)]
+    return merged
 
 
 def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
     """Return launches that wait for a previous copy or barrier instead of overlapping with its end."""
-    made: list[Launch | HostCall] = []
+    ordered: list[Launch | HostCall] = []
     for launch in launches:
-        if isinstance(launch, Launch) and launch.early and not (made and isinstance(made[-1], Launch)):
+        if isinstance(launch, Launch) and launch.early and not (ordered and isinstance(ordered[-1], Launch)):
             launch = launch._replace(early=False)
-        made.append(launch)
-    return made
+        ordered.append(launch)
+    return ordered
 
 
 def _copy(target: Any, source: Any) -> None:
     """Copy between memories of GPUs on the current stream, in as many contiguous parts as needed."""
     if not (target.flags.c_contiguous and source.flags.c_contiguous):
-        for part, other in zip(target, source, strict=True):
-            _copy(part, other)
+        for row, source_row in zip(target, source, strict=True):
+            _copy(row, source_row)
         return
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memcpyAsync(target.data.ptr, source.data.ptr, source.nbytes, ANY_WAY, stream.ptr)

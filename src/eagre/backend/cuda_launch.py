@@ -52,12 +52,12 @@ class Packed:
     """
 
     def __init__(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
-        words: list[int] = []
+        values: list[int] = []
         for kind, value in zip(kernel.argument_types, arguments, strict=True):
-            words += _words(kind, value)
-        self._kept = arguments, np.array(words, np.uint64)  # kept alive: the kernel reads them by address
-        first = self._kept[1].ctypes.data
-        self._pointers = (ctypes.c_void_p * len(words))(*range(first, first + 8 * len(words), 8))
+            values += _packed_values(kind, value)
+        self._storage = arguments, np.array(values, np.uint64)  # kept alive: the kernel reads them by address
+        first = self._storage[1].ctypes.data
+        self._pointers = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
         self._function = driver.CUfunction(int(kernel._codelibrary.get_cufunc().kernel.handle))
 
     @staticmethod
@@ -84,11 +84,11 @@ class Packed:
 def _is_known(kind: Any) -> bool:
     """Return whether `_words` supports arguments of this type."""
     if isinstance(kind, types.BaseTuple):
-        return all(_is_known(part) for part in kind)
+        return all(_is_known(item) for item in kind)
     return isinstance(kind, (types.Array, types.Integer, types.Float, types.Boolean))
 
 
-def _words(kind: Any, value: Any) -> list[int]:
+def _packed_values(kind: Any, value: Any) -> list[int]:
     """Return an argument as 8-byte words; an array is two null pointers, size, item, data, shape, strides."""
     if isinstance(kind, types.Array):
         seen = value.__cuda_array_interface__
@@ -96,7 +96,7 @@ def _words(kind: Any, value: Any) -> list[int]:
         strides = seen.get("strides") or [item * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         return [0, 0, math.prod(shape), item, seen["data"][0], *shape, *(step % 2**64 for step in strides)]
     if isinstance(kind, types.BaseTuple):
-        return [word for one, part in zip(kind, value, strict=True) for word in _words(one, part)]
+        return [word for one, item_value in zip(kind, value, strict=True) for word in _packed_values(one, item_value)]
     if isinstance(kind, types.Float):
         form = "<f" if kind.bitwidth == 32 else "<d"
         return [int.from_bytes(struct.pack(form, value), "little")]

@@ -25,16 +25,16 @@ def _address(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
     return builder.ptrtoint(inner, SHORT)
 
 
-def _told(text: str) -> Any:
+def _barrier_instruction(text: str) -> Any:
     """Return an instruction on a barrier object and a number."""
 
     @intrinsic
     def instruction(context: Any, shared: Any, n: Any, number: Any) -> Any:
         def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _address(context_, builder, signature.args, arguments)
+            address = _address(context_, builder, signature.args, arguments)
             value = context_.cast(builder, arguments[2], signature.args[2], types.int32)
             call = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [SHORT, SHORT]), text, "r,r,~{memory}", side_effect=True)
-            builder.call(call, [place, value])
+            builder.call(call, [address, value])
             return context_.get_dummy_value()
 
         return types.void(shared, n, number), generate
@@ -43,7 +43,7 @@ def _told(text: str) -> Any:
 
 
 @intrinsic
-def come(context: Any, shared: Any, n: Any) -> Any:
+def mbarrier_arrive(context: Any, shared: Any, n: Any) -> Any:
     """Arrive at the barrier at element n of shared memory."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -56,9 +56,9 @@ def come(context: Any, shared: Any, n: Any) -> Any:
 
 
 _OVER = "{{.reg .pred over; AGAIN: mbarrier.{}.parity.shared.b64 over, [$0], $1; @!over bra AGAIN;}}"
-meeting_of = _told("mbarrier.init.shared.b64 [$0], $1;")
+mbarrier_init = _barrier_instruction("mbarrier.init.shared.b64 [$0], $1;")
 """Initialise a barrier at element n of shared memory with the number of arrivals per phase."""
-meeting_over = _told(_OVER.format("try_wait"))
+mbarrier_wait = _barrier_instruction(_OVER.format("try_wait"))
 """Wait until a phase has completed. Compute capability 9.0."""
-meeting_polled = _told(_OVER.format("test_wait"))
+mbarrier_poll = _barrier_instruction(_OVER.format("test_wait"))
 """The same for older devices."""

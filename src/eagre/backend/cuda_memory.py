@@ -19,7 +19,7 @@ from eagre.backend.numba_internals import RequireLiteralValue
 LONG, SHORT = ir.IntType(64), ir.IntType(32)
 
 
-def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Return the pointer to element ``k + offset`` of an array's memory."""
     array_type = signature.args[0]
     array = context.make_array(array_type)(context, builder, value=arguments[0])
@@ -35,7 +35,7 @@ def flat_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Element ``k + offset`` of the array's memory."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_place(context_, builder, signature, arguments))
+        return builder.load(_pointer(context_, builder, signature, arguments))
 
     return array.dtype(array, k, offset), generate
 
@@ -46,7 +46,7 @@ def flat_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         value_ = context_.cast(builder, arguments[3], signature.args[3], signature.args[0].dtype)
-        builder.store(value_, _place(context_, builder, signature, arguments))
+        builder.store(value_, _pointer(context_, builder, signature, arguments))
         return context_.get_dummy_value()
 
     return types.void(array, k, offset, value), generate
@@ -63,7 +63,7 @@ def _load_as(instruction: str) -> Any:
     @intrinsic
     def load(context: Any, array: Any, k: Any, offset: Any) -> Any:
         def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _place(context_, builder, signature, arguments)
+            pointer = _pointer(context_, builder, signature, arguments)
             kind = context_.get_value_type(signature.args[0].dtype)
             suffix, letter = _kind_of(signature.args[0].dtype)
             text = f"{instruction}.{suffix} $0, [$1];"
@@ -76,12 +76,12 @@ def _load_as(instruction: str) -> Any:
 
 
 load_volatile = _load_as("ld.volatile.global")
-"""As `flat_load`, bypassing the L1 cache: stores of another block before its flag are visible."""
+"""Load an element and bypass the L1 cache: stores of another block before its flag are visible."""
 load_here = _load_as("ld.global")
-"""As `flat_load`, but not moved by the compiler to its first use."""
+"""Load an element here: the compiler does not move the load to its first use."""
 
 
-def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str, str]:
+def _base_and_offset(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str, str]:
     """Return the pointer to element k, the 32-bit offset, and the type, PTX name and register letter of an element."""
     array_type = signature.args[0]
     array = context.make_array(array_type)(context, builder, value=arguments[0])
@@ -92,14 +92,14 @@ def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple
 
 
 @intrinsic
-def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """As `load_here`, for element ``k + offset`` with a 32-bit offset: one instruction computes the address.
+def load_offset32(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Load element ``k + offset`` like `load_here`, with a 32-bit offset: one instruction computes the address.
 
     k is an index shared by many loads. For a 64-bit offset LLVM needs four instructions.
     """
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, offset_, kind, suffix, letter = _beside(context_, builder, signature, arguments)
+        pointer, offset_, kind, suffix, letter = _base_and_offset(context_, builder, signature, arguments)
         size = signature.args[0].dtype.bitwidth // 8
         text = f"{{.reg .u64 place; mad.wide.u32 place, $2, {size}, $1; ld.global.{suffix} $0, [place];}}"
         kinds = ir.FunctionType(kind, [pointer.type, SHORT])
@@ -109,11 +109,11 @@ def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
 
 
 @intrinsic
-def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
-    """As `flat_store`, with indices as in `load_beside`."""
+def store_offset32(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
+    """Set element ``k + offset`` like `flat_store`, with indices as in `load_offset32`."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, offset_, kind, suffix, letter = _beside(context_, builder, signature, arguments)
+        pointer, offset_, kind, suffix, letter = _base_and_offset(context_, builder, signature, arguments)
         value_ = context_.cast(builder, arguments[3], signature.args[3], signature.args[0].dtype)
         size = signature.args[0].dtype.bitwidth // 8
         text = f"{{.reg .u64 place; mad.wide.u32 place, $1, {size}, $0; st.global.{suffix} [place], $2;}}"
@@ -152,8 +152,8 @@ def two_of_word(context: Any, both: Any) -> Any:
         word = context_.cast(builder, arguments[0], signature.args[0], types.uint32)
         low = builder.shl(word, ir.Constant(SHORT, 16))
         high = builder.and_(word, ir.Constant(SHORT, 0xFFFF0000))
-        parts = [builder.bitcast(part, ir.FloatType()) for part in (low, high)]
-        return context_.make_tuple(builder, signature.return_type, parts)
+        values = [builder.bitcast(half, ir.FloatType()) for half in (low, high)]
+        return context_.make_tuple(builder, signature.return_type, values)
 
     return types.UniTuple(types.float32, 2)(both), generate
 
@@ -163,7 +163,7 @@ def prefetch_l2(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Prefetch element ``k + offset`` into the L2 cache without waiting."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _place(context_, builder, signature, arguments)
+        pointer = _pointer(context_, builder, signature, arguments)
         function = ir.InlineAsm(
             ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
         )
@@ -179,11 +179,11 @@ def _vector_load(count: int) -> Any:
         def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             element = context_.get_data_type(signature.args[0].dtype)
             vector = ir.VectorType(element, count)
-            pointer = _place(context_, builder, signature, arguments)
+            pointer = _pointer(context_, builder, signature, arguments)
             loaded = builder.load(builder.bitcast(pointer, vector.as_pointer()))
             loaded.align = count * signature.args[0].dtype.bitwidth // 8
-            parts = [builder.extract_element(loaded, ir.Constant(ir.IntType(32), n)) for n in range(count)]
-            return context_.make_tuple(builder, signature.return_type, parts)
+            elements = [builder.extract_element(loaded, ir.Constant(ir.IntType(32), n)) for n in range(count)]
+            return context_.make_tuple(builder, signature.return_type, elements)
 
         return types.UniTuple(array.dtype, count)(array, k, offset), generate
 
@@ -198,9 +198,9 @@ def _vector_store(count: int) -> Any:
             vector = ir.VectorType(element, count)
             packed = ir.Constant(vector, ir.Undefined)
             for n in range(count):
-                part = builder.extract_value(arguments[3], n)
-                packed = builder.insert_element(packed, part, ir.Constant(ir.IntType(32), n))
-            pointer = _place(context_, builder, signature, arguments)
+                item = builder.extract_value(arguments[3], n)
+                packed = builder.insert_element(packed, item, ir.Constant(ir.IntType(32), n))
+            pointer = _pointer(context_, builder, signature, arguments)
             stored = builder.store(packed, builder.bitcast(pointer, vector.as_pointer()))
             stored.align = count * signature.args[0].dtype.bitwidth // 8
             return context_.get_dummy_value()
@@ -238,7 +238,7 @@ def address_at(context: Any, array: Any, k: Any) -> Any:
     return types.int64(array, k), generate
 
 
-def _copy(several: bool) -> Any:
+def _copy(sixteen_bytes: bool) -> Any:
     """Return an asynchronous copy to shared memory of one value or of 16 bytes."""
 
     @intrinsic
@@ -249,7 +249,8 @@ def _copy(several: bool) -> Any:
             first = builder.gep(target.data, [context_.cast(builder, arguments[1], signature.args[1], types.int64)])
             inner = builder.addrspacecast(first, ir.PointerType(context_.get_data_type(target_type.dtype), 3))
             form = ir.FunctionType(ir.VoidType(), [SHORT, LONG])
-            text = f"cp.async.{'cg' if several else 'ca'}.shared.global [$0], [$1], {16 if several else size};"
+            operator, count = ("cg", 16) if sixteen_bytes else ("ca", size)
+            text = f"cp.async.{operator}.shared.global [$0], [$1], {count};"
             call = ir.InlineAsm(form, text, "r,l,~{memory}", side_effect=True)
             builder.call(call, [builder.ptrtoint(inner, SHORT), arguments[2]])
             return context_.get_dummy_value()
@@ -259,13 +260,13 @@ def _copy(several: bool) -> Any:
     return copy
 
 
-copy_word_ahead = _copy(False)
+copy_element_async = _copy(False)
 """Copy an element from an `address_at` to element n of shared memory, before `copies_arrived` returns.
 
 No instruction waits for the copy, but the address register is occupied for 100 cycles. Compute capability 8.0; PTX ISA,
 "cp.async".
 """
-copy_sixteen_ahead = _copy(True)
+copy_16_bytes_async = _copy(True)
 """The same for 16 bytes; both addresses are multiples of 16 bytes."""
 
 
@@ -330,9 +331,9 @@ def _registers(text: str) -> Any:
 
 
 # Compute capability 9.0 (PTX ISA, "setmaxnreg"): groups of four warps, aligned to multiples of four.
-lend_registers = _registers("setmaxnreg.dec.sync.aligned.u32 {};")
+release_registers = _registers("setmaxnreg.dec.sync.aligned.u32 {};")
 """Release registers down to `count` per thread, a multiple of 8 from 24 on, for other warps of the block."""
-take_registers = _registers("setmaxnreg.inc.sync.aligned.u32 {};")
+acquire_registers = _registers("setmaxnreg.inc.sync.aligned.u32 {};")
 """Acquire registers up to `count` per thread, once other warps have released enough."""
 keep_registers = _registers("")
 """Replacement of the two instructions on older devices."""

@@ -53,8 +53,8 @@ def _of_two(text: str) -> Any:
     def instruction(context: Any, a: Any, b: Any) -> Any:
         def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             form = ir.FunctionType(ir.LiteralStructType([DOUBLE, DOUBLE]), [DOUBLE, DOUBLE])
-            found = builder.call(ir.InlineAsm(form, text, "=d,=d,d,d"), arguments)
-            numbers = [builder.extract_value(found, n) for n in range(2)]
+            results = builder.call(ir.InlineAsm(form, text, "=d,=d,d,d"), arguments)
+            numbers = [builder.extract_value(results, n) for n in range(2)]
             return context_.make_tuple(builder, signature.return_type, numbers)
 
         return types.UniTuple(types.float64, 2)(types.float64, types.float64), generate
@@ -83,7 +83,7 @@ select_both = _of_two("{.reg .pred t; setp.gt.f64 t, $2, $3; selp.f64 $0, $2, $3
 
 
 @intrinsic
-def load_ahead(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
+def load_early(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
     """Load array[plane, j, i] here; LLVM would move the load to its first use.
 
     A streaming kernel loads a value at the top of a row and uses it at the bottom; if the load is moved down, each row
@@ -93,11 +93,11 @@ def load_ahead(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type = signature.args[0]
         structure = context_.make_array(array_type)(context_, builder, value=arguments[0])
-        places = [
+        indices = [
             context_.cast(builder, value, kind, types.int64)
             for value, kind in zip(arguments[1:], signature.args[1:], strict=True)
         ]
-        pointer = cgutils.get_item_pointer(context_, builder, array_type, structure, places, wraparound=False)
+        pointer = cgutils.get_item_pointer(context_, builder, array_type, structure, indices, wraparound=False)
         bits = array_type.dtype.bitwidth
         letter = "f" if bits == 32 else "d"
         kind = context_.get_value_type(array_type.dtype)

@@ -15,7 +15,7 @@ from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import InputError
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 
 HOPPER = (9, 0)  # compute capability with programmatic dependent launches
 
@@ -58,25 +58,25 @@ class Device:
     name: str
     multiprocessors = 1
     graphs = False  # whether `repeated` combines many launches into one
-    is_one = True  # False for several devices as one, which do not support `transfer`
+    is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
-    laid_out: layouts.Layouts | None = None  # explicit launch parameters instead of the default ones
+    laid_out: layouts.LaunchParameters | None = None  # explicit launch parameters instead of the default ones
 
     @property
-    def facts(self) -> Facts:
-        """Properties of a GPU that launch parameters depend on; simulators use those of a measured device."""
+    def properties(self) -> GpuProperties:
+        """Properties of a GPU that launch parameters depend on; simulators use the properties of a measured device."""
         return layouts.reference()[0]
 
-    def layout(self, kernel: str) -> SimpleNamespace:
+    def parameters(self, kernel: str) -> SimpleNamespace:
         """Return the launch parameters of a kernel ("solver:poisson.columns"; see docs/development/layouts.md)."""
         return self.table.of(kernel)
 
     @property
-    def table(self) -> layouts.Layouts:
+    def table(self) -> layouts.LaunchParameters:
         """Launch parameters of the kernels."""
-        return self.laid_out or layouts.layouts_of(self.facts)
+        return self.laid_out or layouts.parameters_of(self.properties)
 
-    def with_layouts(self, values: Mapping[str, Any], source: str) -> Self:
+    def with_parameters(self, values: Mapping[str, Any], source: str) -> Self:
         """Return the same device with other launch parameters for new models; `source` : origin of the values.
 
         Parameters without a value are unchanged.
@@ -86,10 +86,10 @@ class Device:
         InputError
             For values that the device does not support.
         """
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        made.laid_out = self.table.over(values, source)
-        return made
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone.laid_out = self.table.over(values, source)
+        return clone
 
     def array(self, values: np.ndarray) -> Any:
         """Return a C-contiguous copy of `values` on the device."""
@@ -100,11 +100,11 @@ class Device:
         raise NotImplementedError
 
     def field(self, values: np.ndarray, axis: int = -2) -> Any:
-        """Return a copy of `values` with grid rows along an axis; several devices share the rows."""
+        """Return a copy of `values` with grid rows along an axis; multi-device arrays distribute the rows."""
         return self.array(values)
 
     def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return fields of zeros, (.., ny, nx); several devices share the rows."""
+        """Return fields of zeros, (.., ny, nx); multi-device arrays distribute the rows."""
         return self.zeros(shape, dtype)
 
     def host(self, array: Any) -> np.ndarray:
@@ -124,7 +124,7 @@ class Device:
         """Overwrite a device array with host values of the same shape."""
         raise NotImplementedError
 
-    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return a host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""
         return np.array(array[(slice(None), *indices)])
 
@@ -195,19 +195,19 @@ class Device:
 
     def _limited(self, precision: str, switches: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return switches with the register limit of this device, and with its unsupported features disabled."""
-        own: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self.target == "cuda":
-            if (registers := self.layout("programs").registers[precision]) != usual(precision):
-                own["REGISTERS"] = registers
-            if self.facts.compute_capability < HOPPER:
-                own["DEPENDENT_LAUNCHES"] = False
-        return {**own, **(switches or {})}
+            if (registers := self.parameters("programs").registers[precision]) != usual(precision):
+                options["REGISTERS"] = registers
+            if self.properties.compute_capability < HOPPER:
+                options["DEPENDENT_LAUNCHES"] = False
+        return {**options, **(switches or {})}
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
         region = tuple(map(int, region))  # launches do not accept NumPy integers
-        layout = self.layout("programs.loop")
-        block = (layout.line, layout.plane, layout.volume)[len(region) - 1]
+        parameters = self.parameters("programs.loop")
+        block = (parameters.line, parameters.plane, parameters.volume)[len(region) - 1]
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
         return Launch(program, (*region, *arguments), blocks, tuple(block))
 

@@ -2,7 +2,8 @@
 
 A subdomain *publishes* arrays under names. A `Message` names a part of a published field, the rank that owns it and the
 rank that receives it. The list of messages of an exchange is the same in every process, as it depends on the
-decomposition only: a transport finds what its ranks receive by `target` and what they send by `source`.
+decomposition only: a transport selects the messages that its ranks receive by `target`, and the messages
+that they send by `source`.
 
 `LocalTransport` serves the devices of one process: exchanges are copies by each device from the memory of others. A
 transport over MPI or NCCL would pack the regions that its ranks send, and have the same four members.
@@ -56,7 +57,7 @@ class LocalTransport:
     """Transport between devices of one process."""
 
     def __init__(self, group: Group) -> None:
-        self.group, self.ranks = group, range(len(group.members))
+        self.group, self.ranks = group, range(len(group.devices))
         self._published: dict[tuple[int, str], Any] = {}
 
     def publish(self, rank: int, field: str, array: Any) -> None:
@@ -70,7 +71,7 @@ class LocalTransport:
             target = self._published[message.target, message.into or message.field][message.here]
             source = self._published[message.source, message.field][message.there]
             pairs[message.target].append((target, source))
-        return [self.group.copies(member, some) for member, some in zip(self.group.members, pairs, strict=True)]
+        return [self.group.copies(device, some) for device, some in zip(self.group.devices, pairs, strict=True)]
 
     def collect(self, values: Sequence[Any]) -> list[Any]:
         """See `Transport.collect`."""

@@ -69,8 +69,8 @@ class RealTransforms:
         self._run(1, self._spectrum, a)
 
     def _run(self, way: int, source: Any, target: Any) -> None:
-        places = (ctypes.c_void_p(source.data.ptr), ctypes.c_void_p(target.data.ptr))
-        _checked(self._names[way], getattr(library(), self._names[way])(_handle(self._plans[way]), *places))
+        pointers = (ctypes.c_void_p(source.data.ptr), ctypes.c_void_p(target.data.ptr))
+        _checked(self._names[way], getattr(library(), self._names[way])(_handle(self._plans[way]), *pointers))
 
 
 class ComplexTransforms:
@@ -92,8 +92,8 @@ class ComplexTransforms:
         self._name, kind = COMPLEX[a.dtype.itemsize]
         (nz, ny, nx), pair = map(int, a.shape), ctypes.c_int * len(axes)
         sizes, within, batch = ((nz, nx), (nz, ny * nx), ny) if len(axes) == 2 else ((nx,), (nx,), nz * ny)
-        layout = pair(*within), ctypes.c_int(1), ctypes.c_int(nx)  # embedded size, stride, distance
-        known = ctypes.byref(self._plan), ctypes.c_int(len(axes)), pair(*sizes), *layout, *layout
+        embedding = pair(*within), ctypes.c_int(1), ctypes.c_int(nx)  # embedded size, stride, distance
+        known = ctypes.byref(self._plan), ctypes.c_int(len(axes)), pair(*sizes), *embedding, *embedding
         _checked("cufftPlanMany", library().cufftPlanMany(*known, ctypes.c_int(kind), ctypes.c_int(batch)))
         _checked("cufftSetStream", library().cufftSetStream(self._plan, ctypes.c_void_p(stream)))
 
@@ -106,9 +106,9 @@ class ComplexTransforms:
         self._run(1)
 
     def _run(self, way: int) -> None:
-        place = ctypes.c_void_p(self._a.data.ptr)
+        pointer = ctypes.c_void_p(self._a.data.ptr)
         direction = ctypes.c_int(DIRECTIONS[way])
-        _checked(self._name, getattr(library(), self._name)(self._plan, place, place, direction))
+        _checked(self._name, getattr(library(), self._name)(self._plan, pointer, pointer, direction))
 
     def __del__(self) -> None:
         with suppress(Exception):  # at exit the library may already be unloaded

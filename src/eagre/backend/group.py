@@ -20,9 +20,10 @@ BARRIER: Stage = ()
 """Barrier between two stages of a schedule: every device waits for all."""
 
 
-def in_turn(*stages: Stage) -> Stage:
+def in_sequence(*stages: Stage) -> Stage:
     """Return one stage with the launches of several stages in order, for every device."""
-    return [[launch for launches in own for launch in launches] for own in zip(*stages, strict=True)]
+    by_device = zip(*stages, strict=True)
+    return [[launch for launches in device_launches for launch in launches] for device_launches in by_device]
 
 
 class Group:
@@ -30,23 +31,23 @@ class Group:
 
     graphs = False
 
-    def __init__(self, members: Sequence[Device]) -> None:
-        self.members = tuple(members)
-        self.kind = members[0].kind
-        names = [str(member) for member in members]
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self.devices = tuple(devices)
+        self.kind = devices[0].kind
+        names = [str(device) for device in devices]
         same = len(set(names)) == 1
         self.name = f"{len(names)} bands on {names[0]}" if same else ", ".join(names)
 
     def __reduce__(self) -> tuple[type[Group], tuple[tuple[Device, ...]]]:
-        return type(self), (self.members,)
+        return type(self), (self.devices,)
 
     def run(self, schedule: Sequence[Stage]) -> None:
         """Run the stages of a schedule in order."""
         for stage in schedule:
             if stage is BARRIER:
                 self.barrier()
-            for member, launches in zip(self.members, stage, strict=False):
-                member.run(launches)
+            for device, launches in zip(self.devices, stage, strict=False):
+                device.run(launches)
 
     def bound(self, schedule: Sequence[Stage]) -> list[Stage]:
         """Return the schedule; see `Device.bound`."""
@@ -64,25 +65,25 @@ class Group:
     def barrier(self) -> None:
         """Let every device wait for all devices."""
 
-    def copies(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
-        """Return copies (target, source) of equal shape by `member`, which owns the targets."""
+    def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+        """Return copies (target, source) of equal shape by `device`, which owns the targets."""
         return [HostCall(np.copyto, pair) for pair in pairs]
 
     def synchronize(self) -> None:
         """Wait until all launches are complete."""
-        for member in self.members:
-            member.synchronize()
+        for device in self.devices:
+            device.synchronize()
 
-    def layout(self, kernel: str) -> SimpleNamespace:
-        """Return the launch parameters of joint work: those of the first member."""
-        return self.members[0].layout(kernel)
+    def parameters(self, kernel: str) -> SimpleNamespace:
+        """Return the launch parameters of joint work: the parameters of the first device."""
+        return self.devices[0].parameters(kernel)
 
     def free_memory(self) -> int:
         """Return the free memory of all devices, bytes."""
-        return sum(member.free_memory() for member in set(self.members))
+        return sum(device.free_memory() for device in set(self.devices))
 
     def host(self, array: np.ndarray) -> np.ndarray:
-        """Return a copy of an array that was gathered on the host."""
+        """Return a copy of an array that was collected on the host."""
         return np.array(array, copy=True)
 
     def __str__(self) -> str:

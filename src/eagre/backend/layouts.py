@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from eagre.errors import InputError
 from eagre.layouts import table
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from eagre.layouts.store import Measured, Use
 
 
@@ -32,27 +32,28 @@ class Shipped(NamedTuple):
         return [one for one in self.entries if one.serves(use)]
 
 
-class Layouts:
+class LaunchParameters:
     """Values of all launch parameters on a device.
 
     Attributes
     ----------
-    facts : Facts
+    properties : GpuProperties
     values : dict
         Values by key, for all runs.
     source : str
         Origin of the values.
-    own : frozenset of str
+    user_keys : frozenset of str
         Keys of the user's table, which have priority.
     shipped : Shipped
         Values for some runs.
     """
 
     def __init__(
-        self, facts: Facts, values: dict[str, Any], source: str, own: frozenset[str] = frozenset(),
+        self, properties: GpuProperties, values: dict[str, Any], source: str, user_keys: frozenset[str] = frozenset(),
         shipped: Shipped = Shipped(),  # noqa: B008 (immutable)
     ) -> None:  # fmt: skip
-        self.facts, self.values, self.source, self.own, self.shipped = facts, values, source, own, shipped
+        self.properties, self.values, self.source = properties, values, source
+        self.user_keys, self.shipped = user_keys, shipped
         self._kernels: dict[str, SimpleNamespace] = {}
 
     def of(self, kernel: str) -> SimpleNamespace:
@@ -60,13 +61,13 @@ class Layouts:
         if kernel not in self._kernels:
             start = f"{kernel}."
             keys = (key for key in self.values if key.rpartition(".")[0] == kernel)
-            own = {key[len(start) :]: self.values[key] for key in keys}
-            if not own:
+            parameters = {key[len(start) :]: self.values[key] for key in keys}
+            if not parameters:
                 raise KeyError(kernel)
-            self._kernels[kernel] = SimpleNamespace(**own)
+            self._kernels[kernel] = SimpleNamespace(**parameters)
         return self._kernels[kernel]
 
-    def over(self, values: Mapping[str, Any], source: str) -> Layouts:
+    def over(self, values: Mapping[str, Any], source: str) -> LaunchParameters:
         """Return the parameters with other values, except those of the user's table.
 
         Raises
@@ -74,28 +75,28 @@ class Layouts:
         InputError
             For values that the device does not support.
         """
-        more = {key: value for key, value in values.items() if key not in self.own}
-        _check_fits(more, self.facts, source)
-        return Layouts(self.facts, {**self.values, **more}, source, self.own, self.shipped)
+        more = {key: value for key, value in values.items() if key not in self.user_keys}
+        _check_fits(more, self.properties, source)
+        return LaunchParameters(self.properties, {**self.values, **more}, source, self.user_keys, self.shipped)
 
 
 @cache
-def reference() -> tuple[Facts, dict[str, Any]]:
+def reference() -> tuple[GpuProperties, dict[str, Any]]:
     """Return the device whose measured values the rules scale, and these values, including those of CPUs."""
-    found = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
+    measured = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
     on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
-    return table.facts_of(found.device), {**found.values, **on_cpu.values}
+    return table.properties_of_table(measured.device), {**measured.values, **on_cpu.values}
 
 
 def usual_registers(precision: str) -> int:
-    """Return the registers per thread of kernels without a limit of their own, on the reference device."""
+    """Return the registers per thread of kernels without a specific limit, on the reference device."""
     return reference()[1]["programs.registers"][precision]
 
 
-def by_rules(card: Facts) -> dict[str, Any]:
+def by_rules(gpu: GpuProperties) -> dict[str, Any]:
     """Return the values for a device without measurements."""
     on, values = reference()
-    return {key: PARAMETERS[key].rule(card, value, on) for key, value in values.items()}
+    return {key: PARAMETERS[key].rule(gpu, value, on) for key, value in values.items()}
 
 
 def slug(name: str) -> str:
@@ -103,18 +104,18 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def stored_for(card: Facts) -> str | None:
+def stored_for(gpu: GpuProperties) -> str | None:
     """Return the name of the measured table of a device; None for a partition or a variant of the device."""
     for name in table.stored_names():
         device = table.checked_table(table.stored(name), name).device
-        alike = (device["multiprocessors"], tuple(device["compute_capability"]))
-        own = f"{slug(card.name)}-".startswith(f"{slug(device['name'])}-")
-        if own and alike == (card.multiprocessors, card.compute_capability):
+        chip = (device["multiprocessors"], tuple(device["compute_capability"]))
+        same_name = f"{slug(gpu.name)}-".startswith(f"{slug(device['name'])}-")
+        if same_name and chip == (gpu.multiprocessors, gpu.compute_capability):
             return name
     return None
 
 
-def user_file(card: Facts) -> Path | None:
+def user_file(gpu: GpuProperties) -> Path | None:
     """Return the user's table for a device, if any.
 
     Raises
@@ -132,41 +133,41 @@ def user_file(card: Facts) -> Path | None:
             )  # fmt: skip
         return path
     home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    path = home / "eagre" / "layouts" / f"{slug(card.name)}.json"
+    path = home / "eagre" / "layouts" / f"{slug(gpu.name)}.json"
     return path if path.is_file() else None
 
 
-def layouts_of(card: Facts) -> Layouts:
+def parameters_of(gpu: GpuProperties) -> LaunchParameters:
     """Return the launch parameters in use on a device; files are read once, and again after changes."""
-    path = user_file(card)
-    return _layouts_of(card, path, path.stat().st_mtime_ns if path else 0)
+    path = user_file(gpu)
+    return _parameters_of(gpu, path, path.stat().st_mtime_ns if path else 0)
 
 
 @cache
-def _layouts_of(card: Facts, path: Path | None, _changed: int) -> Layouts:
-    name, values = stored_for(card), by_rules(card)
-    own: dict[str, Any] = {}
+def _parameters_of(gpu: GpuProperties, path: Path | None, _changed: int) -> LaunchParameters:
+    name, values = stored_for(gpu), by_rules(gpu)
+    user_values: dict[str, Any] = {}
     source, shipped = "rules, which give the values of the H200" if values == reference()[1] else "rules", Shipped()
     if name is not None:
         stored = table.checked_table(table.stored(name), name)
         shipped = Shipped(name, stored.by_use)
         values, source = {**values, **stored.values}, name if stored.values else source
     if path is not None:
-        given = table.read_table(path)
-        if slug(given.device.get("name", card.name)) == slug(card.name):
-            own = given.values
-            _check_fits(own, card, str(path))
-            values, source = {**values, **own}, f"{path} ({len(own)} values), then {source}"
-    return Layouts(card, values, source, frozenset(own), shipped)
+        user_table = table.read_table(path)
+        if slug(user_table.device.get("name", gpu.name)) == slug(gpu.name):
+            user_values = user_table.values
+            _check_fits(user_values, gpu, str(path))
+            values, source = {**values, **user_values}, f"{path} ({len(user_values)} values), then {source}"
+    return LaunchParameters(gpu, values, source, frozenset(user_values), shipped)
 
 
-def _check_fits(values: dict[str, Any], card: Facts, name: str) -> None:
+def _check_fits(values: dict[str, Any], gpu: GpuProperties, name: str) -> None:
     """Raise `InputError` for values that the device does not support."""
     for key, value in values.items():
-        problem = PARAMETERS[key].fits(value, card)
+        problem = PARAMETERS[key].fits(value, gpu)
         if problem:
-            parts = f"{card.registers} registers and {card.shared_block} bytes of shared memory per block"
+            limits = f"{gpu.registers} registers and {gpu.shared_block} bytes of shared memory per block"
             raise InputError(
-                f"{name}: {key}: {problem}", allowed=f"the limits of {card.name}: {parts}",
+                f"{name}: {key}: {problem}", allowed=f"the limits of {gpu.name}: {limits}",
                 problem="The launch parameters exceed the limits of the device.",
             )  # fmt: skip

@@ -24,7 +24,7 @@ def is_as_known(codegen: Any) -> bool:
     return all(hasattr(codegen, name) for name in OF_CODEGEN) and all(hasattr(library, name) for name in OF_LIBRARY)
 
 
-class Part(JITCodeLibrary):
+class InlinedLibrary(JITCodeLibrary):
     """Code that is linked into other code and never called directly."""
 
     def _optimize_final_module(self) -> None:
@@ -47,12 +47,12 @@ class Whole(Compiler):
             return super()._compile_bytecode()  # also during the compilation of another program
         state.library = codegen.create_library(state.func_id.func_qualname)
         state.library.enable_object_caching()
-        with _parts(codegen):
+        with _inlined_libraries(codegen):
             return super()._compile_bytecode()
 
 
 @contextmanager
-def _parts(codegen: Any) -> Iterator[None]:
+def _inlined_libraries(codegen: Any) -> Iterator[None]:
     """Create `Part` libraries within the context; the compiler lock is held."""
     set_now, later = codegen.set_env, []
 
@@ -64,7 +64,7 @@ def _parts(codegen: Any) -> Iterator[None]:
 
     collects = gc.isenabled()
     gc.disable()  # garbage collection would take a tenth of the time
-    codegen._library_class, codegen.set_env = Part, set_env
+    codegen._library_class, codegen.set_env = InlinedLibrary, set_env
     try:
         yield
     finally:

@@ -30,10 +30,10 @@ def chip_name(device: Device) -> str:
     if device.kind == "cuda":
         return re.sub(r"^cuda:\d+ \((.*)\)$", r"\1", device.name)
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
-        found = None
-    return found.group(1).strip() if found else platform.processor() or platform.machine()
+        match = None
+    return match.group(1).strip() if match else platform.processor() or platform.machine()
 
 
 def driver_number() -> str:
@@ -50,19 +50,19 @@ def driver_number() -> str:
 
 def cache_bytes(device: Device) -> float:
     """Return the size of the last-level cache."""
-    return CPU_CACHE if device.kind == "cpu" else device.facts.l2
+    return CPU_CACHE if device.kind == "cpu" else device.properties.l2
 
 
 @cache
 def versions() -> str:
     """Return the versions of the package and of the compilers."""
-    told = [f"eagre {sys.modules['eagre'].__version__}"]
+    labels = [f"eagre {sys.modules['eagre'].__version__}"]
     for name in COMPILERS:
         try:
-            told.append(f"{name} {metadata.version(name)}")
+            labels.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
-    return ", ".join(told)
+    return ", ".join(labels)
 
 
 @cache
@@ -74,24 +74,24 @@ def source_hash(kind: str) -> str:
 
 def hash_of(root: Path, folders: Iterable[str]) -> str:
     """Return the first 12 digits of the hash of all modules and tables in folders."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     files = (path for name in folders for path in (root / name).rglob("*") if path.suffix in (".py", ".json"))
     for path in sorted(files):
-        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()[:12]
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 def origin_of(device: Device, kind: str) -> Origin:
     """Return the origin of the kernels of a model on a device."""
-    source = source_hash(kind) + _own_table(device)
+    source = source_hash(kind) + _user_table_hash(device)
     if device.kind == "cuda":
-        chip = f"{chip_name(device)}, {device.facts.multiprocessors} multiprocessors"
+        chip = f"{chip_name(device)}, {device.properties.multiprocessors} multiprocessors"
         return Origin(chip, driver_number(), versions(), source)
     chip = f"{chip_name(device)}, {getattr(device, 'threads', 1)} threads"
     return Origin(chip, "none", versions(), source)
 
 
-def _own_table(device: Device) -> str:
+def _user_table_hash(device: Device) -> str:
     """Return the hash of the user's table of launch parameters; "" without one."""
-    own = {key: device.table.values[key] for key in device.table.own}
-    return f"+{hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:12]}" if own else ""
+    values = {key: device.table.values[key] for key in device.table.user_keys}
+    return f"+{hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]}" if values else ""

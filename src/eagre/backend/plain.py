@@ -1,4 +1,4 @@
-"""Uncompiled stand-ins for the decorators of the compilers: programs run as plain Python."""
+"""Replacements of the decorators of the compilers: programs run as plain Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def flush_subnormals() -> int:
     return 0
 
 
-def put_back(before: int) -> None:
+def put_back(previous: int) -> None:
     """Do nothing."""
 
 

@@ -22,11 +22,11 @@ def prefetch(typingctx: Any, array: Any, k: Any, j: Any, i: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, value=arguments[0])
-        place = [
-            context.cast(builder, value, given, types.intp)
-            for value, given in zip(arguments[1:], signature.args[1:], strict=True)
+        indices = [
+            context.cast(builder, value, index_type, types.intp)
+            for value, index_type in zip(arguments[1:], signature.args[1:], strict=True)
         ]
-        pointer = cgutils.get_item_pointer(context, builder, kind, view, place)
+        pointer = cgutils.get_item_pointer(context, builder, kind, view, indices)
         hint = builder.module.declare_intrinsic(
             "llvm.prefetch", (_BYTE,), ir.FunctionType(ir.VoidType(), [_BYTE, _WORD, _WORD, _WORD])
         )

@@ -34,27 +34,27 @@ _HEADERS = {
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.cuda_memory import flat_load, flat_store, load_beside, load_here\n"
-        "from eagre.backend.cuda_memory import load_volatile, prefetch_l2, store_beside\n"
+        "from eagre.backend.cuda_memory import flat_load, flat_store, load_offset32, load_here\n"
+        "from eagre.backend.cuda_memory import load_volatile, prefetch_l2, store_offset32\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
         "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
-        "from eagre.backend.cuda_memory import lend_registers, take_registers\n"
+        "from eagre.backend.cuda_memory import release_registers, acquire_registers\n"
         "from eagre.backend.cuda_memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
-        "from eagre.backend.cuda_memory import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
-        "from eagre.backend.cuda_meetings import come, meeting_of, meeting_over\n"
-        "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed\n"
+        "from eagre.backend.cuda_memory import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
+        "from eagre.backend.cuda_meetings import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
+        "from eagre.backend.cuda_seeds import load_early, rcp_seed, rsqrt_seed\n"
         "from eagre.backend.cuda_seeds import select_both, select_by_sign, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.simulated_kernels import cuda, driver, formula\n"
-        "from eagre.backend.simulator import come, load_ahead, meeting_of, meeting_over, prefetch_l2\n"
+        "from eagre.backend.simulator import mbarrier_arrive, load_early, mbarrier_init, mbarrier_wait, prefetch_l2\n"
         "from eagre.backend.simulator import flat_load, flat_store, load_here, load_volatile\n"
-        "from eagre.backend.simulator import load_beside, store_beside\n"
+        "from eagre.backend.simulator import load_offset32, store_offset32\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
         "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
-        "from eagre.backend.simulator import lend_registers, take_registers\n"
+        "from eagre.backend.simulator import release_registers, acquire_registers\n"
         "from eagre.backend.simulator import copies_arrived, copies_arrived_but_last, copies_in_group\n"
-        "from eagre.backend.simulator import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
+        "from eagre.backend.simulator import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
     ),
 }
 
@@ -67,12 +67,12 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     """
     chosen = ((name, value if isinstance(value, Cell) else repr(value)) for name, value in sorted(switches.items()))
     key = target, precision, *chosen
-    if key not in entry.texts or not entry.texts[key].holds():
-        entry.texts[key] = _made(entry, target, precision, switches)
-    return entry.texts[key].text
+    if key not in entry.sources or not entry.sources[key].holds():
+        entry.sources[key] = _generated(entry, target, precision, switches)
+    return entry.sources[key].text
 
 
-class Made(NamedTuple):
+class GeneratedSource(NamedTuple):
     """Generated source with the module values that its kernel functions used; generation takes 2 ms."""
 
     text: str
@@ -83,11 +83,11 @@ class Made(NamedTuple):
         return all(scope.get(name) is value for scope, name, value in self.used)
 
 
-def _made(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> Made:
-    pieces: dict[str, str] = {}
+def _generated(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> GeneratedSource:
+    definitions: dict[str, str] = {}
     constants: dict[str, str] = {}
     used: list[tuple[dict[str, Any], str, Any]] = []
-    _collect(entry, target, precision, switches, pieces, constants, used, set())
+    _collect(entry, target, precision, switches, definitions, constants, used, set())
     header = "import importlib\nimport math\n\nimport numpy as np\n"
     header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
     if target == "cuda" and "REGISTERS" in switches:
@@ -96,15 +96,15 @@ def _made(entry: Cell, target: str, precision: str, switches: Mapping[str, Any])
     if target == "cuda" and not switches.get("DEPENDENT_LAUNCHES", True):
         header += "from eagre.backend.cuda_memory import no_instruction as grid_dependency_wait\n"
         header += "from eagre.backend.cuda_memory import no_instruction as launch_dependents\n"
-        header += "from eagre.backend.cuda_memory import keep_registers as lend_registers\n"
-        header += "from eagre.backend.cuda_memory import keep_registers as take_registers\n"
-        header += "from eagre.backend.cuda_meetings import meeting_polled as meeting_over\n"
-    if any("cplx" in piece for piece in pieces.values()):
+        header += "from eagre.backend.cuda_memory import keep_registers as release_registers\n"
+        header += "from eagre.backend.cuda_memory import keep_registers as acquire_registers\n"
+        header += "from eagre.backend.cuda_meetings import mbarrier_poll as mbarrier_wait\n"
+    if any("cplx" in definition for definition in definitions.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
-    if any("word" in piece for piece in pieces.values()):
+    if any("word" in definition for definition in definitions.values()):
         header += "word = np.dtype(real)\n"
     lines = [f"{name} = {value}" for name, value in constants.items()]
-    return Made(header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values()), used)
+    return GeneratedSource(header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(definitions.values()), used)
 
 
 def _collect(
@@ -112,9 +112,9 @@ def _collect(
     target: str,
     precision: str,
     switches: Mapping[str, Any],
-    pieces: dict[str, str],
+    definitions: dict[str, str],
     constants: dict[str, str],
-    found: list[tuple[dict[str, Any], str, Any]],
+    bindings: list[tuple[dict[str, Any], str, Any]],
     open_names: set[str],
     alias: str | None = None,
 ) -> None:
@@ -125,12 +125,12 @@ def _collect(
     open_names.add(name)
     scope = inspect.getclosurevars(body.function)
     used = {**scope.globals, **scope.nonlocals}
-    found += [(body.function.__globals__, *one) for one in scope.globals.items()]
+    bindings += [(body.function.__globals__, *one) for one in scope.globals.items()]
     for used_name, value in used.items():
         if isinstance(value, Switch):
             value = switches.get(value.name, value.default)
         if isinstance(value, Cell):
-            _collect(value, target, precision, switches, pieces, constants, found, open_names, alias=used_name)
+            _collect(value, target, precision, switches, definitions, constants, bindings, open_names, alias=used_name)
         elif isinstance(value, type) and issubclass(value, tuple):
             # Numba's types do not hold the names of fields: without them here, code in the cache could be stale.
             fields = ", ".join(getattr(value, "_fields", ()))
@@ -141,16 +141,16 @@ def _collect(
         elif value not in (real, range, cplx, word) and not isinstance(value, (ModuleType, CudaNames)):
             allowed = "cells, switches, numbers, named tuples, math"
             raise EagreError(f"The kernel function {name} uses {used_name} = {value!r}; allowed: {allowed}.")
-    text = _text(body, name)
-    _define(pieces, name, _flushed(text) if target == "cpu" else text)
+    text = _renamed(body, name)
+    _define(definitions, name, _flushed(text) if target == "cpu" else text)
     open_names.discard(name)
 
 
-def _text(body: Cell, name: str) -> str:
+def _renamed(body: Cell, name: str) -> str:
     source = body.source or body.text
     start = source.index("def ")
-    after = source[source.index("(", start) :]
-    return f"@{body.decorator}\ndef {name}{after}\n"
+    remainder = source[source.index("(", start) :]
+    return f"@{body.decorator}\ndef {name}{remainder}\n"
 
 
 def _flushed(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from eagre.backend.device import CpuDevice, Device, HostArrays
 from eagre.backend.driver import driver_version, extra_for
 from eagre.backend.group import Group
-from eagre.backend.layouts import Layouts
+from eagre.backend.layouts import LaunchParameters
 from eagre.errors import DeviceError, InputError
 
 
@@ -31,14 +31,14 @@ def _cuda(index: int) -> Device:
 def _by_name(device: Any) -> Any:
     """Pickle a device by name: another process uses its own device."""
     name = device.kind if device.kind == "cpu" else f"cuda:{device.index}"
-    return (select, (name,)) if device.laid_out is None else (_with_layouts, (name, device.laid_out))
+    return (select, (name,)) if device.laid_out is None else (_with_parameters, (name, device.laid_out))
 
 
-def _with_layouts(name: str, laid_out: Layouts) -> Device:
+def _with_parameters(name: str, laid_out: LaunchParameters) -> Device:
     """Return a device of this process with the launch parameters of a pickled one."""
-    made = select(name).with_layouts({}, laid_out.source)
-    made.laid_out = laid_out
-    return made
+    clone = select(name).with_parameters({}, laid_out.source)
+    clone.laid_out = laid_out
+    return clone
 
 
 copyreg.pickle(CpuDevice, _by_name)
@@ -128,25 +128,25 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
     """
     if isinstance(device, Group):
         return device
-    parts = device.split(",") if isinstance(device, str) else device
-    named: list[Any] = list(parts) if isinstance(parts, (list, tuple)) else [device]
+    items = device.split(",") if isinstance(device, str) else device
+    named: list[Any] = list(items) if isinstance(items, (list, tuple)) else [device]
     if not named or (len(named) > 1 and not all(isinstance(one, (str, Device)) for one in named)):
         raise _no_device(device)
-    wanted = [name.strip() if isinstance(name, str) else name for name in named]
-    if len(wanted) == 1:
-        return select(wanted[0])
-    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in wanted}
+    requested = [name.strip() if isinstance(name, str) else name for name in named]
+    if len(requested) == 1:
+        return select(requested[0])
+    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in requested}
     if len(kinds) != 1 or "auto" in kinds:
-        told = ",".join(map(str, wanted))
+        names = ",".join(map(str, requested))
         raise InputError(
-            f"device = {told!r}",
+            f"device = {names!r}",
             allowed="several devices of one kind, each by its name",
             fix='device = "cuda:0,cuda:1"',
             problem="The devices of a group differ in kind, or are not named by strings.",
         )
-    members = [select(name) for name in wanted]
-    if isinstance(members[0], HostArrays):
-        return Group(members)
+    devices = [select(name) for name in requested]
+    if isinstance(devices[0], HostArrays):
+        return Group(devices)
     from eagre.backend.cuda_group import CudaGroup
 
-    return CudaGroup(members)
+    return CudaGroup(devices)

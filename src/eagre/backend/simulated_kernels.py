@@ -20,7 +20,7 @@ import numpy as np
 from eagre.errors import DeviceError
 
 
-class Place(NamedTuple):
+class Dim3(NamedTuple):
     """Three indices or sizes, for example of a thread in its block."""
 
     x: int
@@ -28,16 +28,16 @@ class Place(NamedTuple):
     z: int = 1
 
 
-def _places(size: Place) -> Iterator[Place]:
+def _all_indices(size: Dim3) -> Iterator[Dim3]:
     """Yield all indices of a block or a grid, x fastest."""
-    return (Place(x, y, z) for z, y, x in product(range(size.z), range(size.y), range(size.x)))
+    return (Dim3(x, y, z) for z, y, x in product(range(size.z), range(size.y), range(size.x)))
 
 
 def _unset(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """Return an array of NaN, or of integers that no valid index has."""
-    made = np.empty(shape, dtype)
-    made.view(np.uint8).fill(255)
-    return made
+    array = np.empty(shape, dtype)
+    array.view(np.uint8).fill(255)
+    return array
 
 
 class Shared:
@@ -53,8 +53,8 @@ class Shared:
     def array(self, shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
         """Return the array declared by a line of a kernel; for shape 0, all dynamic bytes."""
         if shape == 0:
-            words = self._dynamic.size // np.dtype(dtype).itemsize
-            return self._dynamic[: words * np.dtype(dtype).itemsize].view(dtype)
+            count = self._dynamic.size // np.dtype(dtype).itemsize
+            return self._dynamic[: count * np.dtype(dtype).itemsize].view(dtype)
         frame = sys._getframe(1)
         line = (frame.f_code, frame.f_lineno)
         if line not in self._arrays:
@@ -105,30 +105,30 @@ class Cuda:
 
     def __init__(self) -> None:
         self.shared, self.local, self.atomic = Shared(), Local(), Atomic()
-        self.threadIdx = self.blockIdx = self.blockDim = self.gridDim = Place(0)
-        self.turns: Turns | None = None
+        self.threadIdx = self.blockIdx = self.blockDim = self.gridDim = Dim3(0)
+        self.scheduler: BlockScheduler | None = None
 
     def grid(self, axes: int) -> Any:
         """Return the index of the thread in the launch, for 1 to 3 axes."""
-        at = [b * n + t for b, n, t in zip(self.blockIdx, self.blockDim, self.threadIdx, strict=True)]
-        return at[0] if axes == 1 else tuple(at[:axes])
+        index = [b * n + t for b, n, t in zip(self.blockIdx, self.blockDim, self.threadIdx, strict=True)]
+        return index[0] if axes == 1 else tuple(index[:axes])
 
     def syncthreads(self) -> None:
         """Wait for all running threads of the block."""
-        assert self.turns is not None
-        self.turns.meet()
+        assert self.scheduler is not None
+        self.scheduler.meet()
 
     def syncwarp(self) -> None:
         """Wait for the threads of the warp."""
-        assert self.turns is not None
-        self.turns.meet(self.turns.warps)
+        assert self.scheduler is not None
+        self.scheduler.meet(self.scheduler.warps)
 
     def syncthreads_or(self, condition: Any) -> int:
         """Wait for all threads, and return whether the condition holds in any of them."""
-        assert self.turns is not None
-        votes = self.turns.votes
+        assert self.scheduler is not None
+        votes = self.scheduler.votes
         votes.append(bool(condition))
-        self.turns.meet()
+        self.scheduler.meet()
         return int(any(votes))
 
     def threadfence(self) -> None:
@@ -153,29 +153,29 @@ class _Worker(Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.baton = Lock()
-        self.turns: Turns | None = None
+        self.scheduler: BlockScheduler | None = None
         self.baton.acquire()
         self.start()
 
     def run(self) -> None:
         while True:
             self.baton.acquire()
-            assert self.turns is not None
-            self.turns.begin(self)
+            assert self.scheduler is not None
+            self.scheduler.begin(self)
 
 
 _idle: list[_Worker] = []
 
 
-class Turns:
+class BlockScheduler:
     """Sequential execution of the threads of one block.
 
     A worker runs threads in sequence; a thread that reaches a barrier keeps its worker, and another worker continues.
     Kernels without barriers therefore need no change of workers.
     """
 
-    def __init__(self, work: Callable[[], None], size: Place) -> None:
-        self.work, self.fresh = work, list(_places(size))
+    def __init__(self, work: Callable[[], None], size: Dim3) -> None:
+        self.work, self.fresh = work, list(_all_indices(size))
         self.worker: _Worker  # running worker
         self.ready: deque[_Worker] = deque()
         self.waiting: list[_Worker] = []
@@ -209,17 +209,17 @@ class Turns:
 
     def meet(self, waiting: list[_Worker] | None = None) -> None:
         """Wait at a barrier of the block, or of warps, which continue when no other thread can run."""
-        worker, place = self.worker, cuda.threadIdx
+        worker, thread_index = self.worker, cuda.threadIdx
         (self.waiting if waiting is None else waiting).append(worker)
         self._next()
         worker.baton.acquire()
         if self.failure is not None:
             raise _Abandoned
-        self.worker, cuda.threadIdx = worker, place
+        self.worker, cuda.threadIdx = worker, thread_index
 
     def _start(self) -> None:
         worker = _idle.pop() if _idle else _Worker()
-        worker.turns = self
+        worker.scheduler = self
         worker.baton.release()
 
     def _next(self) -> None:
@@ -245,27 +245,27 @@ class Kernel:
         self.py_func = function
 
     def __getitem__(self, configuration: tuple[Any, ...]) -> Callable[..., None]:
-        grid, block, *rest = configuration
-        grid, block = (Place(*n) if isinstance(n, tuple) else Place(n) for n in (grid, block))
-        shared = rest[1] if len(rest) > 1 else 0
+        grid, block, *options = configuration
+        grid, block = (Dim3(*n) if isinstance(n, tuple) else Dim3(n) for n in (grid, block))
+        shared = options[1] if len(options) > 1 else 0
 
         def launch(*arguments: Any) -> None:
             self.launch(grid, block, shared, arguments)
 
         return launch
 
-    def launch(self, grid: Place, block: Place, shared: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, grid: Dim3, block: Dim3, shared: int, arguments: tuple[Any, ...]) -> None:
         """Run all blocks sequentially."""
-        if cuda.turns is not None:
+        if cuda.scheduler is not None:
             raise DeviceError("A simulated kernel cannot launch another kernel.")
         cuda.gridDim, cuda.blockDim = grid, block
         try:
-            for cuda.blockIdx in _places(grid):
+            for cuda.blockIdx in _all_indices(grid):
                 cuda.shared.begin(shared)
-                cuda.turns = Turns(lambda: self.py_func(*arguments), block)
-                cuda.turns.run()
+                cuda.scheduler = BlockScheduler(lambda: self.py_func(*arguments), block)
+                cuda.scheduler.run()
         finally:
-            cuda.turns = None
+            cuda.scheduler = None
 
 
 def formula(function: Callable[..., Any]) -> Callable[..., Any]:

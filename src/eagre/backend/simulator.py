@@ -12,33 +12,33 @@ from eagre.backend.simulated_kernels import cuda
 _copies: dict[Any, list[list[tuple[Any, int, Any]]]] = {}  # pending copy groups of a thread
 
 
-def load_ahead(array: Any, plane: int, j: int, i: int) -> Any:
+def load_early(array: Any, plane: int, j: int, i: int) -> Any:
     """Return array[plane, j, i]."""
     return array[plane, j, i]
 
 
-def _place(array: Any, k: Any, offset: Any) -> Any:
+def _indices(array: Any, k: Any, offset: Any) -> Any:
     """Return the indices of element ``k + offset`` of the array's memory."""
-    at = int(k) + int(offset)
-    found = []
+    position = int(k) + int(offset)
+    indices = []
     for axis in range(len(array.shape) - 1, 0, -1):
-        found.append(at % array.shape[axis])
-        at //= array.shape[axis]
-    return (at, *reversed(found)) if found else at
+        indices.append(position % array.shape[axis])
+        position //= array.shape[axis]
+    return (position, *reversed(indices)) if indices else position
 
 
 def flat_load(array: Any, k: int, offset: int) -> Any:
     """Return element ``k + offset`` of the array's memory."""
-    return array[_place(array, k, offset)]
+    return array[_indices(array, k, offset)]
 
 
 def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     """Set element ``k + offset`` of the array's memory."""
-    array[_place(array, k, offset)] = value
+    array[_indices(array, k, offset)] = value
 
 
-load_volatile = load_here = load_beside = flat_load
-store_beside = flat_store
+load_volatile = load_here = load_offset32 = flat_load
+store_offset32 = flat_store
 
 
 def two_in_word(low: Any, high: Any) -> np.uint32:
@@ -100,18 +100,18 @@ def bytes_of(array: Any, count: int) -> int:
     return int(count) * array.itemsize
 
 
-def copy_word_ahead(shared: Any, n: int, address: Address) -> None:
+def copy_element_async(shared: Any, n: int, address: Address) -> None:
     """Store NaN until the group of the copy has arrived."""
     shared[n] = math.nan
     _copies.setdefault(cuda.threadIdx, [[]])[-1].append((shared, int(n), flat_load(*address, 0)))
 
 
-def copy_sixteen_ahead(shared: Any, n: int, address: Address) -> None:
+def copy_16_bytes_async(shared: Any, n: int, address: Address) -> None:
     """Copy 16 bytes, at multiples of 16 bytes."""
-    words = 16 // shared.itemsize
-    assert int(n) % words == 0 and address.k % words == 0
-    for word in range(words):
-        copy_word_ahead(shared, int(n) + word, address + bytes_of(shared, word))
+    count = 16 // shared.itemsize
+    assert int(n) % count == 0 and address.k % count == 0
+    for word in range(count):
+        copy_element_async(shared, int(n) + word, address + bytes_of(shared, word))
 
 
 def copies_in_group() -> None:
@@ -140,15 +140,15 @@ def named_barrier(barrier: int, threads: int) -> None:
     """Do nothing: the simulator has one barrier, for the whole block."""
 
 
-def come(shared: Any, n: int) -> None:
-    """Do nothing: see `meeting_over`."""
+def mbarrier_arrive(shared: Any, n: int) -> None:
+    """Do nothing: see `mbarrier_wait`."""
 
 
-def meeting_of(shared: Any, n: int, count: int) -> None:
+def mbarrier_init(shared: Any, n: int, count: int) -> None:
     """Do nothing."""
 
 
-def meeting_over(shared: Any, n: int, phase: int) -> None:
+def mbarrier_wait(shared: Any, n: int, phase: int) -> None:
     """Wait at the barrier of the block, which all threads must reach for every barrier object."""
     cuda.syncthreads()
 
@@ -160,8 +160,8 @@ def launch_dependents() -> None:
 grid_dependency_wait = launch_dependents
 
 
-def lend_registers(count: int) -> None:
+def release_registers(count: int) -> None:
     """Do nothing: there are no registers."""
 
 
-take_registers = lend_registers
+acquire_registers = release_registers

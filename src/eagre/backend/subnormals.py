@@ -26,33 +26,33 @@ IS_X86 = _ARCHITECTURE in ("x86_64", "i386", "i686")
 IS_ARM = _ARCHITECTURE in ("aarch64", "arm64")
 
 
-def _x86(builder: Any, name: str, place: Any) -> None:
+def _x86(builder: Any, name: str, memory: Any) -> None:
     """Load or store MXCSR."""
     pointer = ir.IntType(8).as_pointer()
     function = builder.module.declare_intrinsic(f"llvm.x86.sse.{name}", (), ir.FunctionType(ir.VoidType(), [pointer]))
-    builder.call(function, [builder.bitcast(place, pointer)])
+    builder.call(function, [builder.bitcast(memory, pointer)])
 
 
-def _arm(builder: Any, name: str, returned: Any, *given: Any) -> Any:
+def _arm(builder: Any, name: str, returned: Any, *arguments: Any) -> Any:
     """Get or set FPCR."""
-    wanted = ir.FunctionType(returned, [value.type for value in given])
-    return builder.call(builder.module.declare_intrinsic(f"llvm.aarch64.{name}.fpcr", (), wanted), given)
+    signature = ir.FunctionType(returned, [value.type for value in arguments])
+    return builder.call(builder.module.declare_intrinsic(f"llvm.aarch64.{name}.fpcr", (), signature), arguments)
 
 
 def _read(builder: Any) -> Any:
     """Return the state as 64 bits; 0 on other machines."""
     if IS_X86:
-        place = builder.alloca(_WORD)
-        _x86(builder, "stmxcsr", place)
-        return builder.zext(builder.load(place), _LONG)
+        memory = builder.alloca(_WORD)
+        _x86(builder, "stmxcsr", memory)
+        return builder.zext(builder.load(memory), _LONG)
     return _arm(builder, "get", _LONG) if IS_ARM else ir.Constant(_LONG, 0)
 
 
 def _write(builder: Any, value: Any) -> None:
     if IS_X86:
-        place = builder.alloca(_WORD)
-        builder.store(builder.trunc(value, _WORD), place)
-        _x86(builder, "ldmxcsr", place)
+        memory = builder.alloca(_WORD)
+        builder.store(builder.trunc(value, _WORD), memory)
+        _x86(builder, "ldmxcsr", memory)
     elif IS_ARM:
         _arm(builder, "set", ir.VoidType(), value)
 
@@ -72,15 +72,15 @@ def flush_subnormals(typingctx: Any) -> Any:
     """Flush subnormal numbers to zero on this thread, and return the previous state for `put_back`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        before = _read(builder)
-        _write(builder, builder.or_(before, ir.Constant(_LONG, X86_FLUSH if IS_X86 else ARM_FLUSH)))
-        return before
+        previous = _read(builder)
+        _write(builder, builder.or_(previous, ir.Constant(_LONG, X86_FLUSH if IS_X86 else ARM_FLUSH)))
+        return previous
 
     return types.uint64(), generate
 
 
 @intrinsic
-def put_back(typingctx: Any, before: Any) -> Any:
+def put_back(typingctx: Any, previous: Any) -> Any:
     """Restore the state of this thread."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

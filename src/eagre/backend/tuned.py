@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
     @property
     def threads(self) -> int:
         """Number of CPU threads found best by tuning; 0 without tuning."""
-        return self.device.layout("cpu.programs").threads if self.tuned and self.device.kind == "cpu" else 0
+        return self.device.parameters("cpu.programs").threads if self.tuned and self.device.kind == "cpu" else 0
 
 
 def file_of(device: Device) -> Path:
@@ -75,14 +75,14 @@ def chosen(
     """
     if tuning not in MODES:
         raise InputError(f"tuning = {tuning!r}", allowed=", ".join(map(repr, MODES)), fix='tuning = "auto"')
-    wanted = select_devices(device)
-    if isinstance(wanted, Group):
-        share = _share(cells, wanted)
-        found = {member: _one(member, kind, share, precision, scheme, tuning) for member in wanted.members}
-        first = found[wanted.members[0]]
-        tuned = any(one.tuned for one in found.values())
-        return Chosen(_of(wanted, [found[one].device for one in wanted.members]), first.words, tuned)
-    return _one(wanted, kind, cells, precision, scheme, tuning)
+    selected = select_devices(device)
+    if isinstance(selected, Group):
+        cells_each = _cells_per_device(cells, selected)
+        choices = {item: _one(item, kind, cells_each, precision, scheme, tuning) for item in selected.devices}
+        first = choices[selected.devices[0]]
+        tuned = any(one.tuned for one in choices.values())
+        return Chosen(_of(selected, [choices[one].device for one in selected.devices]), first.words, tuned)
+    return _one(selected, kind, cells, precision, scheme, tuning)
 
 
 def device_for(
@@ -96,18 +96,18 @@ def device_for(
     -------
     Device or Group
     """
-    wanted = select_devices(device)
-    if isinstance(wanted, Group):
-        share = _share(cells, wanted)
-        made = {one: shipped_for(one, use_of(one, kind, scheme, precision, share)) for one in wanted.members}
-        return _of(wanted, [made[one] for one in wanted.members])
-    return shipped_for(wanted, use_of(wanted, kind, scheme, precision, cells))
+    selected = select_devices(device)
+    if isinstance(selected, Group):
+        cells_each = _cells_per_device(cells, selected)
+        devices = {one: shipped_for(one, use_of(one, kind, scheme, precision, cells_each)) for one in selected.devices}
+        return _of(selected, [devices[one] for one in selected.devices])
+    return shipped_for(selected, use_of(selected, kind, scheme, precision, cells))
 
 
 def shipped_for(device: Device, use: Use) -> Device:
-    """Return a device with the shipped values for a use class, or the device itself if there are none."""
+    """Return a device with the shipped values for a use class, or the device itself without such values."""
     values = shipped_values(device, use)
-    return device.with_layouts(values, device.table.shipped.name) if values else device
+    return device.with_parameters(values, device.table.shipped.name) if values else device
 
 
 def shipped_values(device: Device, use: Use) -> dict[str, Any]:
@@ -117,15 +117,15 @@ def shipped_values(device: Device, use: Use) -> dict[str, Any]:
     return {key: value for entry in device.table.shipped.serving(use) for key, value in entry.values.items()}
 
 
-def _share(cells: int, group: Group) -> int:
-    """Return the number of cells per member."""
-    return -(-cells // len(group.members))
+def _cells_per_device(cells: int, group: Group) -> int:
+    """Return the number of cells per device."""
+    return -(-cells // len(group.devices))
 
 
-def _of(group: Group, members: list[Device]) -> Group:
-    """Return a group of other members, or the group itself if they are the same."""
-    same = all(one is other for one, other in zip(members, group.members, strict=True))
-    return group if same else type(group)(members)
+def _of(group: Group, devices: list[Device]) -> Group:
+    """Return a group of other devices, or the group itself if they are the same."""
+    same = all(one is other for one, other in zip(devices, group.devices, strict=True))
+    return group if same else type(group)(devices)
 
 
 def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, tuning: str = "auto") -> tuple[str, str]:
@@ -135,28 +135,28 @@ def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, t
     """
     one = select_devices(device)
     if isinstance(one, Group):
-        cells, one = _share(cells, one), one.members[0]
+        cells, one = _cells_per_device(cells, one), one.devices[0]
     if tuning != "auto":
         return usual, f'scheme {usual}: tuning = "{tuning}"'
     key = (use_of(one, kind, "", precision, cells), origin_of(one, kind))
-    found = next((scheme for scheme in store.read(file_of(one)).schemes if scheme.key == key), None)
-    if found is None:
+    timed = next((scheme for scheme in store.read(file_of(one)).schemes if scheme.key == key), None)
+    if timed is None:
         return usual, f"scheme {usual}: schemes not timed for {_size(key[0])} (eagre tune {kind})"
-    times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in found.seconds.items())
-    return found.scheme, f"scheme {found.scheme}: fastest in whole runs ({times})"
+    times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in timed.seconds.items())
+    return timed.scheme, f"scheme {timed.scheme}: fastest in whole runs ({times})"
 
 
 def kept_for(device: Device) -> str:
     """Return a description of the tuned values of a device: valid searches, and searches of other versions."""
     path = file_of(device)
     entries = store.read(path).entries
-    own = [entry for entry in entries if entry.origin == origin_of(device, entry.use.model)]
+    valid = [entry for entry in entries if entry.origin == origin_of(device, entry.use.model)]
     if not entries:
         return "shipped values (eagre tune --all measures this device)"
-    faster = sum(bool(entry.values) for entry in own)
-    told = f"{faster} of {len(own)} searches found faster values" if own else "no valid results for this device"
-    others = len(entries) - len(own)
-    return f"{told}{f'; {others} of another driver, version or source are ignored' if others else ''} ({path})"
+    faster = sum(bool(entry.values) for entry in valid)
+    summary = f"{faster} of {len(valid)} searches found faster values" if valid else "no valid results for this device"
+    others = len(entries) - len(valid)
+    return f"{summary}{f'; {others} of another driver, version or source are ignored' if others else ''} ({path})"
 
 
 def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:
@@ -165,26 +165,25 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
     device = shipped_for(device, use)
     if tuning == "off":
         return Chosen(device, f'{shipped}; tuning = "off"')
-    alike = [entry for entry in store.read(path).entries if entry.serves(use)]
-    if not alike:
+    matching = [entry for entry in store.read(path).entries if entry.serves(use)]
+    if not matching:
         return Chosen(device, f"{shipped} (eagre tune measures this device for {_size(use)})")
     origin = origin_of(device, kind)
-    own = [entry for entry in alike if entry.origin == origin]
-    if not own:
-        return Chosen(
-            device, f"{shipped}; tuned values not used: measured with {_other(alike[-1].origin, origin)} (eagre tune)"
-        )
-    near = store.nearest(own, cells)
+    valid = [entry for entry in matching if entry.origin == origin]
+    if not valid:
+        other = _other(matching[-1].origin, origin)
+        return Chosen(device, f"{shipped}; tuned values not used: measured with {other} (eagre tune)")
+    near = store.nearest(valid, cells)
     if not near:
-        shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in own))
-        told = f"tuned for {_size(use)} on {shapes}: not used: the grid sizes differ too much (eagre tune case.toml)"
-        return Chosen(device, f"{shipped}; {told}")
+        shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in valid))
+        note = f"tuned for {_size(use)} on {shapes}: not used: the grid sizes differ too much (eagre tune case.toml)"
+        return Chosen(device, f"{shipped}; {note}")
     usable = [entry for entry in near if entry.same_bits or tuning == "auto"]
     values = {key: value for entry in usable for key, value in entry.values.items()}
     if not values:
         return Chosen(device, f"{shipped}; no faster values found for {_size(use)}")
-    told = f"tuned for {_size(use)}: {_told(usable)} ({path})"
-    return Chosen(device.with_layouts(values, str(path)), told, True)
+    note = f"tuned for {_size(use)}: {_descriptions(usable)} ({path})"
+    return Chosen(device.with_parameters(values, str(path)), note, True)
 
 
 def _shipped(device: Device, use: Use) -> str:
@@ -192,7 +191,7 @@ def _shipped(device: Device, use: Use) -> str:
         return "shipped values"
     source, shipped = device.table.source, device.table.shipped
     if device.laid_out is None and (entries := shipped.serving(use)):
-        return f"values shipped for {_size(use)}: {_told(entries)} ({shipped.name})"
+        return f"values shipped for {_size(use)}: {_descriptions(entries)} ({shipped.name})"
     return f"shipped values ({source})" if source.startswith("nvidia") else f"values by {source}"
 
 
@@ -200,18 +199,18 @@ def _size(use: Use) -> str:
     return f"{use.precision} precision, size {use.size}" + (f", {use.scheme}" if use.scheme else "")
 
 
-def _told(entries: Sequence[Measured]) -> str:
+def _descriptions(entries: Sequence[Measured]) -> str:
     """Return a description of the tuned values, one part per search space."""
-    said = []
+    descriptions = []
     for entry in entries:
         if entry.values:
-            before, after = entry.seconds.get("before", 0.0), entry.seconds.get("after", 0.0)
-            gain = f" {before / after - 1.0:+.0%}" if after > 0.0 else ""
-            said.append(f"{entry.found.get('best') or entry.space}{gain}")
-    return "; ".join(said)
+            shipped, tuned = entry.seconds.get("before", 0.0), entry.seconds.get("after", 0.0)
+            gain = f" {shipped / tuned - 1.0:+.0%}" if tuned > 0.0 else ""
+            descriptions.append(f"{entry.found.get('best') or entry.space}{gain}")
+    return "; ".join(descriptions)
 
 
-def _other(theirs: Origin, ours: Origin) -> str:
+def _other(measured: Origin, current: Origin) -> str:
     """Return the parts in which two origins differ."""
-    apart = [name for name in Origin._fields if getattr(theirs, name) != getattr(ours, name)]
-    return ", ".join(f"another {_PARTS[name]} ({getattr(theirs, name)})" for name in apart)
+    apart = [name for name in Origin._fields if getattr(measured, name) != getattr(current, name)]
+    return ", ".join(f"another {_PARTS[name]} ({getattr(measured, name)})" for name in apart)

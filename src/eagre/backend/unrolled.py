@@ -17,37 +17,37 @@ def unrolled(text: str, counts: Mapping[str, int]) -> str:
     tree = ast.parse(text)
     [function] = tree.body
     assert isinstance(function, ast.FunctionDef)
-    kept = {argument.arg for argument in function.args.args}
-    function.body = _Writer(dict(counts), kept).block(function.body)
+    parameters = {argument.arg for argument in function.args.args}
+    function.body = _Writer(dict(counts), parameters).block(function.body)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
 class _Writer(ast.NodeTransformer):
     """Transformer that unrolls statements and replaces names by numbers."""
 
-    def __init__(self, known: dict[str, int], kept: set[str]) -> None:
-        self.known, self.kept = known, kept
+    def __init__(self, known: dict[str, int], parameters: set[str]) -> None:
+        self.known, self.parameters = known, parameters
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Return the transformed statements."""
-        found: list[ast.stmt] = []
+        transformed: list[ast.stmt] = []
         for one in statements:
-            made = self.visit(ast.parse(ast.unparse(one)).body[0])
-            found += made if isinstance(made, list) else [made]
-        return found
+            result = self.visit(ast.parse(ast.unparse(one)).body[0])
+            transformed += result if isinstance(result, list) else [result]
+        return transformed
 
     def visit_For(self, node: ast.For) -> Any:
-        turns = None
+        count = None
         if isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range" and len(node.iter.args) == 1:
-            turns = self._number(self.visit(node.iter.args[0]))
-        if turns is None or not isinstance(node.target, ast.Name):
+            count = self._number(self.visit(node.iter.args[0]))
+        if count is None or not isinstance(node.target, ast.Name):
             node.iter = self.visit(node.iter)
             node.body = self.block(node.body)
             return node
-        made: list[ast.stmt] = []
-        for n in range(turns):
-            made += _Writer({**self.known, node.target.id: n}, self.kept).block(node.body)
-        return made
+        statements: list[ast.stmt] = []
+        for n in range(count):
+            statements += _Writer({**self.known, node.target.id: n}, self.parameters).block(node.body)
+        return statements
 
     def visit_While(self, node: ast.While) -> Any:
         node.test, node.body = self.visit(node.test), self.block(node.body)
@@ -71,9 +71,9 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         index = self.visit(node.slice)
-        parts = index.elts if isinstance(index, ast.Tuple) else [index]
-        if isinstance(node.value, ast.Name) and node.value.id not in self.kept:
-            numbers = [self._number(part) for part in parts]
+        indices = index.elts if isinstance(index, ast.Tuple) else [index]
+        if isinstance(node.value, ast.Name) and node.value.id not in self.parameters:
+            numbers = [self._number(axis_index) for axis_index in indices]
             if None not in numbers:
                 return ast.Name("_".join([node.value.id, *map(str, numbers)]), node.ctx)
         node.value, node.slice = self.visit(node.value), index
@@ -90,7 +90,8 @@ class _Writer(ast.NodeTransformer):
 
     def _folded(self, node: Any) -> Any:
         """Return the value of a constant expression, or the expression."""
-        if all(isinstance(part, ast.Constant) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)):
+        operands = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+        if all(isinstance(operand, ast.Constant) for operand in operands):
             return ast.Constant(eval(ast.unparse(node)))
         return node
 

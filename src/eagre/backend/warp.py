@@ -21,9 +21,9 @@ def exchanged(x, source):
     shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
     shared[warp, lane] = x
     cuda.syncwarp()
-    found = type(x)(shared[warp, source])
+    received = type(x)(shared[warp, source])
     cuda.syncwarp()
-    return found
+    return received
 
 
 @cell
@@ -80,7 +80,7 @@ def _simulated_anywhere(condition):
 
 @cell
 def perhaps_anywhere(condition):
-    """As `anywhere`, for warps of a block that diverge; always true in the simulator, without a barrier."""
+    """Return `anywhere` for warps of a block that diverge; always true in the simulator, without a barrier."""
     raise NotImplementedError("a warp operation")
 
 

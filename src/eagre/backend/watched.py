@@ -10,14 +10,14 @@ from eagre.backend.cells import Cell
 from eagre.backend.device import Device, HostCall, Work
 
 
-class Watched(NamedTuple):
+class TimedLaunch(NamedTuple):
     """Recorded calls and time of one kernel."""
 
     calls: int
     seconds: float
 
 
-def watched(device: Device) -> Any:
+def profiling_device(device: Device) -> Any:
     """Return a profiling copy of a device for one model: `seen` has the calls and seconds of each kernel.
 
     Launches are timed separately on an idle device; `forget` restarts the recording.
@@ -27,21 +27,21 @@ def watched(device: Device) -> Any:
     device : Device
         One CPU or one GPU.
     """
-    kind = type(f"Watched{type(device).__name__}", (_Watching, type(device)), {})
-    made = object.__new__(kind)
-    made.__dict__.update(device.__dict__)
-    made.names, made.clock = {}, _cuda_clock(made) if device.kind == "cuda" else _host_clock
-    made.forget()
-    return made
+    kind = type(f"Profiling{type(device).__name__}", (_ProfilingDevice, type(device)), {})
+    clone = object.__new__(kind)
+    clone.__dict__.update(device.__dict__)
+    clone.names, clone.clock = {}, _cuda_clock(clone) if device.kind == "cuda" else _host_clock
+    clone.forget()
+    return clone
 
 
-class _Watching(Device):
+class _ProfilingDevice(Device):
     """Methods of a profiling device."""
 
     graphs = False
     starts_early = False
     names: dict[Any, str]
-    seen: dict[str, Watched]
+    seen: dict[str, TimedLaunch]
     clock: Callable[[Callable[[], None]], float]
 
     def forget(self) -> None:
@@ -49,29 +49,29 @@ class _Watching(Device):
         self.seen = {}
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        made = super().program(entry, precision, switches)
-        self.names[made] = entry.name
-        return made
+        program = super().program(entry, precision, switches)
+        self.names[program] = entry.name
+        return program
 
     def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        made = super().loop(cell, precision, switches)
-        self.names[made] = cell.name
-        return made
+        program = super().loop(cell, precision, switches)
+        self.names[program] = cell.name
+        return program
 
     def run(self, launches: Sequence[Work]) -> None:
         run = super().run
         for launch in launches:
             seconds = self.clock(lambda launch=launch: run([launch]))
             name = self._name(launch)
-            before = self.seen.get(name, Watched(0, 0.0))
-            self.seen[name] = Watched(before.calls + 1, before.seconds + seconds)
+            previous = self.seen.get(name, TimedLaunch(0, 0.0))
+            self.seen[name] = TimedLaunch(previous.calls + 1, previous.seconds + seconds)
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
-        kept = list(launches)
+        sequence = list(launches)
 
         def go() -> None:
             for _ in range(times):
-                self.run(kept)
+                self.run(sequence)
 
         return go
 

@@ -120,7 +120,7 @@ def compile_variants(task: Task) -> list[str]:
 
 def _compiled(job: Job, values: Mapping[str, Any]) -> str:
     try:
-        where = select(job.device).with_layouts(values, "a trial")
+        where = select(job.device).with_parameters(values, "a trial")
         if job.model in KEPT_LAYOUTS:
             model = subject_of(job.model).model(job.size, where, job.precision, job.variant)
         else:

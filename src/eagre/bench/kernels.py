@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eagre.backend.device import Device
 from eagre.backend.select import select
-from eagre.backend.watched import watched
+from eagre.backend.watched import profiling_device
 from eagre.bench.benchmark import subject_of
 
 STEPS = 3
@@ -52,7 +52,7 @@ def kernel_times(
         For a model or a variant without a benchmark, and for several GPUs.
     """
     subject, chosen = subject_of(kind, [variant] if variant else ()), select(device)
-    variant, watching = variant or subject.variants[0], watched(chosen)
+    variant, watching = variant or subject.variants[0], profiling_device(chosen)
     model = subject.checked_model(size or subject.sizes[chosen.kind][0], watching, precision, variant)
     work = model.steps_without_checks(1)
     for _ in range(steps):

@@ -62,7 +62,7 @@ def laplacian(a, out, planes):
 
 def block_speeds(device: Device, points: int, precision: str = "double") -> BlockSpeeds:
     """Time all block shapes on a cube of `points` per side, and return the fastest and the chosen shapes."""
-    properties, limits, speed = device.facts, Limits.of(device.facts), _timer(device, points, precision)
+    properties, limits, speed = device.properties, Limits.of(device.properties), _timer(device, points, precision)
     word = check_precision(precision)(0).itemsize
     speeds = {}
     for rows, columns in blocks(points):

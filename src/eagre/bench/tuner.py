@@ -21,7 +21,7 @@ from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.layouts import store
 from eagre.layouts.store import Entry, Scheme, Use
 from eagre.tuning.session import Outcome, Workload, tune
-from eagre.tuning.space import Space, words
+from eagre.tuning.space import Space, describe
 from eagre.tuning.spaces import spaces_of
 
 Tell = Callable[[str], None]
@@ -72,7 +72,10 @@ def tune_benchmark(
         begin_compiling(kind, device, [precision], sizes, pool, only=only, schemes=schemes, tell=tell)
         for size in sizes or sizes_of(kind, device, precision):
             target = target_at(kind, device, precision, size)
-            if device.kind == "cuda" and prod(target.shape) < device.facts.multiprocessors * device.facts.threads:
+            if (
+                device.kind == "cuda"
+                and prod(target.shape) < device.properties.multiprocessors * device.properties.threads
+            ):
                 suited = "the result is valid for grids of similar size"
                 tell(f"{kind}: {size}: the grid has too few cells to fill the GPU; {suited}")
 
@@ -173,7 +176,7 @@ def tune_case(
 
     def make(space: Space) -> Workload:
         base = shipped_values(device, target.use_of(space))
-        where = device.with_layouts(base, device.table.source)
+        where = device.with_parameters(base, device.table.source)
         return StepsOfModel(where, real, prod(target.shape), build, build, tolerance, steps)
 
     spaces = [one for one in spaces_of(case.kind, device.kind, target.use.size) if one.scheme in ("", scheme)]
@@ -200,13 +203,13 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
             tell(f"{space.name}: left out: {error}")
             continue
         found = {
-            "best": f"{space.name}: {words(outcome.best)}",
+            "best": f"{space.name}: {describe(outcome.best)}",
             "shape": list(target.shape),
             "tried": len(outcome.trials),
             "failed": sum(bool(trial.failed) for trial in outcome.trials),
             "date": datetime.now(UTC).date().isoformat(),
         }
-        seconds = {"before": outcome.before, "after": outcome.after}
+        seconds = {"before": outcome.shipped_seconds, "after": outcome.tuned_seconds}
         entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, found, origin=origin)
         store.add(path, entry)
         yield Found(outcome, of_scheme, target.shape)

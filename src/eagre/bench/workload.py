@@ -20,7 +20,7 @@ from eagre.contract import Model
 from eagre.errors import EagreError
 from eagre.layouts.store import Use
 from eagre.tuning.search import SMALL_SPACE
-from eagre.tuning.space import Card, Space, identity
+from eagre.tuning.space import DeviceInfo, Space, identity
 
 CHECKED_STEPS = 4  # number of steps before results are compared
 LARGEST_COMPARED = 2**22  # maximum number of cells for comparison of whole fields
@@ -49,7 +49,7 @@ class Kept:
             if anew:
                 shipped.restore(start)
             return shipped
-        device = self._device.with_layouts(values, "a trial")
+        device = self._device.with_parameters(values, "a trial")
         if shipped.kind in KEPT_LAYOUTS:
             return self.make(device)
         if self._trial is None:
@@ -105,7 +105,7 @@ class StepsOfModel:
         self.steps_a_call, self.sound = steps_a_call, sound
         self._timed = Kept(make, device)
         self._checked = self._timed if make_checked is make else Kept(make_checked, device)
-        self.card = card_of(device, cells)
+        self.info = card_of(device, cells)
         self.shipped = device.table.values
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
@@ -190,7 +190,7 @@ class StepsOfBenchmark(StepsOfModel):
         self.job, self._compilers = job_of(space, device, precision, size), compilers
         self._base = base_of(space, device, precision, size)
         subject = subject_of(space.model)
-        device = device.with_layouts(self._base, device.table.source)
+        device = device.with_parameters(self._base, device.table.source)
 
         def of(side: int) -> Make:
             return lambda where: subject.checked_model(side, where, precision, space.variant)
@@ -240,17 +240,18 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
     return job_of(space, device, precision, size), [space.values(choice, shipped, precision) for choice in choices]
 
 
-def card_of(device: Device, cells: int) -> Card:
+def card_of(device: Device, cells: int) -> DeviceInfo:
     """Return the device of a search; a CPU has one thread for grids on which every launch uses one thread.
 
     The number of threads would vary by chance there, and results also apply to larger grids of the class.
     """
     if device.kind != "cpu":
-        return Card(device.kind, device.facts, 0)
-    from eagre.backend.cpu import FEW
+        return DeviceInfo(device.kind, device.properties, 0)
+    from eagre.backend.cpu import MAX_SERIAL_ELEMENTS
 
     threads = getattr(device, "threads", 0)
-    return Card(device.kind, device.facts, threads if MOST_COMPONENTS * cells >= FEW else min(threads, 1))
+    parallel = MOST_COMPONENTS * cells >= MAX_SERIAL_ELEMENTS
+    return DeviceInfo(device.kind, device.properties, threads if parallel else min(threads, 1))
 
 
 def use_of_model(model: Model, device: Device, scheme: str) -> Use:

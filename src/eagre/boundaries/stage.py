@@ -12,7 +12,7 @@ from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import (
     CONVECTION,
     DRYING,
-    MOST,
+    MAX_COURANT,
     critical_depth,
     depth,
     held_out,
@@ -62,7 +62,7 @@ def carried_through(p_here, h, p):
         return real(0.0)
     k = real(2.0) * p.w * p_here * reciprocal(larger(h, minimum_depth(p)))
     if DRYING:
-        k = smaller(larger(k, -real(MOST)), real(MOST))
+        k = smaller(larger(k, -real(MAX_COURANT)), real(MAX_COURANT))
     return k + k
 
 

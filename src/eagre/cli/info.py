@@ -253,7 +253,7 @@ def _raster(path: Path) -> Rows:
 def _devices() -> Rows:
     """Return rows for the CPU and the GPUs, or the reason why no GPU is available."""
     from eagre.backend.driver import driver_version
-    from eagre.backend.layouts import layouts_of
+    from eagre.backend.layouts import parameters_of
     from eagre.backend.select import cuda_problem, select
     from eagre.cli.console import size
     from eagre.errors import EagreError
@@ -268,7 +268,7 @@ def _devices() -> Rows:
         except EagreError:
             break
         rows.append(("device", f"{device}, {size(device.free_memory())} free"))
-        rows += [("layouts", layouts_of(device.facts).source), ("tuning", _tuning(device))]
+        rows += [("layouts", parameters_of(device.properties).source), ("tuning", _tuning(device))]
     return rows
 
 

@@ -36,7 +36,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the device only.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
-    from eagre.backend.ahead import side_by_side
+    from eagre.backend.ahead import compile_workers
     from eagre.io.places import locked
     from eagre.stepping.interrupts import interrupts
 
@@ -45,7 +45,7 @@ def run(
     case, plan, origin = prepare(case_file, changes, restart, overwrite)
     with ExitStack() as stack:
         signals = stack.enter_context(interrupts(_early))
-        stack.enter_context(side_by_side())
+        stack.enter_context(compile_workers())
         for _, path in plan.places:
             stack.enter_context(locked(path))
         again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)

@@ -169,7 +169,7 @@ def _show_all(out: Any, found: Sequence[Found], left_out: Sequence[str]) -> None
 def _show(out: Any, found: Sequence[Found]) -> None:
     """Print the table of the results."""
     from eagre.cli.console import grid_table
-    from eagre.tuning.space import words
+    from eagre.tuning.space import describe
 
     columns = ["space", "scheme", "precision", "cells", "before, us", "after, us", "gain", "best", "tried", "failed"]
     rows = []
@@ -178,8 +178,10 @@ def _show(out: Any, found: Sequence[Found]) -> None:
         rows.append(
             [
                 *(outcome.space.name, one.use.scheme or "all", one.use.precision, " x ".join(map(str, one.shape))),
-                *(f"{1e6 * outcome.before:.4g}", f"{1e6 * outcome.after:.4g}", f"{100.0 * outcome.gain:.1f} %"),
-                words(outcome.best) + ("" if outcome.same_bits else " (other rounding)"),
+                f"{1e6 * outcome.shipped_seconds:.4g}",
+                f"{1e6 * outcome.tuned_seconds:.4g}",
+                f"{100.0 * outcome.gain:.1f} %",
+                describe(outcome.best) + ("" if outcome.same_bits else " (other rounding)"),
                 *(str(len(outcome.trials)), str(sum(bool(trial.failed) for trial in outcome.trials))),
             ]
         )

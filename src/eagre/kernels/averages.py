@@ -19,10 +19,10 @@ import numpy as np
 from eagre.backend.cells import Cell, cell, written
 from eagre.kernels.roots import root
 
-SINCE, LAST, TOTAL, WEIGHT, SHARE, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+SINCE, LAST, TOTAL, WEIGHT, FRACTION, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Indices of the array `numbers`; times in s. SINCE: start. LAST: time of the last counted state. TOTAL: sum
-of all weights, s. WEIGHT: weight of the current state, s, and SHARE its fraction of TOTAL. EVERY: number of states per
-counted state, and COUNT those since the last counted one. SEEN: time of the last state, counted or not.
+of all weights, s. WEIGHT: weight of the current state, s, and FRACTION its fraction of TOTAL. EVERY: number of states
+per counted state, and COUNT those since the last counted one. SEEN: time of the last state, counted or not.
 """
 
 UNSET = 1e300  # initial value of minima and times; -UNSET for maxima
@@ -33,7 +33,7 @@ class Quantities(NamedTuple):
 
     fields: str  # names of the arguments: "psi, q"
     cells: Mapping[str, Cell]
-    place: str = "j, i"  # or "k, j, i"
+    indices: str = "j, i"  # or "k, j, i"
 
 
 class Water(NamedTuple):
@@ -53,15 +53,15 @@ def size(u, v):
     return root(u * u + v * v)
 
 
-def quantity(fields: str, formula: str, place: str = "j, i", **parts: Any) -> Cell:
-    """Return the kernel function ``quantity(j, i, fields..)`` of a formula; ``NAME()`` is a quantity of `parts`."""
-    text = formula.replace("()", f"({place}, {fields})")
-    return written(f"def quantity({place}, {fields}):\n    return {text}\n", parts)
+def quantity(fields: str, formula: str, indices: str = "j, i", **quantities: Any) -> Cell:
+    """Return the kernel function ``quantity(j, i, fields..)`` of a formula; ``NAME()`` calls `quantities`."""
+    text = formula.replace("()", f"({indices}, {fields})")
+    return written(f"def quantity({indices}, {fields}):\n    return {text}\n", quantities)
 
 
-def speed_of(fields: str, velocity_x: Cell, velocity_y: Cell, place: str = "j, i") -> Cell:
+def speed_of(fields: str, velocity_x: Cell, velocity_y: Cell, indices: str = "j, i") -> Cell:
     """Return the kernel function of the speed for two velocity components."""
-    return quantity(fields, "size(x(), y())", place, size=size, x=velocity_x, y=velocity_y)
+    return quantity(fields, "size(x(), y())", indices, size=size, x=velocity_x, y=velocity_y)
 
 
 def quantities_of_water(fields: str, water: Cell) -> Quantities:
@@ -71,27 +71,27 @@ def quantities_of_water(fields: str, water: Cell) -> Quantities:
 
 
 @cell
-def weigh_after(numbers, now, steps):
-    """Set the weight of the state at time `now`, s, `steps` steps after the previous one; see `weigh`."""
+def weigh_after(numbers, time, steps):
+    """Set the weight of the state at time `time`, s, `steps` steps after the previous one; see `weigh`."""
     weight = 0.0
-    if now > numbers[SEEN]:
-        numbers[SEEN] = now
+    if time > numbers[SEEN]:
+        numbers[SEEN] = time
         numbers[COUNT] += steps
         if numbers[COUNT] >= numbers[EVERY]:
-            weight = max(0.0, now - max(numbers[LAST], numbers[SINCE]))
-            numbers[LAST] = now
+            weight = max(0.0, time - max(numbers[LAST], numbers[SINCE]))
+            numbers[LAST] = time
             numbers[COUNT] = 0.0
     numbers[TOTAL] += weight
     numbers[WEIGHT] = weight
-    numbers[SHARE] = 0.0
+    numbers[FRACTION] = 0.0
     if weight > 0.0:
-        numbers[SHARE] = weight / numbers[TOTAL]
+        numbers[FRACTION] = weight / numbers[TOTAL]
 
 
 @cell
-def weigh(numbers, now):
-    """Set the weight of the state at time `now`, s; it is 0 before SINCE and for states that are not counted."""
-    weigh_after(numbers, now, 1.0)
+def weigh(numbers, time):
+    """Set the weight of the state at time `time`, s; it is 0 before SINCE and for states that are not counted."""
+    weigh_after(numbers, time, 1.0)
 
 
 @cell
@@ -103,14 +103,14 @@ def weigh_moment(i, numbers, moment):
 class Planes(NamedTuple):
     """Accumulated arrays, in this order; all are names of quantities.
 
-    names : means. pairs : weighted sums of products of deviations, the same name twice for a variance. largest,
-    smallest : extrema. timed : times of the maximum, s, for some of `largest`.
+    names : means. pairs : weighted sums of products of deviations, the same name twice for a variance. maxima,
+    minima : extrema. timed : times of the maximum, s, for some of `maxima`.
     """
 
     names: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
-    largest: tuple[str, ...] = ()
-    smallest: tuple[str, ...] = ()
+    maxima: tuple[str, ...] = ()
+    minima: tuple[str, ...] = ()
     timed: tuple[str, ...] = ()
 
     @property
@@ -126,7 +126,7 @@ class Planes(NamedTuple):
     @property
     def extremes(self) -> tuple[str, ...]:
         """Quantities with extrema."""
-        return tuple(dict.fromkeys((*self.largest, *self.smallest)))
+        return tuple(dict.fromkeys((*self.maxima, *self.minima)))
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Planes(NamedTuple):
 
     def start(self) -> list[float]:
         """Return the initial value of each array."""
-        later = [-UNSET] * len(self.largest) + [UNSET] * (len(self.smallest) + len(self.timed))
+        later = [-UNSET] * len(self.maxima) + [UNSET] * (len(self.minima) + len(self.timed))
         return [0.0] * self.sums + later
 
 
@@ -146,46 +146,46 @@ def averaged(quantities: Quantities, planes: Planes) -> Cell:
     -----
     sums : (planes, ny, nx), float64. Extrema include all states from SINCE on, independent of their weight.
     """
-    place, names, extremes = quantities.place, planes.names, planes.extremes
-    call = f"({place}, {quantities.fields})"
-    lines = [f"def averaged({place}, {quantities.fields}, sums, numbers):"]
-    wanted = planes.quantities
-    values = [f"        value_{n} = np.float64(of_{name}{call})" for n, name in enumerate(wanted)]
+    indices, names, extremes = quantities.indices, planes.names, planes.extremes
+    call = f"({indices}, {quantities.fields})"
+    lines = [f"def averaged({indices}, {quantities.fields}, sums, numbers):"]
+    computed = planes.quantities
+    values = [f"        value_{n} = np.float64(of_{name}{call})" for n, name in enumerate(computed)]
     if extremes:
-        lines += ["    if numbers[SEEN] >= numbers[SINCE]:", *values, *_extremes(place, planes, wanted), ""]
-        lines += ["        weight = numbers[WEIGHT]", *_means(place, planes, "        ")] if names else []
+        lines += ["    if numbers[SEEN] >= numbers[SINCE]:", *values, *_extremes(indices, planes, computed), ""]
+        lines += ["        weight = numbers[WEIGHT]", *_means(indices, planes, "        ")] if names else []
     else:
-        lines += ["    weight = numbers[WEIGHT]", *_means(place, planes, "    ", values)]
-    scope = {"np": np, "WEIGHT": WEIGHT, "SHARE": SHARE, "SEEN": SEEN, "SINCE": SINCE}
-    scope |= {f"of_{name}": quantities.cells[name] for name in wanted}
+        lines += ["    weight = numbers[WEIGHT]", *_means(indices, planes, "    ", values)]
+    scope = {"np": np, "WEIGHT": WEIGHT, "FRACTION": FRACTION, "SEEN": SEEN, "SINCE": SINCE}
+    scope |= {f"of_{name}": quantities.cells[name] for name in computed}
     return written("\n".join(lines) + "\n", scope)
 
 
-def _means(place: str, planes: Planes, indent: str, values: Sequence[str] = ()) -> list[str]:
+def _means(indices: str, planes: Planes, indent: str, values: Sequence[str] = ()) -> list[str]:
     """Return source lines that accumulate means and products."""
-    lines = [f"{indent}if weight > 0.0:", *values, f"{indent}    share = numbers[SHARE]"]
+    lines = [f"{indent}if weight > 0.0:", *values, f"{indent}    fraction = numbers[FRACTION]"]
     for n in range(len(planes.names)):
         lines += [
-            f"{indent}    off_{n} = value_{n} - sums[{n}, {place}]",
-            f"{indent}    mean_{n} = sums[{n}, {place}] + share * off_{n}",
-            f"{indent}    sums[{n}, {place}] = mean_{n}",
+            f"{indent}    off_{n} = value_{n} - sums[{n}, {indices}]",
+            f"{indent}    mean_{n} = sums[{n}, {indices}] + fraction * off_{n}",
+            f"{indent}    sums[{n}, {indices}] = mean_{n}",
         ]
     for k, (one, other) in enumerate(planes.pairs, len(planes.names)):
         a, b = planes.names.index(one), planes.names.index(other)
-        lines.append(f"{indent}    sums[{k}, {place}] += weight * off_{a} * (value_{b} - mean_{b})")
+        lines.append(f"{indent}    sums[{k}, {indices}] += weight * off_{a} * (value_{b} - mean_{b})")
     return lines
 
 
-def _extremes(place: str, planes: Planes, wanted: Sequence[str]) -> list[str]:
+def _extremes(indices: str, planes: Planes, computed: Sequence[str]) -> list[str]:
     """Return source lines that update extrema and their times."""
     lines, first = [], planes.sums
-    times = first + len(planes.largest) + len(planes.smallest)
-    for k, name in enumerate((*planes.largest, *planes.smallest), first):
-        n, sign = wanted.index(name), ">" if k < first + len(planes.largest) else "<"
+    times = first + len(planes.maxima) + len(planes.minima)
+    for k, name in enumerate((*planes.maxima, *planes.minima), first):
+        n, sign = computed.index(name), ">" if k < first + len(planes.maxima) else "<"
         lines += [
-            f"        if value_{n} {sign} sums[{k}, {place}]:",
-            f"            sums[{k}, {place}] = value_{n}",
+            f"        if value_{n} {sign} sums[{k}, {indices}]:",
+            f"            sums[{k}, {indices}] = value_{n}",
         ]
         if sign == ">" and name in planes.timed:
-            lines.append(f"            sums[{times + planes.timed.index(name)}, {place}] = numbers[SEEN]")
+            lines.append(f"            sums[{times + planes.timed.index(name)}, {indices}] = numbers[SEEN]")
     return lines

@@ -79,7 +79,7 @@ def central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, g):
 
     The bed at the face is the higher of the beds of both sides, y - h. Water that falls from a bed above the surface of
     the other side carries the weight of the fall, g h (y_l - h_l - y_r); without it thin films stick on rough slopes.
-    Depths are compared by the difference of y: no depth exceeds that of its side, and both are equal for a level
+    Depths are compared by the difference of y: no depth exceeds the depth of its side, and both are equal for a level
     surface, independent of the rounding of y.
     """
     zero = real(0.0)

@@ -100,19 +100,19 @@ def noise_of(seed, j, i):
 
 @noise_of.variant(None, "single")
 def _noise_of(seed, j, i):
-    # Low bits of a sum are those of a number in [1, 2): 23 of them, which steps of 2^23 / 1.3247 and / 1.3247^2 fill
+    # Low bits of a sum are the 23 low bits of a number in [1, 2), which steps of 2^23 / 1.3247 and / 1.3247^2 fill
     # (M. Roberts' R2 sequence). A little less than a unit makes -1/2 impossible, which would round a power of two down.
-    place = (seed + np.int64(i) * 6332373) + np.int64(j) * 4780167
+    sequence = (seed + np.int64(i) * 6332373) + np.int64(j) * 4780167
     unit = real(2.0**-23 * (1.0 - 2.0**-20))
-    return from_bits((place & 0x7FFFFF) | 0x3F800000) * unit - real(1.5) * unit
+    return from_bits((sequence & 0x7FFFFF) | 0x3F800000) * unit - real(1.5) * unit
 
 
 @cell
 def added(eta, x, noise):
     """Return eta + x with stochastic rounding: up with a probability equal to the fraction of a unit in the last place.
 
-    With rounding to nearest, the outflow of a film and weak rain would be lost in each of a million steps. Stochastic
-    rounding is unbiased, and still water, x = 0, is unchanged.
+    With rounding to nearest, the outflow of a thin layer and weak rain would be lost in each of a million steps.
+    Stochastic rounding is unbiased, and still water, x = 0, is unchanged.
     """
     return eta + x
 

@@ -4,8 +4,8 @@ from eagre.backend.cells import cell, real, switch
 from eagre.kernels.roots import larger, power_four_thirds, power_seven_sixths, reciprocal, root
 
 LAND = 1e29  # beds at or above this level are never wet
-TINY = 1e-6  # minimum depth of divisors, m
-MOST = 0.5  # limit of |u| dt / (2 dx) next to dry cells: advection by half a cell per step
+MIN_DEPTH = 1e-6  # minimum depth of divisors, m
+MAX_COURANT = 0.5  # limit of |u| dt / (2 dx) next to dry cells: advection by half a cell per step
 DRYING_DRAG = 4.0
 
 DRYING = switch("DRYING", True)
@@ -27,7 +27,7 @@ def minimum_depth(p):
     """Return the minimum depth of a divisor, m."""
     if DRYING:
         return p.dry
-    return real(TINY)
+    return real(MIN_DEPTH)
 
 
 @cell
@@ -42,8 +42,8 @@ def drying_drag(leaves, h, p):
 
     leaves : unit discharge out of the cell, m2 s-1; h : its depth, m (equation 12 of the implicit model).
     """
-    part = real(4.0) * p.w * leaves * reciprocal(larger(h, p.dry))
-    return real(DRYING_DRAG) * larger(part - real(0.5), real(0.0))
+    fraction = real(4.0) * p.w * leaves * reciprocal(larger(h, p.dry))
+    return real(DRYING_DRAG) * larger(fraction - real(0.5), real(0.0))
 
 
 @cell

@@ -29,10 +29,10 @@ def limited(d_low, central, d_high):
 @limited.variant("cuda", "double")
 def _limited_by_sign(d_low, central, d_high):
     # In double precision selections are cheaper than comparisons: two comparisons instead of six.
-    least = cuda.selp(abs(d_low) < abs(d_high), d_low, d_high)
-    least = cuda.selp(abs(least) < abs(central), least, central)
+    slope = cuda.selp(abs(d_low) < abs(d_high), d_low, d_high)
+    slope = cuda.selp(abs(slope) < abs(central), slope, central)
     one_sign = (np.float64(d_low).view(np.int64) ^ np.float64(d_high).view(np.int64)) >= 0
-    return cuda.selp(one_sign, least, real(0.0))
+    return cuda.selp(one_sign, slope, real(0.0))
 
 
 @limited.variant("simulator")
@@ -65,7 +65,7 @@ def half_slope(d_low, d_high, p):
 @half_slope.variant("cuda", "single")
 def _half_slope_by_sums(d_low, d_high, p):
     # min(|a|, |b|) = (|a + b| - |a - b|) / 2 where a and b have one sign, and negative where not: on a
-    # GPU a sum costs half of what a minimum does.
+    # GPU a sum costs half as much as a minimum.
     total = d_low + d_high
-    least = smaller(abs(total) - abs(d_low - d_high), abs((p.central + p.central) * total))
-    return real(0.5) * math.copysign(larger(least, real(0.0)), total)
+    minimum = smaller(abs(total) - abs(d_low - d_high), abs((p.central + p.central) * total))
+    return real(0.5) * math.copysign(larger(minimum, real(0.0)), total)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, load_ahead, real, switch
+from eagre.backend.cells import cell, load_early, real, switch
 from eagre.kernels.roots import root
 
 TAKEN = switch("TAKEN", False)  # whether maps are accumulated
@@ -25,13 +25,13 @@ ARRIVALS = switch("ARRIVALS", 0)  # number of thresholds
 RISES = switch("RISES", 0)
 DURATIONS = switch("DURATIONS", 0)
 
-SINCE, WET, THRESHOLDS = 0, 1, 2  # indices of `Kept.numbers`: start, s; wet depth; thresholds, m
+SINCE, WET, THRESHOLDS = 0, 1, 2  # indices of `MapArrays.numbers`: start, s; wet depth; thresholds, m
 UNSET = -1.0  # initial value of times
 ROUNDING = 1e-5  # relative tolerance, above the rounding of a depth
-NOTHING = -1e30  # initial value of the highest surface, for cells never wet
+UNSET_SURFACE = -1e30  # initial value of the highest surface, for cells never wet
 
 
-class Kept(NamedTuple):
+class MapArrays(NamedTuple):
     """Accumulated maps of interior cells.
 
     planes : (count, ny, nx): highest stored surface, m; times, s since the start; surface at the start; squares of the
@@ -58,99 +58,99 @@ class Held(NamedTuple):
 class Moment(NamedTuple):
     """Time of accumulation, s since the start of the maps, and the wet depth, m."""
 
-    now: float
+    time: float
     wet: float
 
 
 @cell
-def held(kept, j, i):
+def held(maps, j, i):
     """Return the maxima of interior cell (j, i) so far."""
     zero = real(0.0)
     return Held(
-        kept.planes[AT_HIGHEST, j, i] if AT_HIGHEST >= 0 else zero,
+        maps.planes[AT_HIGHEST, j, i] if AT_HIGHEST >= 0 else zero,
         zero,
-        kept.planes[AT_FASTEST, j, i] if AT_FASTEST >= 0 else zero,
-        kept.planes[AT_STRONGEST, j, i] if AT_STRONGEST >= 0 else zero,
-        kept.planes[AT_RATING, j, i] if AT_RATING >= 0 else zero,
+        maps.planes[AT_FASTEST, j, i] if AT_FASTEST >= 0 else zero,
+        maps.planes[AT_STRONGEST, j, i] if AT_STRONGEST >= 0 else zero,
+        maps.planes[AT_RATING, j, i] if AT_RATING >= 0 else zero,
     )
 
 
 @cell
-def held_ahead(kept, j, i):
+def held_early(maps, j, i):
     """Return `held` on a GPU, with loads issued early."""
     zero = real(0.0)
     return Held(
-        load_ahead(kept.planes, AT_HIGHEST, j, i) if AT_HIGHEST >= 0 else zero,
+        load_early(maps.planes, AT_HIGHEST, j, i) if AT_HIGHEST >= 0 else zero,
         zero,
-        load_ahead(kept.planes, AT_FASTEST, j, i) if AT_FASTEST >= 0 else zero,
-        load_ahead(kept.planes, AT_STRONGEST, j, i) if AT_STRONGEST >= 0 else zero,
-        load_ahead(kept.planes, AT_RATING, j, i) if AT_RATING >= 0 else zero,
+        load_early(maps.planes, AT_FASTEST, j, i) if AT_FASTEST >= 0 else zero,
+        load_early(maps.planes, AT_STRONGEST, j, i) if AT_STRONGEST >= 0 else zero,
+        load_early(maps.planes, AT_RATING, j, i) if AT_RATING >= 0 else zero,
     )
 
 
 @cell
-def moment_of(kept, time):
+def moment_of(maps, time):
     """Return the accumulation time of a state at `time`, s."""
-    return Moment(real(time - kept.numbers[SINCE]), real(kept.numbers[WET]))
+    return Moment(real(time - maps.numbers[SINCE]), real(maps.numbers[WET]))
 
 
 @cell
-def arrive(kept, at, j, i, now):
+def arrive(maps, plane, j, i, time):
     """Store the arrival time at the first arrival."""
-    if kept.planes[at, j, i] < real(0.0):
-        kept.planes[at, j, i] = now
+    if maps.planes[plane, j, i] < real(0.0):
+        maps.planes[plane, j, i] = time
 
 
 @cell
-def rise_to(kept, j, i, eta, h, highest, now):
+def rise_to(maps, j, i, eta, h, highest, time):
     """Update arrivals for a cell with a new maximum of the surface; implied arrivals are not checked."""
     apart = eta - highest
     near = real(ROUNDING) * (abs(eta) + h)
     for n in range(ARRIVALS):
-        level = real(kept.numbers[THRESHOLDS + n])
+        level = real(maps.numbers[THRESHOLDS + n])
         if h > level and h - apart <= level + near:
-            arrive(kept, np.uint32(AT_ARRIVALS + n), j, i, now)
+            arrive(maps, np.uint32(AT_ARRIVALS + n), j, i, time)
     if RISES > 0:
-        rise = eta - kept.planes[AT_FIRST, j, i]
+        rise = eta - maps.planes[AT_FIRST, j, i]
         for n in range(RISES):
-            level = real(kept.numbers[THRESHOLDS + ARRIVALS + n])
+            level = real(maps.numbers[THRESHOLDS + ARRIVALS + n])
             if rise > level and rise - apart <= level + near:
-                arrive(kept, np.uint32(AT_RISES + n), j, i, now)
+                arrive(maps, np.uint32(AT_RISES + n), j, i, time)
 
 
 @cell
-def count_wet(kept, j, i, h, now):
+def count_wet(maps, j, i, h, time):
     """Start or end the intervals in which a cell is deeper than each threshold."""
-    before, bits = np.int64(kept.above[j, i]), np.int64(0)
+    previous, bits = np.int64(maps.above[j, i]), np.int64(0)
     for n in range(DURATIONS):
         bit = 1 << n
-        over = h > real(kept.numbers[THRESHOLDS + ARRIVALS + RISES + n])
-        was = (before & bit) != 0
+        over = h > real(maps.numbers[THRESHOLDS + ARRIVALS + RISES + n])
+        was = (previous & bit) != 0
         if over:
             bits += bit
         if over and not was:
-            kept.planes[np.uint32(AT_DURATIONS + n), j, i] -= now
+            maps.planes[np.uint32(AT_DURATIONS + n), j, i] -= time
         elif was and not over:
-            kept.planes[np.uint32(AT_DURATIONS + n), j, i] += now
-    if bits != before:
-        kept.above[j, i] = np.uint8(bits)
+            maps.planes[np.uint32(AT_DURATIONS + n), j, i] += time
+    if bits != previous:
+        maps.above[j, i] = np.uint8(bits)
 
 
 @cell
-def with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment):
+def with_state(maps, j, i, eta, h, u, v, hu, hv, maxima, moment):
     """Return the maxima of a cell after one more state; arrivals and durations are stored here, maxima by `keep`.
 
     eta, h : stored surface, and depth, m; u, v : m s-1; hu, hv : m2 s-1; own : maxima so far.
     """
-    highest, when, fastest, strongest, rating = own
+    highest, when, fastest, strongest, rating = maxima
     if DURATIONS > 0:
-        count_wet(kept, j, i, h, moment.now)
+        count_wet(maps, j, i, h, moment.time)
     if h > moment.wet:
         if AT_HIGHEST >= 0:
             if eta > highest:
                 if ARRIVALS + RISES > 0:
-                    rise_to(kept, j, i, eta, h, highest, moment.now)
-                highest, when = eta, moment.now
+                    rise_to(maps, j, i, eta, h, highest, moment.time)
+                highest, when = eta, moment.time
         if AT_FASTEST >= 0:
             fastest = max(fastest, u * u + v * v)
         if AT_STRONGEST >= 0:
@@ -161,25 +161,25 @@ def with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment):
 
 
 @cell
-def keep(kept, j, i, before, after):
+def keep(maps, j, i, previous, updated):
     """Store the maxima that have increased."""
     if AT_HIGHEST >= 0:
-        if after.highest > before.highest:
-            kept.planes[AT_HIGHEST, j, i] = after.highest
+        if updated.highest > previous.highest:
+            maps.planes[AT_HIGHEST, j, i] = updated.highest
             if AT_TIME >= 0:
-                kept.planes[AT_TIME, j, i] = after.when
+                maps.planes[AT_TIME, j, i] = updated.when
     if AT_FASTEST >= 0:
-        if after.fastest > before.fastest:
-            kept.planes[AT_FASTEST, j, i] = after.fastest
+        if updated.fastest > previous.fastest:
+            maps.planes[AT_FASTEST, j, i] = updated.fastest
     if AT_STRONGEST >= 0:
-        if after.strongest > before.strongest:
-            kept.planes[AT_STRONGEST, j, i] = after.strongest
+        if updated.strongest > previous.strongest:
+            maps.planes[AT_STRONGEST, j, i] = updated.strongest
     if AT_RATING >= 0:
-        if after.rating > before.rating:
-            kept.planes[AT_RATING, j, i] = after.rating
+        if updated.rating > previous.rating:
+            maps.planes[AT_RATING, j, i] = updated.rating
 
 
 @cell
-def take_up(kept, j, i, eta, h, u, v, hu, hv, own, moment):
+def take_up(maps, j, i, eta, h, u, v, hu, hv, maxima, moment):
     """Accumulate the state of interior cell (j, i), see `with_state`; own : result of `held`."""
-    keep(kept, j, i, own, with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment))
+    keep(maps, j, i, maxima, with_state(maps, j, i, eta, h, u, v, hu, hv, maxima, moment))

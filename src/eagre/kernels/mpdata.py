@@ -12,7 +12,7 @@ from eagre.kernels.roots import by_sign, larger, quotient, smaller
 
 GAUGE = switch("GAUGE", True)
 """Infinite-gauge variant: pseudo velocities are fluxes, for fields of both signs. Otherwise sign-preserving."""
-TINY = switch("TINY", 1e-37)
+MIN_DIVISOR = switch("MIN_DIVISOR", 1e-37)
 """Smallest divisor in the precision of the build; prevents 0 / 0."""
 
 
@@ -39,7 +39,7 @@ def ratio_of_two(plus, minus):
     """Return (plus - minus) / (plus + minus), each one value; half of the difference in the infinite-gauge variant."""
     if GAUGE:
         return real(0.5) * (plus - minus)
-    return quotient(plus - minus, larger(plus + minus, real(TINY)))
+    return quotient(plus - minus, larger(plus + minus, real(MIN_DIVISOR)))
 
 
 @cell
@@ -53,7 +53,7 @@ def cross_ratio(difference, total):
     """Return the ratio for the difference and the sum of two pairs of values; the gauge variant ignores the sum."""
     if GAUGE:
         return real(0.25) * difference
-    return quotient(difference, larger(total, real(TINY)))
+    return quotient(difference, larger(total, real(MIN_DIVISOR)))
 
 
 @cell
@@ -61,7 +61,7 @@ def ratio_of_eight(plus, minus):
     """Return the same ratio, each the sum of four values; an eighth of the difference in the infinite-gauge variant."""
     if GAUGE:
         return real(0.125) * (plus - minus)
-    return quotient(plus - minus, larger(plus + minus, real(TINY)))
+    return quotient(plus - minus, larger(plus + minus, real(MIN_DIVISOR)))
 
 
 @cell
@@ -71,29 +71,29 @@ def pseudo_velocity(u, over_r, left, right, s_m, m, s_n, n):
     D is the ratio of the two points, D_m and D_n the ratios of four points (m, n), one step forward along each other
     axis and one step back; S_m and S_n are the sums of the four faces of these axes around the face.
     """
-    share = u * over_r
-    along = (abs(u) - u * share) * ratio_of_two(right, left)
-    return along - real(0.125) * share * (s_m * m + s_n * n)
+    courant = u * over_r
+    along = (abs(u) - u * courant) * ratio_of_two(right, left)
+    return along - real(0.125) * courant * (s_m * m + s_n * n)
 
 
 @cell
 def face_velocity(u, over, left, right, s_m, difference_m, total_m, s_n, difference_n, total_n):
     """Return the same from over = 1 / (h_left + h_right) and the differences and sums of pairs (see `cross_ratio`)."""
-    share = u * over
+    courant = u * over
     if GAUGE:
-        along = (real(0.5) * abs(u) - u * share) * (right - left)
-        return along - real(0.0625) * share * (s_m * difference_m + s_n * difference_n)
-    along = (abs(u) - real(2.0) * u * share) * ratio_of_two(right, left)
+        along = (real(0.5) * abs(u) - u * courant) * (right - left)
+        return along - real(0.0625) * courant * (s_m * difference_m + s_n * difference_n)
+    along = (abs(u) - real(2.0) * u * courant) * ratio_of_two(right, left)
     cross = s_m * cross_ratio(difference_m, total_m) + s_n * cross_ratio(difference_n, total_n)
-    return along - real(0.25) * share * cross
+    return along - real(0.25) * courant * cross
 
 
 @cell
-def third_along(u, over_r, further, right, left, back):
+def third_along(u, over_r, front, right, left, back):
     """Return -(U - 3 |U| U/r + 2 U^3/r^2)/3 D of the four points of a line about the face."""
-    share = u * over_r
-    weight = u - real(3.0) * abs(u) * share + real(2.0) * u * share * share
-    return real(-1.0 / 3.0) * weight * ratio_of_four(further + back, right + left)
+    courant = u * over_r
+    weight = u - real(3.0) * abs(u) * courant + real(2.0) * u * courant * courant
+    return real(-1.0 / 3.0) * weight * ratio_of_four(front + back, right + left)
 
 
 @cell
@@ -124,9 +124,9 @@ def flows(west, east, south, north, below, above):
 
 
 @cell
-def share_of(room, flow):
-    """Return the allowed fraction of `flow` for a capacity `room` (at least 0), 0 to 1."""
-    return quotient(room, larger(room + real(TINY), flow))
+def share_of(capacity, flow):
+    """Return the allowed fraction of `flow` for a capacity `capacity` (at least 0), 0 to 1."""
+    return quotient(capacity, larger(capacity + real(MIN_DIVISOR), flow))
 
 
 @cell

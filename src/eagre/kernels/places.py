@@ -8,7 +8,7 @@ from eagre.backend.cells import cell
 
 
 @cell
-def place(i, steps, n, periodic):
+def neighbour(i, steps, n, periodic):
     """Return the index, 0 to n - 1, of the point `steps` after point i of n: mirrored at a wall, or wrapped.
 
     The position is at most n - 1 beyond an end. A line of one point has the same point everywhere.
@@ -34,7 +34,7 @@ class Ends(NamedTuple):
 
 @cell
 def ends_of(n, periodic):
-    """Return the 32-bit constants for `folded`, the branch-free form of `place`; n is below 2^30."""
+    """Return the 32-bit constants for `folded`, the branch-free form of `neighbour`; n is below 2^30."""
     n, round_ = np.int32(n), np.int32(periodic)
     sign = np.int32(0 if n == 1 else (1 if round_ else -1))
     low, high = np.int32(n if round_ and n > 1 else 0), np.int32(-n if round_ and n > 1 else 2 * n - 2)

@@ -32,7 +32,7 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
         Volume, m3, energies divided by density, m5 s-2, and the other values as above.
     """
     total = rows.sum(axis=0)
-    found = {
+    values = {
         "volume": total[VOLUME] * grid.cell_area,
         "kinetic_energy": total[KINETIC] * grid.cell_area,
         "potential_energy": total[POTENTIAL] * grid.cell_area,
@@ -41,7 +41,7 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
         "min_depth": rows[:, SHALLOWEST].min(),
         "max_speed": rows[:, FASTEST].max(),
     }
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in values.items()}
 
 
 def water_balance(volume: float, first: float, inflow: float, rain: float) -> dict[str, float]:
@@ -55,33 +55,34 @@ def water_balance(volume: float, first: float, inflow: float, rain: float) -> di
     return {"volume_change": change, "volume_inflow": float(inflow), "volume_rain": float(rain), "volume_error": error}
 
 
-def rounding_rows(found: Mapping[str, float]) -> list[tuple[str, str]]:
+def rounding_rows(diagnostics: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return summary rows about water gained or lost by rounding in single precision, if significant."""
-    error = found["volume_error"]
+    error = diagnostics["volume_error"]
     if not abs(error) > MUCH:
         return []
-    amount = abs(found["volume_change"] - found["volume_inflow"] - found["volume_rain"])
+    amount = abs(diagnostics["volume_change"] - diagnostics["volume_inflow"] - diagnostics["volume_rain"])
     way = "gained" if error > 0.0 else "lost"
     text = f'{amount:.4g} m3 ({abs(error):.2g} of the volume) {way} by rounding; use precision = "double"'
     return [("rounding", text)]
 
 
 def water_rows(
-    found: Mapping[str, float], inflow: Mapping[str, float], asked: Mapping[str, float]
+    diagnostics: Mapping[str, float], inflow: Mapping[str, float], prescribed: Mapping[str, float]
 ) -> list[tuple[str, str]]:
     """Return summary rows: volume change, and sources and sinks of water, if any.
 
-    `found` are the diagnostics of a water model, `inflow` the inflow volume, m3, by open side, `asked` the prescribed
-    part.
+    `diagnostics` describe a water model, `inflow` the inflow volume, m3, by open boundary, `prescribed` its
+    prescribed part.
     """
-    change, rain = found["volume_change"], found["volume_rain"]
-    if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
+    change, rain = diagnostics["volume_change"], diagnostics["volume_rain"]
+    error = diagnostics["volume_error"]
+    if change != change or (error == error and not inflow and not rain > 0.0):
         return []
-    wanted = {name: f" of {volume:+.4g} m3 prescribed" for name, volume in asked.items()}
-    for name, volume in asked.items():
+    suffixes = {name: f" of {volume:+.4g} m3 prescribed" for name, volume in prescribed.items()}
+    for name, volume in prescribed.items():
         if volume < 0.0 and inflow[name] > (1.0 - SHORT) * volume:
-            wanted[name] += " (limited by the available water)"
-    parts = [f"{value:+.4g} m3{wanted.get(name, '')} through {name}" for name, value in inflow.items()]
-    parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
+            suffixes[name] += " (limited by the available water)"
+    flows = [f"{value:+.4g} m3{suffixes.get(name, '')} through {name}" for name, value in inflow.items()]
+    flows += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
     gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
-    return [("volume", f"{found['volume']:.4g} m3, {gained}")] + [("", part) for part in parts]
+    return [("volume", f"{diagnostics['volume']:.4g} m3, {gained}")] + [("", flow) for flow in flows]

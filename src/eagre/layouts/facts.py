@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 WARP = 32  # threads per warp
 PARTS = 4  # partitions of a multiprocessor, each with a quarter of its registers, allocated per warp
-MOST_THREADS = 1024  # maximum threads per block
-MOST_WARPS = MOST_THREADS // WARP
-MOST_REGISTERS = 255  # maximum registers per thread
+MAX_THREADS = 1024  # maximum threads per block
+MAX_WARPS = MAX_THREADS // WARP
+MAX_REGISTERS = 255  # maximum registers per thread
 STATIC_SHARED = 1024  # reserved shared memory of a block, in addition to that of the launch, bytes
 
 # Maximum blocks per multiprocessor; 32 for other compute capabilities (CUDA C++ Programming Guide, specifications)
@@ -16,7 +16,7 @@ FEWER_BLOCKS = {(7, 5): 16, (8, 6): 16, (8, 7): 16, (8, 9): 24, (11, 0): 24, (12
 
 
 @dataclass(frozen=True)
-class Facts:
+class GpuProperties:
     """Properties of a GPU; values of a multiprocessor are shared by its resident blocks."""
 
     name: str
@@ -30,31 +30,31 @@ class Facts:
     bandwidth: float = 0.0  # memory bandwidth, bytes s-1; 0 if unknown
 
     @property
-    def part(self) -> int:
+    def registers_per_lane(self) -> int:
         """Registers per lane of a warp in a multiprocessor partition."""
         return self.registers // (PARTS * WARP)
 
     @property
-    def most_warps(self) -> int:
+    def max_warps(self) -> int:
         """Maximum resident warps per multiprocessor."""
         return self.threads // WARP
 
     @property
-    def most_blocks(self) -> int:
+    def max_blocks(self) -> int:
         """Maximum resident blocks per multiprocessor."""
         return FEWER_BLOCKS.get(self.compute_capability, 32)
 
     def registers_for(self, warps: int) -> int:
         """Return the registers per thread, a multiple of 8, that allow `warps` resident warps per multiprocessor."""
-        return self.part // -(-warps // PARTS) // 8 * 8
+        return self.registers_per_lane // -(-warps // PARTS) // 8 * 8
 
     def warps_for(self, registers: int) -> int:
         """Return the resident warps per multiprocessor for a number of registers per thread."""
-        return min(PARTS * (self.part // registers), self.most_warps)
+        return min(PARTS * (self.registers_per_lane // registers), self.max_warps)
 
     def fits(self, threads: int, registers: int, shared: int = 0) -> bool:
         """Return whether a block with these threads, registers per thread and shared memory, bytes, can be launched."""
-        enough = 0 < threads <= MOST_THREADS and 0 < registers <= MOST_REGISTERS
+        enough = 0 < threads <= MAX_THREADS and 0 < registers <= MAX_REGISTERS
         return enough and registers <= self.registers_for(-(-threads // WARP)) and shared <= self.shared_block
 
     def blocks(self, threads: int, registers: int, shared: int = 0) -> int:

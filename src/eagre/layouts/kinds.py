@@ -26,108 +26,109 @@ class Kind(NamedTuple):
 
 def whole(low: int, high: int, multiple: int = 1) -> Kind:
     """Return the type of integers."""
-    words = f"a whole number from {low} to {high}" + (f", a multiple of {multiple}" if multiple > 1 else "")
+    description = f"a whole number from {low} to {high}" + (f", a multiple of {multiple}" if multiple > 1 else "")
 
     def problem(value: Any, key: str) -> Problem | None:
         good = isinstance(value, int) and not isinstance(value, bool)
         good = good and low <= value <= high and value % multiple == 0
-        return None if good else Problem(key, value, words)
+        return None if good else Problem(key, value, description)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def number(low: float, high: float) -> Kind:
     """Return the type of numbers."""
-    words = f"a number from {low:g} to {high:g}"
+    description = f"a number from {low:g} to {high:g}"
 
     def problem(value: Any, key: str) -> Problem | None:
         good = isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
-        return None if good else Problem(key, value, words)
+        return None if good else Problem(key, value, description)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def flag() -> Kind:
     """Return the type of booleans."""
-    words = "true or false"
-    return Kind(words, lambda value, key: None if isinstance(value, bool) else Problem(key, value, words))
+    description = "true or false"
+    return Kind(description, lambda value, key: None if isinstance(value, bool) else Problem(key, value, description))
 
 
 def listed(*kinds: Kind) -> Kind:
     """Return the type of lists with one value of each type."""
-    words = f"[{', '.join(kind.allowed for kind in kinds)}]"
+    description = f"[{', '.join(kind.allowed for kind in kinds)}]"
 
     def problem(value: Any, key: str) -> Problem | None:
         if not isinstance(value, list) or len(value) != len(kinds):
-            return Problem(key, value, words)
-        found = (kind.problem(one, f"{key}[{n}]") for n, (kind, one) in enumerate(zip(kinds, value, strict=True)))
-        return next(filter(None, found), None)
+            return Problem(key, value, description)
+        problems = (kind.problem(one, f"{key}[{n}]") for n, (kind, one) in enumerate(zip(kinds, value, strict=True)))
+        return next(filter(None, problems), None)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
-def some(kind: Kind, least: int = 1) -> Kind:
-    """Return the type of lists of `least` or more values."""
-    words = f"a list{' of one or more' if least else ''}, each {kind.allowed}"
+def some(kind: Kind, min_count: int = 1) -> Kind:
+    """Return the type of lists of `min_count` or more values."""
+    description = f"a list{' of one or more' if min_count else ''}, each {kind.allowed}"
 
     def problem(value: Any, key: str) -> Problem | None:
-        if not isinstance(value, list) or len(value) < least:
-            return Problem(key, value, words)
+        if not isinstance(value, list) or len(value) < min_count:
+            return Problem(key, value, description)
         return next(filter(None, (kind.problem(one, f"{key}[{n}]") for n, one in enumerate(value))), None)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def descending(kind: Kind, last: int) -> Kind:
     """Return the type of decreasing lists that end with `last`."""
-    words, inner = f"a list of decreasing numbers that ends with {last}, each {kind.allowed}", some(kind)
+    description, inner = f"a list of decreasing numbers that ends with {last}, each {kind.allowed}", some(kind)
 
     def problem(value: Any, key: str) -> Problem | None:
-        if (found := inner.problem(value, key)) is not None:
-            return found
+        if (nested := inner.problem(value, key)) is not None:
+            return nested
         falls = all(one > other for one, other in pairwise(value))
-        return None if falls and value[-1] == last else Problem(key, value, words)
+        return None if falls and value[-1] == last else Problem(key, value, description)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def named(**kinds: Kind) -> Kind:
     """Return the type of objects with one value per name."""
-    words = f"{{{', '.join(f'{name}: {kind.allowed}' for name, kind in kinds.items())}}}"
+    description = f"{{{', '.join(f'{name}: {kind.allowed}' for name, kind in kinds.items())}}}"
 
     def problem(value: Any, key: str) -> Problem | None:
         if not isinstance(value, dict) or value.keys() != kinds.keys():
-            return Problem(key, value, words)
+            return Problem(key, value, description)
         return next(filter(None, (kind.problem(value[name], f"{key}.{name}") for name, kind in kinds.items())), None)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def by_precision(kind: Kind) -> Kind:
     """Return the type of one value for single and one for double precision."""
-    words, inner = f"for single and double precision, each {kind.allowed}", named(**dict.fromkeys(PRECISIONS, kind))
+    description = f"for single and double precision, each {kind.allowed}"
+    inner = named(**dict.fromkeys(PRECISIONS, kind))
 
     def problem(value: Any, key: str) -> Problem | None:
-        found = inner.problem(value, key)
-        return Problem(key, value, words) if found is not None and found.key == key else found
+        nested = inner.problem(value, key)
+        return Problem(key, value, description) if nested is not None and nested.key == key else nested
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def rising(**kinds: Kind) -> Kind:
     """Return the type of lists of rows with increasing upper bounds; the first sufficient row applies."""
     first, inner = next(iter(kinds)), some(named(**kinds))
-    words = f"rows with increasing {first}, each {named(**kinds).allowed}"
+    description = f"rows with increasing {first}, each {named(**kinds).allowed}"
 
     def problem(value: Any, key: str) -> Problem | None:
-        if (found := inner.problem(value, key)) is not None:
-            return found
+        if (nested := inner.problem(value, key)) is not None:
+            return nested
         bounds = [row[first] for row in value]
-        return None if bounds == sorted(set(bounds)) else Problem(key, value, words)
+        return None if bounds == sorted(set(bounds)) else Problem(key, value, description)
 
-    return Kind(words, problem)
+    return Kind(description, problem)
 
 
 def row_for(rows: list[dict[str, Any]], size: int) -> dict[str, Any] | None:
-    """Return the first row of a `rising` list whose bound `up_to` is `size` or more; None if there is none."""
+    """Return the first row of a `rising` list whose bound `up_to` is `size` or more; None without such a row."""
     return next((row for row in rows if size <= row["up_to"]), None)

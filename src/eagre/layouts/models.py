@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagre.layouts.facts import MOST_THREADS, STATIC_SHARED, WARP, Facts
+from eagre.layouts.facts import MAX_THREADS, STATIC_SHARED, WARP, GpuProperties
 from eagre.layouts.kinds import PRECISIONS, by_precision, descending, flag, named, number, some, whole
 from eagre.layouts.parameter import Parameter, by_multiprocessors
-from eagre.layouts.solvers import ITEMSIZE, REGISTERS, THREADS, registers_of_warps, shared_of_columns
+from eagre.layouts.solvers import ITEMSIZE, REGISTERS, THREADS, Blocks, registers_of_warps, shared_of_columns
 
 STEPS = whole(1, 10**6)
-MOST_ROWS = 128  # maximum rows of a block along y; fields have this number of padding rows
+MAX_ROWS = 128  # maximum rows of a block along y; fields have this number of padding rows
 
 
-def warps_for_latency(card: Facts, value: int, on: Facts) -> int:
+def warps_for_latency(gpu: GpuProperties, value: int, on: GpuProperties) -> int:
     """Return the measured number, limited to the resident warps of the device."""
-    return min(value, card.most_warps)
+    return min(value, gpu.max_warps)
 
 
 EXPLICIT = (
@@ -96,49 +96,49 @@ BAROTROPIC = (
 )  # fmt: skip
 
 
-def _fitted(block: dict[str, int], card: Facts, itemsize: int) -> dict[str, int]:
+def _fitted(block: dict[str, int], gpu: GpuProperties, itemsize: int) -> dict[str, int]:
     """Return a block with the measured rows per thread, or the maximum that fits the device."""
     rows = block["rows"]
-    while rows > 1 and _problem_of_block({**block, "rows": rows}, card, itemsize):
+    while rows > 1 and _problem_of_block({**block, "rows": rows}, gpu, itemsize):
         rows -= 1
     return {**block, "rows": rows}
 
 
-def block_that_fits(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
+def block_that_fits(gpu: GpuProperties, value: dict[str, int], on: GpuProperties) -> dict[str, int]:
     """Return the measured block, with rows per thread limited by shared memory in double precision."""
-    return _fitted(value, card, 8)
+    return _fitted(value, gpu, 8)
 
 
-def heavy_that_fits(card: Facts, value: dict[str, Any], on: Facts) -> dict[str, Any]:
+def heavy_that_fits(gpu: GpuProperties, value: dict[str, Any], on: GpuProperties) -> dict[str, Any]:
     """Return the measured blocks, with rows per thread limited by shared memory."""
-    return {**value, "block": _fitted(value["block"], card, 8)}
+    return {**value, "block": _fitted(value["block"], gpu, 8)}
 
 
-def blocks_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
+def blocks_that_fit(gpu: GpuProperties, value: Blocks, on: GpuProperties) -> Blocks:
     """Return the measured blocks, with rows per thread limited by shared memory."""
-    return {name: [_fitted(block, card, ITEMSIZE[name]) for block in blocks] for name, blocks in value.items()}
+    return {name: [_fitted(block, gpu, ITEMSIZE[name]) for block in blocks] for name, blocks in value.items()}
 
 
-def _problem_of_block(block: dict[str, int], card: Facts, itemsize: int = 8) -> str:
+def _problem_of_block(block: dict[str, int], gpu: GpuProperties, itemsize: int = 8) -> str:
     """Return the problem of a block of columns with three values per row, or an empty string."""
-    if block["rows"] * block["threads"] > MOST_ROWS:
-        return f"{block['rows']} rows x {block['threads']} threads, where a block has {MOST_ROWS} rows at most"
+    if block["rows"] * block["threads"] > MAX_ROWS:
+        return f"{block['rows']} rows x {block['threads']} threads, where a block has {MAX_ROWS} rows at most"
     shared = shared_of_columns(block["rows"], block["threads"], itemsize, WARP, 3)
-    fits = shared + STATIC_SHARED <= card.shared_block
+    fits = shared + STATIC_SHARED <= gpu.shared_block
     return "" if fits else f"{block['rows']} rows x {block['threads']} threads: {shared} bytes of shared memory"
 
 
-def _blocks_fit(value: dict[str, Any], card: Facts) -> str:
-    problems = (_problem_of_block(block, card, ITEMSIZE[name]) for name in PRECISIONS for block in value[name])
+def _blocks_fit(value: dict[str, Any], gpu: GpuProperties) -> str:
+    problems = (_problem_of_block(block, gpu, ITEMSIZE[name]) for name in PRECISIONS for block in value[name])
     return next(filter(None, problems), "")
 
 
-def words_that_fit(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
+def values_that_fit(gpu: GpuProperties, value: dict[str, int], on: GpuProperties) -> dict[str, int]:
     """Return the measured number; three if four values per row exceed the shared memory of a block."""
-    room = card.shared_block - STATIC_SHARED
+    capacity = gpu.shared_block - STATIC_SHARED
     return {
-        name: words if shared_of_columns(8, 16, ITEMSIZE[name], WARP, words) <= room else 3
-        for name, words in value.items()
+        name: count if shared_of_columns(8, 16, ITEMSIZE[name], WARP, count) <= capacity else 3
+        for name, count in value.items()
     }
 
 
@@ -154,7 +154,7 @@ IMPLICIT = (
     ),
     Parameter(
         "shallow-water-adi.x.ahead",
-        named(warps=whole(1, MOST_THREADS // WARP), registers=REGISTERS, cost=number(0.1, 10.0)),
+        named(warps=whole(1, MAX_THREADS // WARP), registers=REGISTERS, cost=number(0.1, 10.0)),
         "warps per block, registers per thread, relative time of a cell", False,
         "Double precision: number of warps whose blocks load the next row during the exchange of the previous row.",
     ),
@@ -189,7 +189,7 @@ IMPLICIT = (
     Parameter(
         "shallow-water-adi.y.heavy", named(block=_BLOCK, registers=REGISTERS), "block, registers per thread", False,
         "Sweep along y in double precision with drying or dissipation (compute bound).",
-        heavy_that_fits, lambda value, card: _problem_of_block(value["block"], card),
+        heavy_that_fits, lambda value, gpu: _problem_of_block(value["block"], gpu),
     ),
     Parameter(
         "shallow-water-adi.y.exact", _BLOCK, "rows per thread, threads per column", False,
@@ -199,7 +199,7 @@ IMPLICIT = (
     Parameter(
         "shallow-water-adi.y.kept", by_precision(whole(3, 4)), "values per row", True,
         "Values per matrix row in shared memory; with three, the fourth is stored in the new surface array.",
-        words_that_fit,
+        values_that_fit,
     ),
     Parameter(
         "shallow-water-adi.y.registers", by_precision(REGISTERS), "registers per thread", True,
@@ -233,7 +233,7 @@ IMPLICIT = (
         "rows, rows per thread, bytes per row of a block", False,
         "On such grids, with a coupling range of up to this number of rows, blocks have few rows per thread. The "
         "number of bytes does not change results.",
-        fits=lambda value, card: "" if value["reach"] + 8 * value["rows"] <= MOST_ROWS else "blocks of too many rows",
+        fits=lambda value, gpu: "" if value["reach"] + 8 * value["rows"] <= MAX_ROWS else "blocks of too many rows",
     ),
     Parameter(
         "shallow-water-adi.balance.threads", THREADS, "threads per block", True,

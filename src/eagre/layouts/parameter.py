@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from eagre.layouts.kinds import Kind
 
-Rule = Callable[[Facts, Any, Facts], Any]
+Rule = Callable[[GpuProperties, Any, GpuProperties], Any]
 
 
-def as_measured(card: Facts, value: Any, on: Facts) -> Any:
+def as_measured(gpu: GpuProperties, value: Any, on: GpuProperties) -> Any:
     """Return the measured value: it depends on the number of registers, which is the same on all devices."""
     return value
 
 
-def by_multiprocessors(card: Facts, value: int, on: Facts) -> int:
+def by_multiprocessors(gpu: GpuProperties, value: int, on: GpuProperties) -> int:
     """Return the measured value per multiprocessor times the number of multiprocessors."""
-    return max(1, round(value * card.multiprocessors / on.multiprocessors))
+    return max(1, round(value * gpu.multiprocessors / on.multiprocessors))
 
 
 class Parameter(NamedTuple):
@@ -35,9 +35,9 @@ class Parameter(NamedTuple):
     neutral : bool
         Whether results are bitwise independent of the value.
     meaning : str
-    rule : callable (card, value, on)
+    rule : callable (gpu, value, on)
         Value for a device without measurements, from the value measured on another device.
-    fits : callable (value, card), optional
+    fits : callable (value, gpu), optional
         Reason why a device cannot have the value, or "".
     """
 
@@ -47,4 +47,4 @@ class Parameter(NamedTuple):
     neutral: bool
     meaning: str
     rule: Rule = as_measured
-    fits: Callable[[Any, Facts], str] = lambda value, card: ""
+    fits: Callable[[Any, GpuProperties], str] = lambda value, gpu: ""

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from math import prod
 
-from eagre.layouts.facts import MOST_REGISTERS, MOST_THREADS, MOST_WARPS, STATIC_SHARED, Facts
+from eagre.layouts.facts import MAX_REGISTERS, MAX_THREADS, MAX_WARPS, STATIC_SHARED, GpuProperties
 from eagre.layouts.kinds import PRECISIONS, by_precision, listed, named, rising, some, whole
 from eagre.layouts.parameter import Parameter, by_multiprocessors
 
-THREADS = whole(32, MOST_THREADS, 32)
-REGISTERS = whole(16, MOST_REGISTERS)
+Blocks = dict[str, list[dict[str, int]]]  # parameters of blocks, by precision
+THREADS = whole(32, MAX_THREADS, 32)
+REGISTERS = whole(16, MAX_REGISTERS)
 COLUMN_THREADS = 8  # measured threads per column of strided systems; `rows` must fit with them
 ITEMSIZE = {"single": 4, "double": 8}
 SECTOR = {"single": 8, "double": 4}  # values per 32-byte sector, the smallest memory transaction
 
 
-def registers_of_warps(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
+def registers_of_warps(gpu: GpuProperties, value: dict[str, int], on: GpuProperties) -> dict[str, int]:
     """Return registers that allow the occupancy of the measured device, which hides memory latency."""
-    return {name: min(card.registers_for(on.warps_for(registers)), 248) for name, registers in value.items()}
+    return {name: min(gpu.registers_for(on.warps_for(registers)), 248) for name, registers in value.items()}
 
 
-def few_systems(card: Facts, value: int, on: Facts) -> int:
+def few_systems(gpu: GpuProperties, value: int, on: GpuProperties) -> int:
     """Return the measured number per multiprocessor, rounded to a multiple of 32."""
-    return max(32, by_multiprocessors(card, value, on) // 32 * 32)
+    return max(32, by_multiprocessors(gpu, value, on) // 32 * 32)
 
 
-def shared_of_block(card: Facts, value: int, on: Facts) -> int:
+def shared_of_block(gpu: GpuProperties, value: int, on: GpuProperties) -> int:
     """Return the shared memory per block of the device, rounded down to 16 KiB."""
-    return card.shared_block // 16384 * 16384
+    return gpu.shared_block // 16384 * 16384
 
 
 def shared_of_columns(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:
@@ -35,53 +36,53 @@ def shared_of_columns(rows: int, threads: int, itemsize: int, width: int = 32, k
     return ((kinds * rows + 3) * threads + 2) * width * itemsize
 
 
-def rows_that_fit(card: Facts, value: int, on: Facts) -> int:
+def rows_that_fit(gpu: GpuProperties, value: int, on: GpuProperties) -> int:
     """Return the measured rows per thread, limited by shared memory in double precision."""
-    room = card.shared_block - STATIC_SHARED
-    return next(rows for rows in range(value, 0, -1) if shared_of_columns(rows, COLUMN_THREADS, 8) <= room)
+    capacity = gpu.shared_block - STATIC_SHARED
+    return next(rows for rows in range(value, 0, -1) if shared_of_columns(rows, COLUMN_THREADS, 8) <= capacity)
 
 
-def fields_beyond_cache(card: Facts, value: int, on: Facts) -> int:
+def fields_beyond_cache(gpu: GpuProperties, value: int, on: GpuProperties) -> int:
     """Return the power of two from which six double-precision fields exceed the L2 cache."""
-    return 1 << max(6, int((card.l2 / 48.0) ** 0.5).bit_length() - 1)
+    return 1 << max(6, int((gpu.l2 / 48.0) ** 0.5).bit_length() - 1)
 
 
-def threads_of_columns(cut: dict[str, int], precision: str, rows: int) -> int:
+def threads_of_columns(partition: dict[str, int], precision: str, rows: int) -> int:
     """Return the threads of a block with `rows` rows of one memory sector of wavenumbers."""
-    return -(-(-(-rows // cut["own"]) * SECTOR[precision]) // 32) * 32
+    return -(-(-(-rows // partition["own"]) * SECTOR[precision]) // 32) * 32
 
 
-def cuts_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
+def partitions_that_fit(gpu: GpuProperties, value: Blocks, on: GpuProperties) -> Blocks:
     """Return the measured partitions, with fewer registers where the device has fewer."""
-    found: dict[str, list[dict[str, int]]] = {}
-    for precision, cuts in value.items():
-        found[precision] = []
-        for cut in cuts:
-            if _problem_of_cut(cut, precision, card):
-                warps = threads_of_columns(cut, precision, cut["up_to"] - 1) // 32
-                cut = {**cut, "registers": min(128, card.registers_for(warps))}
-            if not _problem_of_cut(cut, precision, card):
-                found[precision].append(cut)
-    return found
+    fitting: Blocks = {}
+    for precision, partitions in value.items():
+        fitting[precision] = []
+        for partition in partitions:
+            if _problem_of_partition(partition, precision, gpu):
+                warps = threads_of_columns(partition, precision, partition["up_to"] - 1) // 32
+                partition = {**partition, "registers": min(128, gpu.registers_for(warps))}
+            if not _problem_of_partition(partition, precision, gpu):
+                fitting[precision].append(partition)
+    return fitting
 
 
-def _problem_of_cut(cut: dict[str, int], precision: str, card: Facts) -> str:
-    threads = threads_of_columns(cut, precision, cut["up_to"] - 1)
-    fits = card.fits(threads, cut["registers"], STATIC_SHARED)
-    return "" if fits else f"blocks of {threads} threads and {cut['registers']} registers"
+def _problem_of_partition(partition: dict[str, int], precision: str, gpu: GpuProperties) -> str:
+    threads = threads_of_columns(partition, precision, partition["up_to"] - 1)
+    fits = gpu.fits(threads, partition["registers"], STATIC_SHARED)
+    return "" if fits else f"blocks of {threads} threads and {partition['registers']} registers"
 
 
-def _cuts_fit(value: dict[str, list[dict[str, int]]], card: Facts) -> str:
-    problems = (_problem_of_cut(cut, precision, card) for precision in PRECISIONS for cut in value[precision])
+def _partitions_fit(value: Blocks, gpu: GpuProperties) -> str:
+    problems = (_problem_of_partition(one, precision, gpu) for precision in PRECISIONS for one in value[precision])
     return next(filter(None, problems), "")
 
 
-def _reduction_fits(value: int, card: Facts) -> str:
-    return "" if value <= card.registers_for(MOST_THREADS // 32) else f"{value} registers in blocks of 1024 threads"
+def _reduction_fits(value: int, gpu: GpuProperties) -> str:
+    return "" if value <= gpu.registers_for(MAX_THREADS // 32) else f"{value} registers in blocks of 1024 threads"
 
 
-def _shared_fits(value: int, card: Facts) -> str:
-    return "" if value <= card.shared_block else f"{value} bytes of shared memory per block"
+def _shared_fits(value: int, gpu: GpuProperties) -> str:
+    return "" if value <= gpu.shared_block else f"{value} bytes of shared memory per block"
 
 
 PROGRAMS = (
@@ -91,9 +92,9 @@ PROGRAMS = (
     ),
     *(
         Parameter(
-            f"programs.loop.{name}", listed(*[whole(1, MOST_THREADS)] * sizes), f"threads along {axes}", True,
+            f"programs.loop.{name}", listed(*[whole(1, MAX_THREADS)] * sizes), f"threads along {axes}", True,
             f"Block shape of a loop over a {name} of points.",
-            fits=lambda value, card: "" if prod(value) <= MOST_THREADS else f"{prod(value)} threads per block",
+            fits=lambda value, gpu: "" if prod(value) <= MAX_THREADS else f"{prod(value)} threads per block",
         )
         for name, sizes, axes in (("line", 1, "x"), ("plane", 2, "x, y"), ("volume", 3, "x, y, z"))
     ),
@@ -128,7 +129,7 @@ TRIDIAGONAL = (
     Parameter(
         "solver:tridiagonal.columns.rows", whole(1, 64), "rows per thread", False,
         "Partitioned strided systems.", rows_that_fit,
-        lambda value, card: _shared_fits(shared_of_columns(value, COLUMN_THREADS, 8), card),
+        lambda value, gpu: _shared_fits(shared_of_columns(value, COLUMN_THREADS, 8), gpu),
     ),
     Parameter(
         "solver:tridiagonal.columns.threads", whole(1, 32), "threads per column of a block", False,
@@ -159,7 +160,7 @@ TRIDIAGONAL = (
         "Block size of the Thomas algorithm with one thread per system.",
     ),
     Parameter(
-        "solver:tridiagonal.reduction.threads", whole(1, MOST_THREADS), "threads per block", True,
+        "solver:tridiagonal.reduction.threads", whole(1, MAX_THREADS), "threads per block", True,
         "Maximum block size of cyclic reduction.",
     ),
     Parameter(
@@ -189,7 +190,7 @@ POISSON = (
         "Fused update and row-transform kernel.",
     ),
     Parameter(
-        "solver:poisson.transform.threads", some(named(length=whole(16, 2**20), threads=whole(8, MOST_THREADS, 8)), 0),
+        "solver:poisson.transform.threads", some(named(length=whole(16, 2**20), threads=whole(8, MAX_THREADS, 8)), 0),
         "threads per block, by length", True,
         "Lengths whose blocks have fewer threads than butterflies per pass, for a higher occupancy.",
     ),
@@ -220,7 +221,7 @@ POISSON = (
         by_precision(rising(up_to=whole(2, 2**20), own=whole(1, 128), registers=REGISTERS)),
         "by intervals along y", False,
         "Partition of a column: rows per thread, registers per thread. Registers do not change results.",
-        cuts_that_fit, _cuts_fit,
+        partitions_that_fit, _partitions_fit,
     ),
     Parameter(
         "solver:poisson.overlap.release", whole(1, 2), "1: at the start, 2: before the last stores", True,
@@ -280,53 +281,53 @@ MULTIGRID = (
 )  # fmt: skip
 
 
-def shared_of_march(block: dict[str, int], itemsize: int) -> int:
+def shared_of_streaming(block: dict[str, int], itemsize: int) -> int:
     """Return the maximum shared memory of a block of the MPDATA streaming kernel, bytes (`march_cuda`)."""
-    width, fields, words = 32 * block["columns"], block["fields"], 16 // itemsize
-    ring, own = block["ahead"] + 2, 4 if block["rows"] == 1 else 5
-    published = (fields * (own + 2 * 2) + 2 * 2) * (block["warps"] + 1) * width
-    line = sum(-(-(most + words - 1) // words) * words for most in (width, 4))
-    brought = ring * (fields + 4) * ((block["warps"] - max(1, 4 * block["lending"])) * block["rows"] + 2) * line
+    width, fields, vector = 32 * block["columns"], block["fields"], 16 // itemsize
+    planes, per_field = block["ahead"] + 2, 4 if block["rows"] == 1 else 5
+    published = (fields * (per_field + 2 * 2) + 2 * 2) * (block["warps"] + 1) * width
+    line = sum(-(-(count + vector - 1) // vector) * vector for count in (width, 4))
+    brought = planes * (fields + 4) * ((block["warps"] - max(1, 4 * block["lending"])) * block["rows"] + 2) * line
     return (published + brought + 4) * itemsize
 
 
-def _without_lending(block: dict[str, int], card: Facts) -> dict[str, int]:
+def _without_lending(block: dict[str, int], gpu: GpuProperties) -> dict[str, int]:
     """Return the block with computing warps only, and the registers that each of them can have."""
     warps = block["warps"] - 4 * block["lending"]
-    return {**block, "warps": warps, "registers": min(MOST_REGISTERS, card.registers_for(warps)), "lending": 0}
+    return {**block, "warps": warps, "registers": min(MAX_REGISTERS, gpu.registers_for(warps)), "lending": 0}
 
 
-def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
-    shared = shared_of_march(block, ITEMSIZE[precision])
-    if card.compute_capability < (8, 0):  # the streaming kernel needs asynchronous copies
+def _problem_of_streaming(block: dict[str, int], precision: str, gpu: GpuProperties) -> str:
+    shared = shared_of_streaming(block, ITEMSIZE[precision])
+    if gpu.compute_capability < (8, 0):  # the streaming kernel needs asynchronous copies
         return ""
     if block["lending"] and (
-        card.compute_capability < (9, 0) or block["warps"] % 4 or block["warps"] <= 4 * block["lending"]
+        gpu.compute_capability < (9, 0) or block["warps"] % 4 or block["warps"] <= 4 * block["lending"]
     ):
         return f"{block['lending']} groups of four of {block['warps']} warps that release registers"
-    fits = card.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 8
+    fits = gpu.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 8
     return "" if fits else f"blocks of {block['warps']} warps, {block['registers']} registers and {shared} bytes"
 
 
-def marches_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
+def streaming_blocks_that_fit(gpu: GpuProperties, value: Blocks, on: GpuProperties) -> Blocks:
     """Return the measured blocks, with fewer warps or without register release where the device requires it."""
-    found: dict[str, list[dict[str, int]]] = {}
+    result: Blocks = {}
     for precision, blocks in value.items():
-        found[precision] = []
+        result[precision] = []
         for block in blocks:
-            block = _without_lending(block, card) if block["lending"] and card.compute_capability < (9, 0) else block
+            block = _without_lending(block, gpu) if block["lending"] and gpu.compute_capability < (9, 0) else block
             step = 4 if block["lending"] else 1
             fewer = ({**block, "warps": warps} for warps in range(block["warps"], 0, -step))
-            fitting = next((one for one in fewer if not _problem_of_march(one, precision, card)), None)
+            fitting = next((one for one in fewer if not _problem_of_streaming(one, precision, gpu)), None)
             if fitting is not None:
-                shared = shared_of_march(fitting, ITEMSIZE[precision])
-                at_once = card.blocks(32 * fitting["warps"], fitting["registers"], shared)
-                found[precision].append({**fitting, "blocks": max(1, min(fitting["blocks"], at_once))})
-    return found
+                shared = shared_of_streaming(fitting, ITEMSIZE[precision])
+                at_once = gpu.blocks(32 * fitting["warps"], fitting["registers"], shared)
+                result[precision].append({**fitting, "blocks": max(1, min(fitting["blocks"], at_once))})
+    return result
 
 
-def _marches_fit(value: dict[str, list[dict[str, int]]], card: Facts) -> str:
-    problems = (_problem_of_march(block, precision, card) for precision in PRECISIONS for block in value[precision])
+def _streaming_blocks_fit(value: Blocks, gpu: GpuProperties) -> str:
+    problems = (_problem_of_streaming(block, precision, gpu) for precision in PRECISIONS for block in value[precision])
     return next(filter(None, problems), "")
 
 
@@ -335,7 +336,7 @@ MPDATA = (
         "solver:mpdata.march.blocks",
         by_precision(
             rising(
-                fields=whole(1, 4), warps=whole(1, MOST_WARPS), rows=whole(1, 4), columns=whole(1, 2),
+                fields=whole(1, 4), warps=whole(1, MAX_WARPS), rows=whole(1, 4), columns=whole(1, 2),
                 ahead=whole(1, 2), registers=REGISTERS, blocks=whole(1, 8), turns=whole(1, 3),
                 lending=whole(0, 2), held=whole(0, 2),
             )
@@ -345,7 +346,7 @@ MPDATA = (
         "to shared memory are prefetched; registers per thread; blocks per multiprocessor; unrolled planes of the "
         "loop; groups of four copying warps that release registers (`setmaxnreg`, compute capability 9.0); and the "
         "number of values kept in registers between planes.",
-        marches_that_fit, _marches_fit,
+        streaming_blocks_that_fit, _streaming_blocks_fit,
     ),
 )  # fmt: skip
 

@@ -138,13 +138,13 @@ def nearest(entries: Iterable[Entry], cells: int) -> list[Entry]:
 
     In the classes `PARTICULAR` grids may differ by `NEAR` (decision 0080).
     """
-    found: dict[tuple[str, str], tuple[float, Entry]] = {}
+    closest: dict[tuple[str, str], tuple[float, Entry]] = {}
     for entry in entries:
         apart = abs(entry.cells / cells - 1.0) if entry.cells and entry.use.size in PARTICULAR else 0.0
         key = entry.space, entry.use.scheme
-        if apart <= NEAR and (key not in found or apart < found[key][0]):
-            found[key] = apart, entry
-    return [entry for _, entry in found.values()]
+        if apart <= NEAR and (key not in closest or apart < closest[key][0]):
+            closest[key] = apart, entry
+    return [entry for _, entry in closest.values()]
 
 
 def folder() -> Path:
@@ -220,13 +220,13 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _plain(one: Entry | Scheme) -> dict[str, Any]:
-    found = asdict(one)
-    return {**found, "use": one.use._asdict(), "origin": one.origin._asdict()}
+    content = asdict(one)
+    return {**content, "use": one.use._asdict(), "origin": one.origin._asdict()}
 
 
 def _entry(content: Any, name: str) -> Entry:
-    found = measured(content, name, ("origin",))
-    return Entry(**vars(found), origin=_origin(content, name))
+    result = measured(content, name, ("origin",))
+    return Entry(**vars(result), origin=_origin(content, name))
 
 
 def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
@@ -246,12 +246,12 @@ def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
                 problem=f"The value of {problem.key} is not allowed.",
             )  # fmt: skip
     seconds = _times(content["seconds"], f"{name}.seconds")
-    found = content.get("found", {})
-    _check(isinstance(found, dict), f"{name}.found", found, "an object")
-    shape = found.get("shape", [])
+    details = content.get("found", {})
+    _check(isinstance(details, dict), f"{name}.found", details, "an object")
+    shape = details.get("shape", [])
     good = isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)
     _check(good, f"{name}.found.shape", shape, "numbers of levels, rows and columns, [512, 512]")
-    return Measured(content["space"], _use(content, name), values, content["same_bits"], seconds, found)
+    return Measured(content["space"], _use(content, name), values, content["same_bits"], seconds, details)
 
 
 def _scheme(content: Any, name: str) -> Scheme:
@@ -262,9 +262,9 @@ def _scheme(content: Any, name: str) -> Scheme:
 
 
 def _use(content: dict[str, Any], name: str) -> Use:
-    given = content["use"]
-    _check_keys(given, f"{name}.use", Use._fields)
-    use = Use(**given)
+    fields = content["use"]
+    _check_keys(fields, f"{name}.use", Use._fields)
+    use = Use(**fields)
     _check(use.precision in PRECISIONS, f"{name}.use.precision", use.precision, '"single" or "double"')
     _check(use.size in SIZES, f"{name}.use.size", use.size, '"small", "cache", "memory" or "large"')
     return use
@@ -275,10 +275,10 @@ def _origin(content: dict[str, Any], name: str) -> Origin:
     return Origin(**content["origin"])
 
 
-def _times(given: Any, name: str) -> dict[str, float]:
-    good = isinstance(given, dict) and all(isinstance(s, (int, float)) and s >= 0.0 for s in given.values())
-    _check(good, name, given, "seconds by name, 0 or more")
-    return given
+def _times(times: Any, name: str) -> dict[str, float]:
+    good = isinstance(times, dict) and all(isinstance(s, (int, float)) and s >= 0.0 for s in times.values())
+    _check(good, name, times, "seconds by name, 0 or more")
+    return times
 
 
 def _check_keys(content: Any, name: str, known: tuple[str, ...], more: tuple[str, ...] = ()) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from eagre.errors import InputError
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import Facts
+from eagre.layouts.facts import GpuProperties
 from eagre.layouts.kinds import Kind, Problem, listed, number, whole
 from eagre.layouts.store import Measured, measured
 from eagre.names import nearest
@@ -68,19 +68,19 @@ def read_table(path: Path) -> Table:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}", allowed=ALLOWED, problem="The table cannot be read.") from None
-    found = checked_table(text, str(path))
-    if found.by_use:
+    table = checked_table(text, str(path))
+    if table.by_use:
         raise InputError(
             f"{path}: {BY_USE}",
             allowed="values for all runs; for values of some runs use eagre tune",
             fix="eagre tune",
             problem=f"A table of launch parameters must not contain {BY_USE}.",
         )
-    return found
+    return table
 
 
 def checked_table(text: str, name: str) -> Table:
-    """Return the table of a text; see `read_table`."""
+    """Return the table of a JSON string; see `read_table`."""
     try:
         content = json.loads(text, object_pairs_hook=lambda pairs: _without_doubles(pairs, name))
     except json.JSONDecodeError as error:
@@ -108,9 +108,9 @@ def checked_table(text: str, name: str) -> Table:
     return Table(device, values, entries)
 
 
-def facts_of(device: dict[str, Any]) -> Facts:
+def properties_of_table(device: dict[str, Any]) -> GpuProperties:
     """Return the device of a stored table."""
-    return Facts(**{**device, "compute_capability": tuple(device["compute_capability"])})
+    return GpuProperties(**{**device, "compute_capability": tuple(device["compute_capability"])})
 
 
 def _checked_device(device: Any, name: str) -> dict[str, Any]:
@@ -127,8 +127,8 @@ def _checked_device(device: Any, name: str) -> dict[str, Any]:
 
 def _flatten(content: dict[str, Any], above: str, name: str, values: dict[str, Any]) -> None:
     """Store values by key; undeclared keys are an error."""
-    for part, value in content.items():
-        key = f"{above}{part}"
+    for segment, value in content.items():
+        key = f"{above}{segment}"
         if key in PARAMETERS:
             values[key] = value
         elif any(known.startswith(f"{key}.") for known in PARAMETERS):
@@ -145,16 +145,16 @@ def _keys_at(depth: int) -> list[str]:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    unique: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in unique:
             raise InputError(
                 f'{name}: "{key}" twice in one object',
                 allowed="each key once",
                 problem=f'The key "{key}" occurs twice.',
             )
-        found[key] = value
-    return found
+        unique[key] = value
+    return unique
 
 
 def _unknown(name: str, key: str, allowed: list[str]) -> InputError:

@@ -41,9 +41,9 @@ class Search(NamedTuple):
     @property
     def best(self) -> str:
         """Best launch parameters, or a statement that the shipped ones are the best."""
-        from eagre.tuning.space import words
+        from eagre.tuning.space import describe
 
-        return words(self.result.outcome.best) if self.result.outcome.best else "as shipped"
+        return describe(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 
     @property
     def note(self) -> str:
@@ -81,7 +81,7 @@ def search_of(scheme: str, device: Any, precision: str) -> Search | None:
     journal = Journal(None, space.name, use, origin_of(chosen, KIND), target.shape)
     with steady_bandwidth(chosen) as bandwidth, Compilers(chosen) as compilers:
         outcome = tune(space, StepsOfBenchmark(space, chosen, precision, size, compilers), journal)
-    best = chosen.with_layouts({**base_of(space, chosen, precision, size), **outcome.values}, "search")
+    best = chosen.with_parameters({**base_of(space, chosen, precision, size), **outcome.values}, "search")
     return Search(Found(outcome, use, target.shape), time.perf_counter() - start, best, bandwidth.note)
 
 

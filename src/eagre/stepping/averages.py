@@ -174,7 +174,7 @@ class Asked:
             name = "sea_surface_wave_significant_height"
             found.append(Variable("significant_height", "m", text, name, cell_methods=f"time: mean{since}"))
         found += [_extreme_of(known[name], "max", "maximum", f"time: maximum{since}") for name in self.largest]
-        found += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.smallest]
+        found += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.minima]
         return found + [_time_of(known[name]) for name in planes.timed]
 
     @property
@@ -221,8 +221,8 @@ class Asked:
         if self.has_waves:
             found["significant_height"] = 4.0 * np.sqrt(found["variance_surface_elevation"])
         kept = np.where(np.abs(sums[first:]) < UNSET, sums[first:], np.nan)
-        names = [f"max_{name}" for name in planes.largest] + [f"min_{name}" for name in planes.smallest]
-        raised = [lifts.get(name, 0.0) for name in (*planes.largest, *planes.smallest)]
+        names = [f"max_{name}" for name in planes.maxima] + [f"min_{name}" for name in planes.minima]
+        raised = [lifts.get(name, 0.0) for name in (*planes.maxima, *planes.minima)]
         found |= {name: plane + more for name, plane, more in zip(names, kept, raised, strict=False)}
         times = kept[len(names) :]
         found |= {f"time_of_max_{name}": plane for name, plane in zip(planes.timed, times, strict=True)}

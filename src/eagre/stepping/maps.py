@@ -13,7 +13,7 @@ from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.given import all_of_type, of_type
-from eagre.kernels.maps import NOTHING, SINCE, THRESHOLDS, UNSET, WET, Kept
+from eagre.kernels.maps import SINCE, THRESHOLDS, UNSET, UNSET_SURFACE, WET, MapArrays
 from eagre.names import nearest
 
 LARGEST = "time: maximum"
@@ -169,7 +169,7 @@ class Maps:
         return {"TAKEN": True, **rows, **{f"AT_{name}": at for name, at in self.planes.items()}}
 
     def numbers(self, since: float, dry: float) -> np.ndarray:
-        """Return `Kept.numbers` of maps that start at a time, s; dry : dry depth of the model, m."""
+        """Return `MapArrays.numbers` of maps that start at a time, s; dry : dry depth of the model, m."""
         found = np.zeros(THRESHOLDS + sum(len(values) for values in self._rows.values()))
         found[SINCE], found[WET] = since, max(self.wet_depth, dry)
         found[THRESHOLDS:] = [one for values in self._rows.values() for one in values]
@@ -204,7 +204,7 @@ class Gathered:
 
     Attributes
     ----------
-    kept : Kept
+    kept : MapArrays
         Device arrays for `eagre.kernels.maps`.
     switches : dict
     """
@@ -215,14 +215,14 @@ class Gathered:
         planes = (1, 1, 1) if maps is None else (maps.count, *shape)
         bits = shape if maps is not None and maps.duration_depths else (1, 1)
         numbers = np.zeros(THRESHOLDS) if maps is None else maps.numbers(0.0, dry)
-        self.kept = Kept(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
+        self.kept = MapArrays(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
 
     def begin(self, surface: np.ndarray, time: float) -> None:
         """Start at a time, s, with the stored surface, (ny, nx); in dry cells it is the bed."""
         if self.maps is None:
             return
         planes, at = np.full(self.kept.planes.shape, UNSET, self._real), self.maps.planes
-        for name, start in (("HIGHEST", NOTHING), ("FIRST", surface)):
+        for name, start in (("HIGHEST", UNSET_SURFACE), ("FIRST", surface)):
             if name in at:
                 planes[at[name]] = start
         planes[at["DURATIONS"] :] = 0.0
@@ -283,7 +283,7 @@ def values_of(maps: Maps, state: Mapping[str, np.ndarray], now: float, water: Wa
     found: dict[str, np.ndarray] = {}
     if "HIGHEST" in at:
         highest = planes[at["HIGHEST"]]
-        wet = highest > 0.1 * NOTHING
+        wet = highest > 0.1 * UNSET_SURFACE
         stored = np.where(wet, highest, 0)
         found["max_surface_elevation"] = _where(wet, water.surface(stored), planes)
         found["max_depth"] = _where(wet, water.depth(stored), planes)

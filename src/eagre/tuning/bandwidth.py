@@ -65,9 +65,9 @@ def bandwidths(device: Device, precision: str = "single", megabytes: int = 0) ->
     arrays = [device.zeros(shape, dtype) for _ in range(3)]
     for array in arrays:
         array[...] = 1.0  # untouched zeros may all be one page of memory
-    found = {"device copy": copy_bandwidth(device, size)}
-    for name, formula, given in (("copy", copied, arrays[1:]), ("sum", added, arrays)):
-        launch = device.over(device.loop(formula, precision), shape, tuple(given))
+    rates = {"device copy": copy_bandwidth(device, size)}
+    for name, formula, used in (("copy", copied, arrays[1:]), ("sum", added, arrays)):
+        launch = device.over(device.loop(formula, precision), shape, tuple(used))
         seconds = times_of(device, lambda launch=launch: device.run([launch]), repeats=7)
-        found[name] = len(given) * dtype.itemsize * shape[0] * shape[1] / min(seconds)
-    return found
+        rates[name] = len(used) * dtype.itemsize * shape[0] * shape[1] / min(seconds)
+    return rates

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from eagre.layouts.facts import MOST_THREADS, WARP, Facts
+from eagre.layouts.facts import MAX_THREADS, WARP, GpuProperties
 from eagre.tuning.occupancy import Limits
 from eagre.tuning.transactions import tile
 
@@ -18,14 +18,14 @@ def full_sizes(limits: Limits, registers: int, shared_thread: float) -> list[int
 
     `registers` and `shared_thread`, bytes of shared memory, are per thread.
     """
-    best, found = 0, []
-    for threads in range(MOST_THREADS, WARP - 1, -WARP):
+    best, sizes = 0, []
+    for threads in range(MAX_THREADS, WARP - 1, -WARP):
         warps = limits.warps_at_once(threads, registers, round(threads * shared_thread))
         if warps > best:
-            best, found = warps, []
+            best, sizes = warps, []
         if warps == best and warps > 0:
-            found.append(threads)
-    return found
+            sizes.append(threads)
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,23 @@ def choose_block(
     Block
         Among equal blocks the one with the most threads, then the widest.
     """
-    found = [
+    candidates = [
         Block(rows, columns, warps, tile(rows, columns, plane, word).total)
-        for threads in range(MOST_THREADS, WARP - 1, -WARP)
+        for threads in range(MAX_THREADS, WARP - 1, -WARP)
         for rows, columns in shapes(threads)
         if (warps := limits.warps_at_once(threads, registers, shared(rows, columns))) > 0
     ]
-    if not found:
+    if not candidates:
         raise ValueError(
             f"No block of {limits.name} has {registers} registers per thread and the required shared memory."
         )
-    most = max(one.warps for one in found)
-    return min((one for one in found if one.warps == most), key=lambda one: one.transactions)
+    max_warps = max(one.warps for one in candidates)
+    return min((one for one in candidates if one.warps == max_warps), key=lambda one: one.transactions)
 
 
-def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, arrays: int = 2) -> tuple[int, int, int]:
+def choose_march(
+    facts: GpuProperties, shape: tuple[int, int, int], *, word: int = 8, arrays: int = 2
+) -> tuple[int, int, int]:
     """Return rows and columns of a block, and planes per block, of a streaming kernel on a GPU with a large L2.
 
     Planes in the L2 cache need not be kept by a block: many small blocks with few planes have more loads in flight. If
@@ -103,7 +105,7 @@ def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, ar
 
     Parameters
     ----------
-    facts : Facts
+    facts : GpuProperties
         Properties of the device: multiprocessors, threads and L2 cache are used.
     shape : (planes, rows, columns)
         Points of the grid.
@@ -115,5 +117,5 @@ def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, ar
     points = math.prod(shape)
     if arrays * word * points > facts.l2:
         return 2, 64, min(8, shape[0])
-    share = 2.0 * points / (facts.multiprocessors * facts.threads)
-    return 8, 64, min(2 ** max(0, round(math.log2(share))), shape[0])
+    planes = 2.0 * points / (facts.multiprocessors * facts.threads)
+    return 8, 64, min(2 ** max(0, round(math.log2(planes))), shape[0])

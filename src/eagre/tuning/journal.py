@@ -56,8 +56,8 @@ def _is_trial(content: Any) -> bool:
     runs = [content[name] for name in ("seconds", "beside", "again", "again_beside")]
     if not all(isinstance(one, list) and all(isinstance(s, float) and s > 0.0 for s in one) for one in runs):
         return False
-    seconds, beside, again, again_beside = map(len, runs)
-    good = beside in (0, seconds) and again == again_beside and bool(seconds or content["failed"])
+    seconds, reference, again, again_reference = map(len, runs)
+    good = reference in (0, seconds) and again == again_reference and bool(seconds or content["failed"])
     return good and isinstance(content["choice"], dict) and isinstance(content["values"], dict)
 
 
@@ -100,20 +100,20 @@ class Journal:
 
     def _read(self, text: str) -> None:
         lines = text.splitlines()
-        found: list[Any] = []
+        records: list[Any] = []
         with suppress(ValueError, RecursionError):
             for line in lines:
-                found.append(json.loads(line))
-        if not found or found[0] != self.head:
+                records.append(json.loads(line))
+        if not records or records[0] != self.head:
             return
-        for number, one in enumerate(found[1:], 2):
+        for number, one in enumerate(records[1:], 2):
             if not _is_trial(one):
                 raise InputError(
                     f"{self.path}: line {number} is not a timing", allowed=_ALLOWED, fix=f"rm {self.path}",
                     problem="The file of timings is not valid.",
                 )  # fmt: skip
             self.trials[identity(one["values"])] = Trial(**one)
-        self._begun = len(found) == len(lines) and text.endswith("\n")
+        self._begun = len(records) == len(lines) and text.endswith("\n")
 
     def find(self, values: Mapping[str, Any]) -> Trial | None:
         """Return the trial of launch parameters, if any."""

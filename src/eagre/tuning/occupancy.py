@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eagre.layouts.facts import MOST_THREADS, STATIC_SHARED, WARP, Facts
+from eagre.layouts.facts import MAX_THREADS, STATIC_SHARED, WARP, GpuProperties
 
 KIB = 1024
 
@@ -23,9 +23,9 @@ class Limits:
     granule: int = 256  # allocation granularity of registers
 
     @classmethod
-    def of(cls, facts: Facts) -> Limits:
+    def of(cls, facts: GpuProperties) -> Limits:
         """Return the limits of a device from its properties."""
-        return cls(facts.name, facts.threads, facts.most_blocks, facts.registers, facts.shared, facts.shared_block)
+        return cls(facts.name, facts.threads, facts.max_blocks, facts.registers, facts.shared, facts.shared_block)
 
     @property
     def warps(self) -> int:
@@ -44,7 +44,7 @@ class Limits:
         shared : int
             Shared memory per block, bytes.
         """
-        if not 0 < threads <= MOST_THREADS or shared > self.shared_block:
+        if not 0 < threads <= MAX_THREADS or shared > self.shared_block:
             return 0
         warps = -(-threads // WARP)
         each = -(-registers * WARP // self.granule) * self.granule

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-Reach = tuple[int, int]  # stencil radius towards the low and the high end of an axis
+StencilRadius = tuple[int, int]  # stencil radius towards the low and the high end of an axis
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Stage:
     """Stencil kernel: for each array written, the arrays read with their stencil radius along an axis."""
 
     name: str
-    formulas: dict[str, dict[str, Reach]]
+    formulas: dict[str, dict[str, StencilRadius]]
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -22,13 +22,13 @@ class Stage:
         return tuple(self.formulas)
 
     @property
-    def reads(self) -> dict[str, Reach]:
+    def reads(self) -> dict[str, StencilRadius]:
         """Arrays read by the stage."""
-        found: dict[str, Reach] = {}
+        radii: dict[str, StencilRadius] = {}
         for formula in self.formulas.values():
-            for name, reach in formula.items():
-                found[name] = _farther(found.get(name, HERE), reach)
-        return found
+            for name, radius in formula.items():
+                radii[name] = _farther(radii.get(name, HERE), radius)
+        return radii
 
     @property
     def accesses(self) -> int:
@@ -38,10 +38,10 @@ class Stage:
     @property
     def halo(self) -> int:
         """Return the halo width of a tile, elements."""
-        return max(max(reach) for reach in self.reads.values())
+        return max(max(radius) for radius in self.reads.values())
 
 
-def _farther(a: Reach, b: Reach) -> Reach:
+def _farther(a: StencilRadius, b: StencilRadius) -> StencilRadius:
     """Return the union of two stencil radii."""
     return max(a[0], b[0]), max(a[1], b[1])
 
@@ -89,14 +89,14 @@ def fused(stages: Sequence[Stage], outside: Sequence[Stage] = ()) -> Stage:
     """
     formulas = {name: formula for stage in stages for name, formula in stage.formulas.items()}
     used = {name for formula in formulas.values() for name in formula}
-    wanted = {name for stage in outside for name in stage.reads}
-    writes = [name for name in formulas if name in wanted or name not in used]
-    far: dict[str, Reach] = dict.fromkeys(writes, HERE)
-    for made in reversed(formulas):
-        low, high = far[made]
-        for name, reach in formulas[made].items():
-            far[name] = _farther(far.get(name, HERE), (low + reach[0], high + reach[1]))
-    reads = {name: reach for name, reach in far.items() if name not in formulas}
+    needed = {name for stage in outside for name in stage.reads}
+    writes = [name for name in formulas if name in needed or name not in used]
+    far: dict[str, StencilRadius] = dict.fromkeys(writes, HERE)
+    for array in reversed(formulas):
+        low, high = far[array]
+        for name, radius in formulas[array].items():
+            far[name] = _farther(far.get(name, HERE), (low + radius[0], high + radius[1]))
+    reads = {name: radius for name, radius in far.items() if name not in formulas}
     return Stage("".join(stage.name for stage in stages), dict.fromkeys(writes, reads))
 
 

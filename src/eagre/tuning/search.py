@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from eagre.tuning.space import Choice, identity
 
 SMALL_SPACE = 48  # maximum size of spaces that are searched exhaustively
-LEAST_STEP = 0.003  # minimum relative gain of a change along an axis; smaller gains are noise
+MIN_STEP_GAIN = 0.003  # minimum relative gain of a change along an axis; smaller gains are noise
 Cost = Callable[[Choice], float]
-Ahead = Callable[[Sequence[Choice]], None]
+CompileNext = Callable[[Sequence[Choice]], None]
 
 
-def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> list[Choice]:
+def search(choices: Sequence[Choice], cost: Cost, compile_next: CompileNext = lambda choices: None) -> list[Choice]:
     """Return the tried choices, the best first.
 
     Parameters
@@ -21,7 +21,7 @@ def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices:
         All allowed choices; a descent starts at the first.
     cost : callable
         Returns the seconds of a choice, infinite for a failure; called once per choice.
-    ahead : callable
+    compile_next : callable
         Called with the choices that are tried next.
     """
     costs: dict[str, float] = {}
@@ -32,27 +32,29 @@ def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices:
         return costs[identity(choice)]
 
     if len(choices) <= SMALL_SPACE:
-        ahead(choices)
+        compile_next(choices)
         for choice in choices:
             known(choice)
     else:
-        descend(choices[0], choices, known, ahead)
+        descend(choices[0], choices, known, compile_next)
     tried = [choice for choice in choices if identity(choice) in costs]
     return sorted(tried, key=known)
 
 
-def descend(start: Choice, choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> Choice:
+def descend(
+    start: Choice, choices: Sequence[Choice], cost: Cost, compile_next: CompileNext = lambda choices: None
+) -> Choice:
     """Return the best choice found by changing one axis at a time, in order, until no change helps."""
     best, axes = start, tuple(max(choices, key=len))
     while True:
-        before = best
+        previous = best
         for axis in axes:
-            rest = _without(best, axis)
-            beside = [choice for choice in choices if _without(choice, axis) == rest]
-            ahead(beside)
-            found = min((best, *beside), key=cost)
-            best = found if cost(found) < (1.0 - LEAST_STEP) * cost(best) else best
-        if best == before:
+            others = _without(best, axis)
+            variants = [choice for choice in choices if _without(choice, axis) == others]
+            compile_next(variants)
+            candidate = min((best, *variants), key=cost)
+            best = candidate if cost(candidate) < (1.0 - MIN_STEP_GAIN) * cost(best) else best
+        if best == previous:
             return best
 
 

@@ -14,17 +14,17 @@ from typing import Any, Protocol
 
 from eagre.errors import EagreError, MemoryNeededError
 from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.search import LEAST_STEP, search
-from eagre.tuning.space import Card, Choice, Space, identity, words
-from eagre.tuning.statistics import doubt, least, ratios, relative, surely, typical
+from eagre.tuning.search import MIN_STEP_GAIN, search
+from eagre.tuning.space import Choice, DeviceInfo, Space, describe, identity
+from eagre.tuning.statistics import doubt, lower_bound, ratios, relative, surely, typical
 
 RUNS = 5  # runs per trial, each of several steps, alternating with runs of the shipped values
-LEAST_RUNS = 2  # runs of a clearly slower choice
+MIN_RUNS = 2  # runs of a clearly slower choice
 HOPELESS = 5.0  # standard deviations beyond which a choice is clearly slower
-LEAST_FREEDOM = 16  # degrees of freedom needed for an estimate of this deviation
+MIN_FREEDOM = 16  # degrees of freedom needed for an estimate of this deviation
 FINAL_RUNS = 12  # runs of candidates that are timed again
-MOST_FINAL_RUNS = 48  # maximum, if the uncertainty of the gain exceeds half of the minimum gain
-LEAST_GAIN = {"cuda": 0.01, "cpu": 0.03}  # minimum relative gain; below it the shipped values remain
+MAX_FINAL_RUNS = 48  # maximum, if the uncertainty of the gain exceeds half of the minimum gain
+MIN_GAIN = {"cuda": 0.01, "cpu": 0.03}  # minimum relative gain; below it the shipped values remain
 
 
 Clock = Callable[[], float]
@@ -33,7 +33,7 @@ Clock = Callable[[], float]
 class Workload(Protocol):
     """Interface of a workload: steps of a model with given launch parameters."""
 
-    card: Card
+    info: DeviceInfo
     precision: str
 
     @property
@@ -72,7 +72,7 @@ class Outcome:
     values : dict
         Changed launch parameters, by key.
     same_bits : bool
-    before, after : float, s
+    shipped_seconds, tuned_seconds : float
         Time per step with the shipped and with the best values, timed alternately; equal if the shipped values remain.
     trials : list of Trial
         All trials, including failures.
@@ -86,8 +86,8 @@ class Outcome:
     best: dict[str, Any]
     values: dict[str, Any]
     same_bits: bool
-    before: float
-    after: float
+    shipped_seconds: float
+    tuned_seconds: float
     trials: list[Trial]
     pruned: int
     apart: float = 0.0
@@ -95,11 +95,11 @@ class Outcome:
     @property
     def gain(self) -> float:
         """Relative gain of speed: 0.1 for 1.1 times as fast."""
-        return self.before / self.after - 1.0 if self.after > 0.0 else 0.0
+        return self.shipped_seconds / self.tuned_seconds - 1.0 if self.tuned_seconds > 0.0 else 0.0
 
 
 def tune(
-    space: Space, workload: Workload, journal: Journal, tell: Callable[[str], None] = lambda text: None
+    space: Space, workload: Workload, journal: Journal, log: Callable[[str], None] = lambda text: None
 ) -> Outcome:
     """Search a space.
 
@@ -109,7 +109,7 @@ def tune(
     workload : Workload
     journal : Journal
         Journal of this space, device, precision and size; recorded timings are not repeated.
-    tell : callable
+    log : callable
         Called with a line of text for each step of the search.
 
     Raises
@@ -117,16 +117,17 @@ def tune(
     EagreError
         If the shipped values cannot be timed.
     """
-    searched = _Search(space, workload, journal, tell)
-    choices = space.choices(workload.shipped, workload.card, workload.precision)
+    searched = _Search(space, workload, journal, log)
+    choices = space.choices(workload.shipped, workload.info, workload.precision)
     if space.covering is not None:
         searched.compile([one for one in choices if space.covering(one)])
     ranked = search(choices, searched.cost, searched.compile if space.covering is None else lambda coming: None)
     best = searched.final(ranked)
-    before, part, apart = searched.summary(best)
-    trials, pruned = list(journal.trials.values()), space.count(workload.card, workload.precision) - len(choices)
+    shipped_seconds, ratio, apart = searched.summary(best)
+    trials, pruned = list(journal.trials.values()), space.count(workload.info, workload.precision) - len(choices)
     same_bits = searched.trial(best).same_bits
-    return Outcome(space, dict(best), searched.values(best), same_bits, before, part * before, trials, pruned, apart)
+    values, tuned_seconds = searched.values(best), ratio * shipped_seconds
+    return Outcome(space, dict(best), values, same_bits, shipped_seconds, tuned_seconds, trials, pruned, apart)
 
 
 @dataclass(frozen=True)
@@ -136,12 +137,12 @@ class _Search:
     space: Space
     workload: Workload
     journal: Journal
-    tell: Callable[[str], None]
+    log: Callable[[str], None]
 
     @property
     def kind(self) -> str:
         """Kind of the device."""
-        return self.workload.card.kind
+        return self.workload.info.kind
 
     def values(self, choice: Choice) -> dict[str, Any]:
         """Return the launch parameters that a choice changes."""
@@ -152,17 +153,17 @@ class _Search:
         new = [values for values in map(self.values, choices) if self.journal.find(values) is None]
         if new:
             if self.kind == "cuda":
-                self.tell(f"{self.space.name}: {len(new)} variants to compile")
+                self.log(f"{self.space.name}: {len(new)} variants to compile")
             self.workload.compile(new)
 
     def cost(self, choice: Choice) -> float:
         """Return the time of a choice relative to the shipped values; verify and time it if necessary."""
-        trial, part = self.trial(choice), self.relative(choice)
+        trial, ratio = self.trial(choice), self.relative(choice)
         took = "" if trial.failed else f"{1e6 * typical(trial.seconds, self.kind):.4g} us per step"
         if trial.beside and took:
-            took += f", {part:.3f} of the time with the shipped values"
-        self.tell(f"{self.space.name}: {words(choice)}: {trial.failed or took}")
-        return part
+            took += f", {ratio:.3f} of the time with the shipped values"
+        self.log(f"{self.space.name}: {describe(choice)}: {trial.failed or took}")
+        return ratio
 
     def relative(self, choice: Choice) -> float:
         """Return the time of a tried choice relative to the shipped values; infinite for a failure."""
@@ -215,25 +216,25 @@ class _Search:
         try:
             self.workload.clock({})()
         except Exception as error:
-            told = f"The shipped values fail, too, after a failure of {words(failed)}: {_short(error)}."
-            raise EagreError(told) from error
+            message = f"The shipped values fail, too, after a failure of {describe(failed)}: {_short(error)}."
+            raise EagreError(message) from error
 
     def final(self, tried: Sequence[Choice]) -> Choice:
         """Return the best of the tried choices; candidates are timed again with more runs.
 
-        A choice is a candidate while its lowest possible time (`least`) is below the best time so far. No choice is
-        excluded because of a disturbance, and few of several similar choices are timed again.
+        A choice is a candidate while its lowest possible time (`lower_bound`) is below the best time so far. No choice
+        is excluded because of a disturbance, and few of several similar choices are timed again.
         """
         best: Choice = {}
-        bar = 1.0 / (1.0 + LEAST_GAIN[self.kind])
+        bar = 1.0 / (1.0 + MIN_GAIN[self.kind])
         trials = {identity(one): self.trial(one) for one in tried}
         open_ = [one for one in trials.values() if one.values and not one.failed]
-        for trial in sorted(open_, key=lambda one: least(one.seconds, one.beside)):
-            if least(trial.seconds, trial.beside) > bar:
+        for trial in sorted(open_, key=lambda one: lower_bound(one.seconds, one.beside)):
+            if lower_bound(trial.seconds, trial.beside) > bar:
                 break
-            found = self._again(trial)
-            if found < bar and 1.0 / found > 1.0 + self._noise(trial):
-                best, bar = trial.choice, (1.0 - LEAST_STEP) * found
+            ratio = self._again(trial)
+            if ratio < bar and 1.0 / ratio > 1.0 + self._noise(trial):
+                best, bar = trial.choice, (1.0 - MIN_STEP_GAIN) * ratio
         return best
 
     def _noise(self, trial: Trial) -> float:
@@ -244,20 +245,20 @@ class _Search:
         """Return the relative time of a choice, timed again if necessary; infinite for a failure."""
 
         def measure() -> None:
-            clock, beside = self._clocks(trial.values)
+            clock, shipped_clock = self._clocks(trial.values)
             trial.again, trial.again_beside = [], []
-            while len(trial.again) < MOST_FINAL_RUNS:
-                trial.again_beside.append(beside())
+            while len(trial.again) < MAX_FINAL_RUNS:
+                trial.again_beside.append(shipped_clock())
                 trial.again.append(clock())
-                if len(trial.again) >= FINAL_RUNS and self._noise(trial) <= 0.5 * LEAST_GAIN[self.kind]:
+                if len(trial.again) >= FINAL_RUNS and self._noise(trial) <= 0.5 * MIN_GAIN[self.kind]:
                     break
 
         if not trial.again:
             self._note(trial, measure)
-        part = math.inf if trial.failed else surely(trial.again, trial.again_beside, self.kind)
-        told = trial.failed or f"{part:.3f} of the time with the shipped values"
-        self.tell(f"{self.space.name}: repeated {words(trial.choice)}: {told}")
-        return part
+        ratio = math.inf if trial.failed else surely(trial.again, trial.again_beside, self.kind)
+        note = trial.failed or f"{ratio:.3f} of the time with the shipped values"
+        self.log(f"{self.space.name}: repeated {describe(trial.choice)}: {note}")
+        return ratio
 
     def summary(self, best: Choice) -> tuple[float, float, float]:
         """Return the shipped seconds per step, the relative time of the best choice, and its distance from the best.
@@ -266,12 +267,12 @@ class _Search:
         """
         trials = [one for one in self.journal.trials.values() if not one.failed]
         again = {identity(one.values): surely(one.again, one.again_beside, self.kind) for one in trials if one.again}
-        own = self.trial(best)
-        part = again.get(identity(own.values), 1.0)
-        shipped = [own.again_beside] if own.again else [one.beside or one.seconds for one in trials]
-        most = max(map(len, shipped))
-        before = min(typical(one, self.kind) for one in shipped if len(one) == most)
-        return before, part, part / min([1.0, *again.values()]) - 1.0
+        best_trial = self.trial(best)
+        ratio = again.get(identity(best_trial.values), 1.0)
+        shipped = [best_trial.again_beside] if best_trial.again else [one.beside or one.seconds for one in trials]
+        max_runs = max(map(len, shipped))
+        seconds = min(typical(one, self.kind) for one in shipped if len(one) == max_runs)
+        return seconds, ratio, ratio / min([1.0, *again.values()]) - 1.0
 
 
 def _short(error: Exception) -> str:
@@ -291,9 +292,9 @@ def _timed(clocks: Sequence[Clock], kind: str, others: Sequence[Trial]) -> tuple
     best = min((relative(one.seconds, one.beside, kind) for one in good), default=math.inf)
     hopeless = (1.0 + HOPELESS * spread([ratios(one.seconds, one.beside) for one in good if one.beside])) * best
     while len(seconds) < RUNS:
-        shipped += [beside() for beside in clocks[1:]]
+        shipped += [shipped_clock() for shipped_clock in clocks[1:]]
         seconds.append(clocks[0]())
-        if shipped and len(seconds) >= LEAST_RUNS and min(ratios(seconds, shipped)) > hopeless:
+        if shipped and len(seconds) >= MIN_RUNS and min(ratios(seconds, shipped)) > hopeless:
             break
     return seconds, shipped
 
@@ -305,4 +306,4 @@ def spread(trials: Sequence[Sequence[float]]) -> float:
     """
     freedom = sum(len(one) - 1 for one in trials)
     squares = sum(sum((run / fmean(one) - 1.0) ** 2 for run in one) for one in trials)
-    return math.sqrt(squares / freedom) if freedom >= LEAST_FREEDOM else math.inf
+    return math.sqrt(squares / freedom) if freedom >= MIN_FREEDOM else math.inf

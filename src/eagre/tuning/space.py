@@ -15,18 +15,18 @@ from math import prod
 from typing import Any, NamedTuple
 
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import MOST_REGISTERS, Facts
+from eagre.layouts.facts import MAX_REGISTERS, GpuProperties
 from eagre.layouts.store import SIZES
 
 Choice = Mapping[str, Any]
 Values = dict[str, Any]
 
 
-class Card(NamedTuple):
+class DeviceInfo(NamedTuple):
     """Device on which a space is searched."""
 
     kind: str  # "cuda" or "cpu"
-    facts: Facts
+    properties: GpuProperties
     threads: int  # number of CPU threads; 0 for a GPU
 
 
@@ -35,7 +35,7 @@ def as_it_is(value: Any, precision: str) -> Any:
     return value
 
 
-def nothing_refused(choice: Choice, card: Card, precision: str) -> str:
+def nothing_excluded(choice: Choice, device: DeviceInfo, precision: str) -> str:
     """Allow every choice."""
     return ""
 
@@ -48,19 +48,19 @@ class Axis:
     ----------
     name : str
         Description: "registers of the first stage".
-    places : tuple of str
+    paths : tuple of str
         Location of the value in a table, "shallow-water.march.registers#{precision}.first": key, and after # the path
         within its value (list items by index).
-    values : callable (card, precision)
+    values : callable (device, precision)
         Values to try.
-    made : callable (value, precision)
+    entry_of : callable (value, precision)
         Converts a value to a table entry; the value itself by default.
     """
 
     name: str
-    places: tuple[str, ...]
-    values: Callable[[Card, str], Sequence[Any]]
-    made: Callable[[Any, str], Any] = as_it_is
+    paths: tuple[str, ...]
+    values: Callable[[DeviceInfo, str], Sequence[Any]]
+    entry_of: Callable[[Any, str], Any] = as_it_is
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Space:
         Scheme of the result, if schemes of the model have separate kernels; "" for all.
     kinds, sizes : tuple of str
         Device kinds and size classes that use the kernels.
-    refused : callable (choice, card, precision)
+    excluded : callable (choice, device, precision)
         Reason for skipping a choice (constraint or pruning rule), or "".
     checked : int
         Maximum number of cells or points per side of the grid on which variants are compiled and verified.
@@ -96,47 +96,47 @@ class Space:
     scheme: str = ""
     kinds: tuple[str, ...] = ("cuda",)
     sizes: tuple[str, ...] = SIZES
-    refused: Callable[[Choice, Card, str], str] = nothing_refused
+    excluded: Callable[[Choice, DeviceInfo, str], str] = nothing_excluded
     checked: int = 1024
     covering: Callable[[Choice], bool] | None = None
 
     def values(self, choice: Choice, shipped: Mapping[str, Any], precision: str) -> Values:
-        """Return launch parameters by key: the shipped values with those of a choice."""
-        made: Values = {}
+        """Return launch parameters by key: the shipped values with the values of a choice."""
+        values: Values = {}
         for axis in self.axes:
             if axis.name in choice:
-                for place in axis.places:
-                    key, _, way = place.partition("#")
-                    parts = [part.format(precision=precision) for part in way.split(".") if part]
-                    whole = made.setdefault(key, copy.deepcopy(shipped[key]))
-                    made[key] = _put(whole, parts, axis.made(choice[axis.name], precision))
-        return {key: value for key, value in made.items() if value != shipped[key]}
+                for path in axis.paths:
+                    key, _, way = path.partition("#")
+                    steps = [step.format(precision=precision) for step in way.split(".") if step]
+                    whole = values.setdefault(key, copy.deepcopy(shipped[key]))
+                    values[key] = _put(whole, steps, axis.entry_of(choice[axis.name], precision))
+        return {key: value for key, value in values.items() if value != shipped[key]}
 
-    def problem(self, choice: Choice, values: Values, card: Card, precision: str) -> str:
+    def problem(self, choice: Choice, values: Values, device: DeviceInfo, precision: str) -> str:
         """Return the reason why a choice with these launch parameters is not tried, or ""."""
         for key, value in values.items():
-            found = PARAMETERS[key].kind.problem(value, key)
-            if found is not None:
-                return f"{found.key}: {found.allowed}"
-            if misfit := PARAMETERS[key].fits(value, card.facts):
+            problem = PARAMETERS[key].kind.problem(value, key)
+            if problem is not None:
+                return f"{problem.key}: {problem.allowed}"
+            if misfit := PARAMETERS[key].fits(value, device.properties):
                 return f"{key}: {misfit}"
-        return self.refused(choice, card, precision)
+        return self.excluded(choice, device, precision)
 
-    def count(self, card: Card, precision: str) -> int:
+    def count(self, device: DeviceInfo, precision: str) -> int:
         """Return the number of choices before exclusions."""
-        return prod(1 + len(axis.values(card, precision)) for axis in self.axes)
+        return prod(1 + len(axis.values(device, precision)) for axis in self.axes)
 
-    def choices(self, shipped: Mapping[str, Any], card: Card, precision: str) -> list[Choice]:
+    def choices(self, shipped: Mapping[str, Any], device: DeviceInfo, precision: str) -> list[Choice]:
         """Return all choices worth a trial, the untuned one first; one choice per set of launch parameters."""
-        found: dict[str, Choice] = {identity({}): {}}
-        lists = [[None, *axis.values(card, precision)] for axis in self.axes]
+        unique: dict[str, Choice] = {identity({}): {}}
+        lists = [[None, *axis.values(device, precision)] for axis in self.axes]
         for chosen in itertools.product(*lists):
             names = (axis.name for axis in self.axes)
             choice = {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
             values = self.values(choice, shipped, precision)
-            if (key := identity(values)) not in found and not self.problem(choice, values, card, precision):
-                found[key] = choice
-        return list(found.values())
+            if (key := identity(values)) not in unique and not self.problem(choice, values, device, precision):
+                unique[key] = choice
+        return list(unique.values())
 
 
 def identity(values: Mapping[str, Any]) -> str:
@@ -144,32 +144,32 @@ def identity(values: Mapping[str, Any]) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def words(choice: Choice) -> str:
+def describe(choice: Choice) -> str:
     """Return a description of a choice."""
     return ", ".join(f"{name} {_short(value)}" for name, value in choice.items()) or "as shipped"
 
 
-def always(*values: Any) -> Callable[[Card, str], Sequence[Any]]:
+def always(*values: Any) -> Callable[[DeviceInfo, str], Sequence[Any]]:
     """Return a function that gives the same values on all devices."""
-    return lambda card, precision: values
+    return lambda device, precision: values
 
 
-def by_precision(single: Sequence[Any], double: Sequence[Any]) -> Callable[[Card, str], Sequence[Any]]:
+def by_precision(single: Sequence[Any], double: Sequence[Any]) -> Callable[[DeviceInfo, str], Sequence[Any]]:
     """Return a function that gives values by precision."""
-    return lambda card, precision: single if precision == "single" else double
+    return lambda device, precision: single if precision == "single" else double
 
 
-def registers(low: Mapping[str, int], high: int = MOST_REGISTERS) -> Callable[[Card, str], Sequence[int]]:
+def registers(low: Mapping[str, int], high: int = MAX_REGISTERS) -> Callable[[DeviceInfo, str], Sequence[int]]:
     """Return register limits per thread worth a trial: the maximum for each occupancy.
 
     Registers are allocated per warp; a limit that does not increase the occupancy only causes spills. `low` : minimum
     by precision.
     """
 
-    def values(card: Card, precision: str) -> Sequence[int]:
-        part = card.facts.part
-        most = min(high, MOST_REGISTERS) // 8 * 8
-        return [r for r in range(low[precision], most + 1, 8) if r + 8 > most or part // (r + 8) < part // r]
+    def values(device: DeviceInfo, precision: str) -> Sequence[int]:
+        per_lane = device.properties.registers_per_lane
+        upper = min(high, MAX_REGISTERS) // 8 * 8
+        return [r for r in range(low[precision], upper + 1, 8) if r + 8 > upper or per_lane // (r + 8) < per_lane // r]
 
     return values
 
@@ -178,8 +178,8 @@ def _put(whole: Any, way: Sequence[str], value: Any) -> Any:
     """Return a value with one nested item replaced."""
     if not way:
         return value
-    place: Any = int(way[0]) if isinstance(whole, list) else way[0]
-    whole[place] = _put(whole[place], way[1:], value)
+    key: Any = int(way[0]) if isinstance(whole, list) else way[0]
+    whole[key] = _put(whole[key], way[1:], value)
     return whole
 
 

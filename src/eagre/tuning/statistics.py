@@ -16,14 +16,14 @@ def without_outliers(times: Sequence[float]) -> list[float]:
     A value among ten cannot deviate more than 2.85 standard deviations from a mean that includes it, so each is
     compared with the others only. If the others are equal, deviations of up to 1e-4 are accepted.
     """
-    kept = sorted(times)
-    while len(kept) > 2:
-        others, last = kept[:-1], kept[-1]
+    retained = sorted(times)
+    while len(retained) > 2:
+        others, last = retained[:-1], retained[-1]
         allowed = SPREAD * stdev(others) + 1e-4 * fmean(others)
         if last - fmean(others) <= allowed:
             break
-        kept = others
-    return kept
+        retained = others
+    return retained
 
 
 def typical(times: Sequence[float], kind: str) -> float:
@@ -31,45 +31,45 @@ def typical(times: Sequence[float], kind: str) -> float:
     return min(times) if kind == "cpu" else fmean(without_outliers(times))
 
 
-def ratios(seconds: Sequence[float], beside: Sequence[float]) -> list[float]:
+def ratios(seconds: Sequence[float], reference: Sequence[float]) -> list[float]:
     """Return the ratios of runs to the alternating runs."""
-    return [one / other for one, other in zip(seconds, beside, strict=True)]
+    return [one / other for one, other in zip(seconds, reference, strict=True)]
 
 
-def relative(seconds: Sequence[float], beside: Sequence[float], kind: str) -> float:
+def relative(seconds: Sequence[float], reference: Sequence[float], kind: str) -> float:
     """Return the time of runs relative to alternating runs; 1 without alternating runs.
 
     Disturbances of both cancel. On a GPU the result is the mean of the middle half of the ratios: a disturbance that
     starts or ends between two runs changes one ratio, up or down. On a CPU it is the ratio of the minima.
     """
-    if not beside:
+    if not reference:
         return 1.0
     if kind == "cpu":
-        return min(seconds) / min(beside)
-    found = sorted(ratios(seconds, beside))
-    left_out = len(found) // 4
-    return fmean(found[left_out : len(found) - left_out])
+        return min(seconds) / min(reference)
+    ordered = sorted(ratios(seconds, reference))
+    left_out = len(ordered) // 4
+    return fmean(ordered[left_out : len(ordered) - left_out])
 
 
-def least(seconds: Sequence[float], beside: Sequence[float]) -> float:
+def lower_bound(seconds: Sequence[float], reference: Sequence[float]) -> float:
     """Return the lowest value of `relative` that repeated runs could give, as some runs may have been disturbed."""
-    return min(relative(seconds, beside, kind) for kind in KINDS)
+    return min(relative(seconds, reference, kind) for kind in KINDS)
 
 
-def surely(seconds: Sequence[float], beside: Sequence[float], kind: str) -> float:
+def surely(seconds: Sequence[float], reference: Sequence[float], kind: str) -> float:
     """Return `relative`; on a CPU, where a minimum of few runs may be chance, at least that of the middle half."""
-    return relative(seconds, beside, kind) if kind == "cuda" else max(relative(seconds, beside, k) for k in KINDS)
+    return relative(seconds, reference, kind) if kind == "cuda" else max(relative(seconds, reference, k) for k in KINDS)
 
 
-def doubt(seconds: Sequence[float], beside: Sequence[float]) -> float:
+def doubt(seconds: Sequence[float], reference: Sequence[float]) -> float:
     """Return the relative standard error of `relative` on a GPU, of a midmean (Tukey & McLaughlin 1963).
 
     Outliers only count through the runs that they remove; infinite for fewer than four runs.
     """
-    found = sorted(ratios(seconds, beside))
-    left_out = len(found) // 4
+    ordered = sorted(ratios(seconds, reference))
+    left_out = len(ordered) // 4
     if left_out < 1:
         return math.inf
-    middle = found[left_out : len(found) - left_out]
-    pulled_in = [*left_out * middle[:1], *middle, *left_out * middle[-1:]]
-    return stdev(pulled_in) * math.sqrt(len(found)) / len(middle) / fmean(middle)
+    central = ordered[left_out : len(ordered) - left_out]
+    pulled_in = [*left_out * central[:1], *central, *left_out * central[-1:]]
+    return stdev(pulled_in) * math.sqrt(len(ordered)) / len(central) / fmean(central)

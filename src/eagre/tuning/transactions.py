@@ -53,12 +53,12 @@ def tiles(plane: tuple[int, int], most_threads: int, word: int = 8) -> list[Tile
 
     Reproduces Tables III (768 threads) and IV (256) of the paper, on (392, 256) elements.
     """
-    found = [
+    candidates = [
         tile(rows, columns, plane, word)
         for columns in range(WARP, most_threads + 1, WARP)
         for rows in range(1, most_threads // columns + 1)
     ]
-    return sorted(found, key=lambda one: (one.total, -one.columns))
+    return sorted(candidates, key=lambda one: (one.total, -one.columns))
 
 
 def sectors(first: int, count: int, word: int) -> int:
@@ -74,14 +74,16 @@ def _rows(n: int, size: int, halo: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MemoryTraffic:
     """Memory traffic of tiles of a plane, divided by the size of the plane."""
 
     l2: float  # traffic between multiprocessors and L2 cache
     memory: float  # traffic between L2 cache and memory
 
 
-def moved(rows: int, columns: int, plane: tuple[int, int], *, halo: int = 1, word: int = 8, kept: bool = True) -> Moved:
+def moved(
+    rows: int, columns: int, plane: tuple[int, int], *, halo: int = 1, word: int = 8, kept: bool = True
+) -> MemoryTraffic:
     """Return the reads of tiles on a current GPU in sectors, including corners of the halo.
 
     Parameters
@@ -100,9 +102,9 @@ def moved(rows: int, columns: int, plane: tuple[int, int], *, halo: int = 1, wor
     """
     across = sum(sectors(first, count, word) for first, count in _rows(plane[1], columns, halo))
     down = sum(count for _, count in _rows(plane[0], rows, halo))
-    least = plane[0] * sectors(0, plane[1], word)
-    l2 = down * across / least
-    return Moved(l2, 1.0 if kept else l2)
+    minimum = plane[0] * sectors(0, plane[1], word)
+    l2 = down * across / minimum
+    return MemoryTraffic(l2, 1.0 if kept else l2)
 
 
 def kept_in_l2(l2: int, blocks: int, rows: int, columns: int, arrays: int, planes: int, word: int = 8) -> bool:

@@ -83,7 +83,7 @@ class FaceFluxes:
 
     def _all(self, wind_n: Velocity, wind_nm1: Velocity, numbers: Any) -> Launch:
         """Return one launch for all faces over flat terrain."""
-        registers = self._device.layout("solver:gcr").faces[self._precision]
+        registers = self._device.parameters("solver:gcr").faces[self._precision]
         program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
         known = (wind_n, wind_nm1, self._h, self._slopes.stretch, numbers, tuple(self._kinds))
         tiles = (self._tiles.planes, self._rows)

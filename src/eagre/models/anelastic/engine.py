@@ -293,8 +293,8 @@ class Engine:
     def values_at(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return values of a field at points (k, j, i) on the host."""
         if not isinstance(array, Banded):
-            return self.device.pick(array[None], *indices)[0]
-        return self.device.pick(Banded([values[None] for values in array.parts], (1, *array.shape), -2), *indices)[0]
+            return self.device.sample(array[None], *indices)[0]
+        return self.device.sample(Banded([values[None] for values in array.parts], (1, *array.shape), -2), *indices)[0]
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of the state for a bitwise identical restart, except the time."""

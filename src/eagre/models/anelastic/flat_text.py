@@ -30,8 +30,8 @@ def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, rows, control,
                 {w_above} = load(w, level(m + 1, nz, size, periodic), n.here)
                 {north} = load(phi, start, n.to_north)
                 {south} = load(phi, start, n.to_south)
-                {west} = load_beside(phi, start, n.to_west)
-                {east} = load_beside(phi, start, n.to_east)
+                {west} = load_sides(phi, start, n.to_west)
+                {east} = load_sides(phi, start, n.to_east)
                 {v_north} = load(v, start, o.to_north)
                 {v_south} = load(v, start, o.to_south)
                 {u_here} = load(u, start, o.here)
@@ -57,7 +57,7 @@ def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, rows, control,
         if ALONE and is_last(flag, t, partials.shape[2], arrived):
             most, squares = both_totals(tree, t, partials, True)
             if t == 0:
-                judge_both(control, most, squares)
+                check_residual(control, most, squares)
 """
 
 DIVERGENCE = """
@@ -174,8 +174,8 @@ def sweep_cuda(q, r, numbers, out, star, periodic, planes, control):
                 {e} = load(q, level(m + 2, nz, size, periodic), n.here)
                 {north} = load(q, start, n.to_north)
                 {south} = load(q, start, n.to_south)
-                {west} = load_beside(q, start, n.to_west)
-                {east} = load_beside(q, start, n.to_east)
+                {west} = load_sides(q, start, n.to_west)
+                {east} = load_sides(q, start, n.to_east)
                 if HAS_RIGHT:
                     {right} = load(r, start, n.here)
                 across, up, down = star.across[k], star.up[k], star.down[k]

@@ -56,7 +56,7 @@ def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str,
     size = bytes_of_point(precision, device.kind != "cuda", **run)
     if isinstance(device, Group):
         nz, ny, nx = shape
-        rows = [count + WIDEST for count in equal_parts(ny, len(device.members))]
+        rows = [count + WIDEST for count in equal_parts(ny, len(device.devices))]
         check_memory_of_each(device, [size * nz * nx * count for count in rows])
     elif size * int(np.prod(shape)) > device.free_memory():
         raise MemoryNeededError(size * int(np.prod(shape)), device.free_memory(), str(device))

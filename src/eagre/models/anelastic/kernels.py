@@ -12,7 +12,7 @@ doi:10.1006/jcph.1998.5901.
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 from eagre.models.anelastic.pace import HALF, MORE, SCALE
 
 TERRAIN = switch("TERRAIN", False)
@@ -199,9 +199,9 @@ def viscous(k, j, i, f, h, stretch, x, y, z, out):
     """
     nz, ny, nx = f.shape
     here, mass = f[k, j, i], profile_at(h, k, j, i)
-    west, east = place(i, -1, nx, x.periodic), place(i, 1, nx, x.periodic)
-    south, north = place(j, -1, ny, y.periodic), place(j, 1, ny, y.periodic)
-    below, above = place(k, -1, nz, z.periodic), place(k, 1, nz, z.periodic)
+    west, east = neighbour(i, -1, nx, x.periodic), neighbour(i, 1, nx, x.periodic)
+    south, north = neighbour(j, -1, ny, y.periodic), neighbour(j, 1, ny, y.periodic)
+    below, above = neighbour(k, -1, nz, z.periodic), neighbour(k, 1, nz, z.periodic)
     f_west = f[k, j, west] * (x.sign if i == 0 and not x.periodic else real(1.0))
     f_east = f[k, j, east] * (x.sign if i == nx - 1 and not x.periodic else real(1.0))
     f_south = f[k, south, i] * (y.sign if j == 0 and not y.periodic else real(1.0))

@@ -25,7 +25,7 @@ from eagre.models.anelastic.spectral_bands import SpectralBands
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.stars import FlatKernels, is_star
 from eagre.several import Banded, SeveralDevices
-from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
+from eagre.solvers.gcr.bands import DistributedGcr, DistributedResidualTest
 from eagre.solvers.gcr.iteration import Weights
 from eagre.stepping.until import Until
 
@@ -102,7 +102,7 @@ class ProjectionBands:
     def set_normal(self, x: Any = None, y: Any = None) -> Balance:
         """Set balanced normal velocities at open boundaries; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
         given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
-        for rank, member in enumerate(self._devices.members):
+        for rank, member in enumerate(self._devices.devices):
             rows = self._rows(rank)
             values = given[0].take(rows, axis=-1), given[1], rows_of(given[2], rows)
             self._normal[rank] = cells.Normal(*(member.array(one.astype(self._real)) for one in values))
@@ -157,7 +157,7 @@ class ProjectionBands:
                 *(rows_of(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
                 normal=self._normal[rank],
             )
-            for rank, member in enumerate(devices.members)
+            for rank, member in enumerate(devices.devices)
         ]  # fmt: skip
         self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
@@ -171,7 +171,7 @@ class ProjectionBands:
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
         known_to_all = (devices, self._precision, self.phi, self._r, first)
         kept = 3 if known.turning else 1
-        self._until = GcrBands(*known_to_all, self._apply, self._precondition, weights, kept).until
+        self._until = DistributedGcr(*known_to_all, self._apply, self._precondition, weights, kept).until
 
     def _flat_kernels(self) -> list[FlatKernels]:
         """Return the GPU kernels of each device for flat terrain, or None."""
@@ -180,14 +180,14 @@ class ProjectionBands:
             return []
         if not all(map(is_star, operators)):
             return []
-        members = enumerate(devices.members)
+        members = enumerate(devices.devices)
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in members]
 
     def _direct_solution(self) -> Until:
         """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
         devices, r, spectral = self._devices, self._r, self._spectral
         blocks = [one.tiles.blocks for one in self._flat] or None
-        test = ResidualTestBands(devices, self._precision, r, blocks=blocks)
+        test = DistributedResidualTest(devices, self._precision, r, blocks=blocks)
         clear = [] if self._flat else [self._cleared(r)]
         judged: list[Any] = [self._each(lambda rank: self._residual(rank, test)), *clear, *test.measured]
         adds = self._loop(add, self.phi, self._b, test.control)
@@ -216,10 +216,10 @@ class ProjectionBands:
         u, v, w = (one.parts[rank] for one in self.hat)
         return u, v, w
 
-    def _residual(self, rank: int, test: ResidualTestBands | None = None) -> Any:
+    def _residual(self, rank: int, test: DistributedResidualTest | None = None) -> Any:
         arguments = self.phi.parts[rank], self._hat(rank), self._r.parts[rank]
         if self._flat and test is not None:
-            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.parts.own[rank])
+            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.partials.local[rank])
         return self._operators[rank].residual(*arguments)
 
     def _begun(self, rank: int) -> Any:
@@ -247,7 +247,7 @@ class ProjectionBands:
     def _cleared(self, a: Banded) -> Stage:
         """Return a stage that sets `a` to 0 on halo rows."""
         (nz, _, nx), stage = self.metric.shape, []
-        for rank, (member, part) in enumerate(zip(self._devices.members, a.parts, strict=True)):
+        for rank, (member, part) in enumerate(zip(self._devices.devices, a.parts, strict=True)):
             inside = self._devices.inside(rank)
             loop, rows = member.loop(clear_halo, self._precision), part.shape[1] - inside.stop + inside.start
             stage.append([member.over(loop, (nz, rows, nx), (part, inside.start, inside.stop))])

@@ -104,10 +104,10 @@ class SpectralBands:
 
     def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._devices, self._real = devices, check_precision(precision)
-        self._basis = basis = GridModes.of(metric, devices.members[0])
-        ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.members))]).tolist()
+        self._basis = basis = GridModes.of(metric, devices.devices[0])
+        ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.devices))]).tolist()
         self._modes = [slice(*pair) for pair in pairwise(ends)]
-        shares = zip(devices.members, self._modes, strict=True)
+        shares = zip(devices.devices, self._modes, strict=True)
         known = devices.graphs or devices.target == "simulator", metric.spacing[0], sign
         self._shares = [Share(member, precision, basis, own, *known) for member, own in shares]
         nz = basis.shape[0]
@@ -115,7 +115,7 @@ class SpectralBands:
         complex_ = complex_of(self._real) if self._is_complex else self._real
         self._rows = [
             member.zeros((nz, high - low, basis.symbols[2].size), complex_)
-            for member, (low, high) in zip(devices.members, map(devices.held, range(len(ends) - 1)), strict=True)
+            for member, (low, high) in zip(devices.devices, map(devices.held, range(len(ends) - 1)), strict=True)
         ]
         self._publish()
         self._transforms: dict[int, Any] = {}
@@ -160,7 +160,7 @@ class SpectralBands:
     def launches(self, right: Banded, out: Banded) -> list[Any]:
         """Return stages of out = P^-1 right."""
         there, back = [], []
-        for rank, member in enumerate(self._devices.members):
+        for rank, member in enumerate(self._devices.devices):
             forward, backward = self._along_x(rank, member, right.parts[rank], out.parts[rank])
             there.append([forward])
             back.append([backward])

@@ -14,7 +14,7 @@ from eagre.models.anelastic.pressure import PressureOperator
 from eagre.solvers.gcr.fused import Tiles, vector_of
 from eagre.solvers.gcr.fused_cuda import BLOCK
 from eagre.solvers.gcr.iteration import arrived
-from eagre.solvers.gcr.star import Star, on_device
+from eagre.solvers.gcr.star import SeparableStencil, on_device
 
 
 class Line(NamedTuple):
@@ -48,7 +48,7 @@ def is_star(operator: PressureOperator) -> bool:
     return operator.is_flat and not operator.turning
 
 
-def star_of(operator: PressureOperator) -> Star:
+def star_of(operator: PressureOperator) -> SeparableStencil:
     """Return the stencil of L: fluxes are located at the point between two points, and are 0 on a boundary."""
     rho, c11, c33 = (part[:, 0, 0] for part in (operator.rho, operator.c11, operator.c33))
     factors, tables = (rho * c33 / operator.metric.stretch**2, None, None), []
@@ -59,13 +59,13 @@ def star_of(operator: PressureOperator) -> Star:
     return _star(c11, tables)
 
 
-def largest_of(star: Star) -> float:
+def largest_of(star: SeparableStencil) -> float:
     """Return a bound of the absolute eigenvalues of L: twice the maximum diagonal element (diagonal dominance)."""
     beside = (star.east + star.west).max() + (star.north + star.south).max()
     return 2.0 * float((star.across * beside + star.up + star.down).max())
 
 
-def divergence_of(operator: PressureOperator) -> Star:
+def divergence_of(operator: PressureOperator) -> SeparableStencil:
     """Return the stencil of (1 / rho*) div(rho* v): factors of the velocities of neighbours."""
     rho = operator.rho[:, 0, 0]
     factors, tables = (rho / operator.metric.stretch, None, None), []
@@ -76,11 +76,11 @@ def divergence_of(operator: PressureOperator) -> Star:
     return _star(np.ones_like(rho), tables)
 
 
-def _star(across: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> Star:
+def _star(across: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> SeparableStencil:
     (up, above), (down, below), (north, to_north), (south, to_south), (east, to_east), (west, to_west) = tables
     places = {"to_above": above, "to_below": below, "to_north": to_north, "to_south": to_south}
     factors = {"up": up, "down": down, "north": north, "south": south, "east": east, "west": west}
-    return Star(across=across, to_east=to_east, to_west=to_west, **places, **factors)
+    return SeparableStencil(across=across, to_east=to_east, to_west=to_west, **places, **factors)
 
 
 def gradient_of(operator: PressureOperator) -> Gradient:
@@ -91,7 +91,7 @@ def gradient_of(operator: PressureOperator) -> Gradient:
     return Gradient(up, inside[0], operator.c11[:, 0, 0], y.over * inside[1], inside[1], x.over * inside[2], inside[2])
 
 
-def _tables(operator: PressureOperator) -> tuple[Star, Star, Gradient]:
+def _tables(operator: PressureOperator) -> tuple[SeparableStencil, SeparableStencil, Gradient]:
     """Return the stencils of L, the divergence and C grad phi, on the host."""
     return star_of(operator), divergence_of(operator), gradient_of(operator)
 
@@ -145,7 +145,7 @@ class FlatKernels:
         return self.tiles.launch(program, (q, r, numbers, out, self._star, self._periodic, self.tiles.planes, control))
 
     def _program(self, entry: Any) -> Any:
-        registers = self._device.layout("solver:gcr").registers[self._precision]
+        registers = self._device.parameters("solver:gcr").registers[self._precision]
         switches = {"VECTOR": self.tiles.vector, "REGISTERS": registers}
         return self._device.program(entry, self._precision, switches)
 

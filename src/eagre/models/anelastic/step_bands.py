@@ -41,7 +41,7 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
     InputError
         For more devices than the rows or the modes along x allow.
     """
-    (_, ny, nx), count = setup.shape, len(group.members)
+    (_, ny, nx), count = setup.shape, len(group.devices)
     rows = halo_rows(setup)
     check_thickness(group, ny, FEWEST, "rows of points", "bands of 4 rows or more")
     if ny < rows:
@@ -114,7 +114,7 @@ class StepsBands:
         real, names = np.float32 if precision == "single" else np.float64, driven(setup, rest)
         even = (mass == 1.0).all()
         self.parts, metrics = [], []
-        for rank, member in enumerate(devices.members):
+        for rank, member in enumerate(devices.devices):
             low, high = devices.held(rank)
             rows = [row % setup.shape[1] for row in range(low, high)]
             own, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows)]

@@ -20,7 +20,7 @@ import numpy as np
 
 from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport, Message
-from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
 from eagre.models.barotropic import reference
@@ -130,11 +130,11 @@ class Bands:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         check_bands(setup, group, precision)
-        heights = slab_heights(setup.inner[0], len(group.members))
+        heights = slab_heights(setup.inner[0], len(group.devices))
         # Cells are the rows of unknowns; every slab has one boundary row on each side.
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
         self.transport = LocalTransport(group)
-        self.bands = [Band(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
+        self.bands = [Band(setup, group.devices[k], precision, k, heights) for k in range(len(heights))]
         self._parts = [band.fields for band in self.bands]
         self.count, self.words, self.kernels = self._parts[0].count, self._parts[0].words, self.bands[0].kernels
         self.launches = [self._step(0), self._step(1)]
@@ -147,8 +147,8 @@ class Bands:
 
     def _inverted(self, then: int) -> list[Stage]:
         names = ("q",) if self.setup.diffusivity is None else ("q", "tracer")
-        joined = in_turn(self._exchange(then, "ends", *names), [band.join_ends(then) for band in self.bands])
-        closed = in_turn(self._exchange(then, "psi"), [band.finish(then) for band in self.bands])
+        joined = in_sequence(self._exchange(then, "ends", *names), [band.join_ends(then) for band in self.bands])
+        closed = in_sequence(self._exchange(then, "psi"), [band.finish(then) for band in self.bands])
         return [BARRIER, joined, BARRIER, closed]
 
     def _exchange(self, at: int, *names: str) -> Stage:
@@ -278,14 +278,14 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     unsupported = [name for name, wanted in without.items() if wanted]
     if unsupported:
         raise InputError(
-            f"{len(group.members)} devices for one run with {', '.join(unsupported)}",
+            f"{len(group.devices)} devices for one run with {', '.join(unsupported)}",
             allowed="several devices for a box, explicit viscosity, no biharmonic_viscosity and no particles",
             fix=f'device = "{group.kind}"',
         )
-    rows, count = setup.inner[0], len(group.members)
+    rows, count = setup.inner[0], len(group.devices)
     check_thickness(group, rows, LEAST_ROWS, "rows between the walls", f"{LEAST_ROWS} rows or more each")
     tallest = max(slab_heights(rows, count))
-    if group.kind == "cuda" and not Box.serves(group.members[0], setup.grid.nx - 1, tallest + 1, precision):
+    if group.kind == "cuda" and not Box.serves(group.devices[0], setup.grid.nx - 1, tallest + 1, precision):
         raise InputError(
             f"{setup.grid.nx} points along x and {tallest} rows on each of {count} GPUs",
             allowed="rows of up to 3073 points (more for the sizes of sine_plan.py), 4095 of them on a GPU",

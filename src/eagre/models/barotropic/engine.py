@@ -35,7 +35,7 @@ class Steps:
     def __init__(self, device: Device | Group, parts: Sequence[State], launches: Sequence[list[Any]]) -> None:
         self.parts, self.launches = parts, launches
         self._order = parts[0].setup.order
-        sizes = (*device.layout("barotropic.steps").graphs, 1) if device.graphs else PAIR
+        sizes = (*device.parameters("barotropic.steps").graphs, 1) if device.graphs else PAIR
         self._rounds = Rounds(device, self._schedule, sizes)
 
     def _schedule(self, phase: int, size: int) -> tuple[list[Any], int]:

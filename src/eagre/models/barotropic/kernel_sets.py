@@ -122,7 +122,7 @@ def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches
     """Return the launches of the update in row chunks, one per thread."""
     rows, columns = state.setup.inner
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
-    pieces = max(1, min(state.device.layout("cpu.barotropic").pieces, rows // LEAST_ROWS))
+    pieces = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // LEAST_ROWS))
     return [Launch(program, (*fields, np.zeros((pieces, columns), state.real)))]
 
 

@@ -29,7 +29,7 @@ class Stepper:
         engine.resume_maps({}, start)
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
-        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("barotropic.steps").look
+        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("barotropic.steps").look
 
     @property
     def time(self) -> float:

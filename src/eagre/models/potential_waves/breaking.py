@@ -29,7 +29,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, real
 from eagre.errors import InputError
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
 from eagre.solvers.finite_differences import centred
@@ -98,7 +98,7 @@ def twice_along(a, k, j, i, e_x, e_y, lines):
     """Return the second derivative of a along (e_x, e_y) at point (j, i)."""
     mixed, half = real(0.0), lines.y.shape[0] // 2
     for m in range(lines.y.shape[0]):
-        row = place(j, m - half, a.shape[1], lines.periodic_y)
+        row = neighbour(j, m - half, a.shape[1], lines.periodic_y)
         mixed += lines.y[m] * along_x(a, k, row, i, lines.x, lines.periodic_x)
     a_xx, a_yy = along_x(a, k, j, i, lines.xx, lines.periodic_x), along_y(a, k, j, i, lines.yy, lines.periodic_y)
     return e_x * e_x * a_xx + real(2.0) * e_x * e_y * mixed + e_y * e_y * a_yy
@@ -109,9 +109,9 @@ def is_crest(a, j, i, e_x, e_y, lines):
     """Return whether a is a local maximum at (j, i) along the axis closest to (e_x, e_y)."""
     here = a[0, j, i]
     if abs(e_x) >= abs(e_y):
-        plus, minus = place(i, 1, a.shape[2], lines.periodic_x), place(i, -1, a.shape[2], lines.periodic_x)
+        plus, minus = neighbour(i, 1, a.shape[2], lines.periodic_x), neighbour(i, -1, a.shape[2], lines.periodic_x)
         return here > real(0.0) and here >= a[0, j, plus] and here >= a[0, j, minus]
-    plus, minus = place(j, 1, a.shape[1], lines.periodic_y), place(j, -1, a.shape[1], lines.periodic_y)
+    plus, minus = neighbour(j, 1, a.shape[1], lines.periodic_y), neighbour(j, -1, a.shape[1], lines.periodic_y)
     return here > real(0.0) and here >= a[0, plus, i] and here >= a[0, minus, i]
 
 
@@ -156,9 +156,9 @@ def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
     here, eddy = fields[k, j, i], nu[0, j, i]
     total = real(0.0)
     for side in range(-1, 2, 2):
-        m = place(i, side, fields.shape[2], lines.periodic_x)
+        m = neighbour(i, side, fields.shape[2], lines.periodic_x)
         total += inverse_x * (nu[0, j, m] + eddy) * (fields[k, j, m] - here)
-        m = place(j, side, fields.shape[1], lines.periodic_y)
+        m = neighbour(j, side, fields.shape[1], lines.periodic_y)
         total += inverse_y * (nu[0, m, i] + eddy) * (fields[k, m, i] - here)
     rates[k, j, i] += total
 
@@ -289,7 +289,7 @@ class Breaking:
             away = self._away(other, time, np.array([x]), np.array([y]))
             if math.hypot(*(float(distance[0]) for distance in away)) < SAME * other.length:
                 return
-        crest = float(laplace.device.pick(laplace.eta, np.array([j]), np.array([i]))[0, 0])
+        crest = float(laplace.device.sample(laplace.eta, np.array([j]), np.array([i]))[0, 0])
         ratio, speed_x, speed_y = (float(value) for value in values[:SLOPE])
         length = length_of_speed(math.hypot(speed_x, speed_y), float(self._h[j, i]), self._gravity)
         self.log.append(Breaker(time, x, y, ratio, slope, speed_x, speed_y, crest, length))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real, switch
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 from eagre.models.potential_waves.reference import BOTTOM, D_X, D_Y, H_X, H_Y, LAP_D, LAP_H, LAP_PHI, D
 
 HALF = switch("HALF", 3)  # half the order
@@ -120,16 +120,16 @@ def load_row(psi, m, j, x0, n, periodic, a, row):
     for i in range(n):
         a[row + i + MARGIN] = psi[m, j, x0 + i]
     for t in range(1, HALF + 1):
-        a[row + (MARGIN - t)] = psi[m, j, place(x0, -t, nx, periodic)]
-        a[row + (MARGIN + n - 1 + t)] = psi[m, j, place(last, t, nx, periodic)]
+        a[row + (MARGIN - t)] = psi[m, j, neighbour(x0, -t, nx, periodic)]
+        a[row + (MARGIN + n - 1 + t)] = psi[m, j, neighbour(last, t, nx, periodic)]
 
 
 @cell
 def across(psi, m, j, x0, n, along, a, to):
     """Compute Psi_y of a row segment."""
     ny, w, p = psi.shape[1], four(along.y), along.periodic_y
-    n1, n2, n3, n4 = place(j, 1, ny, p), place(j, 2, ny, p), place(j, 3, ny, p), place(j, 4, ny, p)
-    s1, s2, s3, s4 = place(j, -1, ny, p), place(j, -2, ny, p), place(j, -3, ny, p), place(j, -4, ny, p)
+    n1, n2, n3, n4 = neighbour(j, 1, ny, p), neighbour(j, 2, ny, p), neighbour(j, 3, ny, p), neighbour(j, 4, ny, p)
+    s1, s2, s3, s4 = neighbour(j, -1, ny, p), neighbour(j, -2, ny, p), neighbour(j, -3, ny, p), neighbour(j, -4, ny, p)
     for i in range(n):
         total = w[0] * (psi[m, n1, x0 + i] - psi[m, s1, x0 + i])
         if HALF > 1:
@@ -146,8 +146,8 @@ def across(psi, m, j, x0, n, along, a, to):
 def add_across(psi, m, j, x0, n, along, a, row, to):
     """Add Psi_yy of the row segment at offset `row` to the row at offset `to`."""
     ny, w, p = psi.shape[1], four(along.yy), along.periodic_y
-    n1, n2, n3, n4 = place(j, 1, ny, p), place(j, 2, ny, p), place(j, 3, ny, p), place(j, 4, ny, p)
-    s1, s2, s3, s4 = place(j, -1, ny, p), place(j, -2, ny, p), place(j, -3, ny, p), place(j, -4, ny, p)
+    n1, n2, n3, n4 = neighbour(j, 1, ny, p), neighbour(j, 2, ny, p), neighbour(j, 3, ny, p), neighbour(j, 4, ny, p)
+    s1, s2, s3, s4 = neighbour(j, -1, ny, p), neighbour(j, -2, ny, p), neighbour(j, -3, ny, p), neighbour(j, -4, ny, p)
     for i in range(n):
         here = a[row + i + MARGIN]
         total = w[0] * ((psi[m, n1, x0 + i] - here) + (psi[m, s1, x0 + i] - here))

@@ -244,7 +244,7 @@ class Inlet:
         speed, acceleration = self._velocity(time), self._acceleration(time)
         if self._target is None and self._position is None:
             return speed, acceleration
-        sample = self._laplace.device.pick
+        sample = self._laplace.device.sample
         surface = sample(self._laplace.eta, *self._edge)[0]
         eta, rate, rise = (
             float((self._edge_weights * row).sum())  # bitwise identical on several devices, unlike a matrix product

@@ -41,7 +41,7 @@ def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int
     size, values = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers + more
     check_words(grid, device, precision, values)
     if isinstance(device, Group):
-        rows = equal_parts(grid.ny, len(device.members))
+        rows = equal_parts(grid.ny, len(device.devices))
         check_memory_of_each(device, [values * size * (count + 5) * (grid.nx + 5) for count in rows])
 
 

@@ -149,7 +149,7 @@ class Flow:
     def sample(self, probes: Probes) -> Kinematics:
         """Return the flow at probes, as of the last `update`."""
         device = self._laplace.device
-        column = probes.column(lambda j, i: device.pick(self._own_fields, j, i)[0], self._linear)
+        column = probes.column(lambda j, i: device.sample(self._own_fields, j, i)[0], self._linear)
         phi, rate = (self._derivatives(probes, column, *both) for both in self._potentials())
         flow, local = _Potential.of(column, phi), _Potential.of(column, rate)
         for inlet, speed, acceleration in self._motions:
@@ -164,7 +164,7 @@ class Flow:
         """Return a potential and its first and second derivatives by x, y, sigma, (10, n)."""
         device = self._laplace.device
         return probes.derivatives(
-            column, lambda j, i: device.pick(psi, j, i), lambda j, i: device.pick(surface, j, i)[0]
+            column, lambda j, i: device.sample(psi, j, i), lambda j, i: device.sample(surface, j, i)[0]
         )
 
 

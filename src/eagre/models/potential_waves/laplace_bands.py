@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport, Message
-from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.laplace import (
     ENOUGH,
@@ -79,7 +79,7 @@ class DistributedLaplace(Laplace):
                 self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device, precision,
                 linear, plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
-            for rank, rank_device in enumerate(group.members)
+            for rank, rank_device in enumerate(group.devices)
         ]  # fmt: skip
         self.real = self.subdomains[0].real
         self.points = points or points_of(h, spacing)
@@ -116,7 +116,7 @@ class DistributedLaplace(Laplace):
         rows, exchange = self.device.rows, self._transport.exchange
         self._fields = exchange(rows.messages({"fields": "centre"}))
         # Contiguous arrays have separate launches: copies in one launch cover the size of the largest one.
-        self._corrected = in_turn(exchange(rows.messages({"psi": "centre"})), exchange(self._squares(counts, axis)))
+        self._corrected = in_sequence(exchange(rows.messages({"psi": "centre"})), exchange(self._squares(counts, axis)))
 
     def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
         """Return messages that distribute all sums of squares to every device, in the order of one device."""
@@ -205,7 +205,7 @@ class DistributedRelaxation:
     def __init__(self, laplace: DistributedLaplace, rows: slice, columns: slice) -> None:
         device = laplace.device
         self._relaxations: list[tuple[slice, ZoneRelaxation] | None] = []
-        for rank, (subdomain, rank_device) in enumerate(zip(laplace.subdomains, device.members, strict=True)):
+        for rank, (subdomain, rank_device) in enumerate(zip(laplace.subdomains, device.devices, strict=True)):
             interior, first = device.own(rank), device.held(rank)[0]
             low, high = max(interior.start, rows.start), min(interior.stop, rows.stop)
             if low < high:

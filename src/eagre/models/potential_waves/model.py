@@ -319,7 +319,7 @@ class PotentialWaves(BaseModel):
         """Return values of fields at points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         rows = {"surface_elevation": 0, "surface_potential": 1}
-        values = self._engine.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
+        values = self._engine.device.sample(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
         return {
             name: self.field(name)[j, i] if values is None or name not in rows
             else values[rows[name]].astype(field_type(self))

@@ -56,7 +56,7 @@ class CudaColumns:
         self._missing = device.zeros((1, *shape) if ghosts else (1, 1, 1), real)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
         known, short = (precision, correction), any(1 < n <= vertical.order for n in shape)
-        registers = device.layout("potential-waves.columns").registers[precision]
+        registers = device.parameters("potential-waves.columns").registers[precision]
 
         @cache
         def residual(paired: bool) -> Any:

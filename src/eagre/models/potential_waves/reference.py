@@ -28,7 +28,7 @@ doi:10.1016/j.jcp.2008.11.028, equations 6 to 9; the form of Lap sigma is equal 
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 
 FIELDS = 7
 H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(FIELDS)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
@@ -66,7 +66,7 @@ def along_x(a, k, j, i, w, periodic):
     points = POINTS or w.shape[0]
     total, half, here = real(0.0), points // 2, a[k, j, i]
     for m in range(points):
-        total += w[m] * (a[k, j, place(i, m - half, a.shape[2], periodic)] - here)
+        total += w[m] * (a[k, j, neighbour(i, m - half, a.shape[2], periodic)] - here)
     return total
 
 
@@ -76,7 +76,7 @@ def along_y(a, k, j, i, w, periodic):
     points = POINTS or w.shape[0]
     total, half, here = real(0.0), points // 2, a[k, j, i]
     for m in range(points):
-        total += w[m] * (a[k, place(j, m - half, a.shape[1], periodic), i] - here)
+        total += w[m] * (a[k, neighbour(j, m - half, a.shape[1], periodic), i] - here)
     return total
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from eagre.backend.cells import cell, real
 from eagre.errors import InputError
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 from eagre.models.potential_waves.laplace_base import Laplace
 
 PASSES = 6
@@ -29,14 +29,14 @@ FACTOR = math.comb(12, 6) / math.comb(24, 12)
 @cell
 def second_difference_x(k, j, i, a, out, periodic):
     """Second difference along x."""
-    east, west = place(i, 1, a.shape[2], periodic), place(i, -1, a.shape[2], periodic)
+    east, west = neighbour(i, 1, a.shape[2], periodic), neighbour(i, -1, a.shape[2], periodic)
     out[k, j, i] = (a[k, j, east] - a[k, j, i]) + (a[k, j, west] - a[k, j, i])
 
 
 @cell
 def second_difference_y(k, j, i, a, out, periodic):
     """Second difference along y."""
-    north, south = place(j, 1, a.shape[1], periodic), place(j, -1, a.shape[1], periodic)
+    north, south = neighbour(j, 1, a.shape[1], periodic), neighbour(j, -1, a.shape[1], periodic)
     out[k, j, i] = (a[k, north, i] - a[k, j, i]) + (a[k, south, i] - a[k, j, i])
 
 

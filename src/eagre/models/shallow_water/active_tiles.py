@@ -177,7 +177,7 @@ class ActiveTiles:
         if self._device.kind == "cpu":
             return Launch(self._device.program(list_tiles_cpu, precision, switches), arguments)
         program = self._device.program(list_tiles_cuda, precision, switches)
-        threads = self._device.layout("programs.loop").line
+        threads = self._device.parameters("programs.loop").line
         return Launch(program, arguments, (-(-self.count // threads[0]),), tuple(threads))
 
 

@@ -104,7 +104,7 @@ def budget_launches(
     arguments = (q, q_stage if switches["TWO_STAGES"] else q, bed, walls, faces, factors, budget, *numbers)
     if device.kind == "cpu":
         return [Launch(device.program(balance_cpu, precision, switches), arguments)]
-    threads = device.layout("shallow-water.balance").threads
+    threads = device.parameters("shallow-water.balance").threads
     blocks = (-(-budget.shape[0] // threads),)
     return [Launch(device.program(balance_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 

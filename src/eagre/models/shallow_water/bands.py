@@ -21,7 +21,7 @@ import numpy as np
 
 from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport, Message
-from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries.ghosts import LAYERS, segment_table
 from eagre.boundaries.subdomain import join_book, places_of_faces
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
@@ -46,7 +46,7 @@ class MultiDeviceEngine(BatchStepping):
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
-        grid, count = setup.grid, len(group.members)
+        grid, count = setup.grid, len(group.devices)
         _check_options(setup, count)
         check_thickness(group, grid.ny, MIN_ROWS, "rows", f"{MIN_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
@@ -57,18 +57,18 @@ class MultiDeviceEngine(BatchStepping):
         array_count = setup.array_count + setup.terms.moving_maps(group.kind)
         row_bytes = array_count * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
-        max_rows = group.layout("cpu.shallow-water").rows
+        max_rows = group.parameters("cpu.shallow-water").rows
         on_cpu = group.kind == "cpu"
         counts = [len(march_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.subdomains = setup.padded_bed(), []
-        for rank, device in enumerate(group.members):
+        for rank, device in enumerate(group.devices):
             first, last = self.decomposition.own(rank)[0]
             local_setup = subdomain_setup(setup, first, last, corners)
             self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
             self.subdomains[-1].global_faces = places_of_faces(setup.faced, grid, first, last)
-        self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
-        self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
+        self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.devices[0])
+        self._lines = CrossSectionBook(setup.cross_sections, group.devices[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.subdomains[0].parameters
         self.arrange()
         self.reset_graphs()
@@ -84,14 +84,14 @@ class MultiDeviceEngine(BatchStepping):
         self.launch_cycle: list[Stage] = []
         for k, stages in enumerate(zip(*(schedule.stages for schedule in schedules), strict=True)):
             exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
-            boundary_stage = in_turn(exchange, [stage.boundary for stage in stages])
+            boundary_stage = in_sequence(exchange, [stage.boundary for stage in stages])
             self.launch_cycle += [[stage.interior for stage in stages], BARRIER, boundary_stage]
         self.begin = [[subdomain.begin for subdomain in self.subdomains]]
         self.state_check = [[subdomain.state_check for subdomain in self.subdomains]]
         self._fill: list[list[Stage]] = []
         for k in range(len(self.subdomains[0].q)):
             exchange = self._exchange(f"q{k}", [subdomain.q[k] for subdomain in self.subdomains], [])
-            self._fill.append([BARRIER, in_turn(exchange, [schedule.ghosts[k] for schedule in schedules])])
+            self._fill.append([BARRIER, in_sequence(exchange, [schedule.ghosts[k] for schedule in schedules])])
         self.steps_per_cycle, self.divisions = schedules[0].steps_per_cycle, schedules[0].divisions
         self.launches_per_cycle = len(schedules[0].launches) + len(schedules[0].stages)
 

@@ -227,7 +227,7 @@ class BatchStepping:
         """Return the numbers of cycles of consecutive graphs: one graph for few cycles, powers of two for many."""
         if not self.device.graphs:
             return [cycles]
-        tuning = self.device.layout("shallow-water.steps")
+        tuning = self.device.parameters("shallow-water.steps")
         max_size = max(1, tuning.launches // (self.launches_per_cycle + len(self._each)))
         sizes = []
         while cycles > tuning.own_graph:

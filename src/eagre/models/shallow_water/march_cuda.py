@@ -9,7 +9,7 @@ from math import log2, sqrt
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, load_ahead, real, switch
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, load_early, real, switch
 from eagre.backend.device import Device
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.boundaries.edges import SOUTH
@@ -17,7 +17,7 @@ from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.maps import TAKEN, held_ahead, keep, moment_of, take_up, with_state
+from eagre.kernels.maps import TAKEN, held_early, keep, moment_of, take_up, with_state
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
@@ -139,7 +139,7 @@ def prefetch_friction(manning, j, i, p):
     """Load g n^2 of interior row j, m^(1/3), ahead of use."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
-        return load_ahead(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
+        return load_early(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
     return p.friction
 
 
@@ -241,7 +241,7 @@ def update_row(
     if SECOND:
         state_n = load_state(old, j + 2, i)
     g_n2 = prefetch_friction(manning, j, i, p)
-    map_values = held_ahead(maps, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
+    map_values = held_early(maps, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
     prefetched = load_state(q, ahead_j, i)
     prefetched_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
@@ -364,9 +364,9 @@ def shape_of(
     root of n. If only a fraction of the cells is live (`Setup.live`), n counts the tiles with live cells: three times
     the fraction, because water spreads and tiles include dry cells.
     """
-    tile_columns, tuning = -(-nx // STRIP), device.layout("shallow-water.march")
+    tile_columns, tuning = -(-nx // STRIP), device.parameters("shallow-water.march")
     worked = min(max(TILES_PER_LIVE_CELL * live, MIN_WORK_FRACTION), 1.0) * tile_columns * ny
-    best = tuning.rows[precision] * sqrt(worked / device.facts.multiprocessors)
+    best = tuning.rows[precision] * sqrt(worked / device.properties.multiprocessors)
     rows = min(max(2 ** round(log2(best)), tuning.shortest), tuning.longest)
     return (tile_columns, -(-ny // rows)), (WIDTH, 1), rows
 
@@ -379,5 +379,5 @@ def listed_shape_of(
     The rows per warp must be the same, because rounding differs at the first rows of a warp.
     """
     (tile_columns, tile_rows), block, rows = shape_of(device, precision, ny, nx, live)
-    resident = device.facts.multiprocessors * device.layout("shallow-water.march").listed
+    resident = device.properties.multiprocessors * device.parameters("shallow-water.march").listed
     return (min(tile_columns * tile_rows, resident), 1), block, rows

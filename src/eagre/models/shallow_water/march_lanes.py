@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from eagre.backend.cells import cell, load_ahead, real, switch
+from eagre.backend.cells import cell, load_early, real, switch
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below
 from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
 from eagre.kernels.elevation import depth, surface
@@ -93,7 +93,7 @@ def load_corners(bed, j, i):
 @cell
 def load_state(q, j, i):
     """Load eta, hu, hv of row j ahead of use."""
-    return State(load_ahead(q, 0, j, i), load_ahead(q, 1, j, i), load_ahead(q, 2, j, i))
+    return State(load_early(q, 0, j, i), load_early(q, 1, j, i), load_early(q, 2, j, i))
 
 
 @cell

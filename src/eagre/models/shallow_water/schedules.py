@@ -15,7 +15,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
-from eagre.layouts.facts import MOST_WARPS, STATIC_SHARED
+from eagre.layouts.facts import MAX_WARPS, STATIC_SHARED
 from eagre.models.shallow_water import (
     diagnostics,
     march_cpu,
@@ -49,7 +49,7 @@ def boundary_pass(engine: Any, q: Any, phase: int, **switches: Any) -> list[Laun
         return [Launch(ghosts(), (*arguments, phase)), tail] if switches["FILL"] else [tail]
     arguments = (*arguments, engine.rates, engine.series, phase, engine.arrived)
     longest = 2 * max(*setup.grid.shape, int(engine.table[:, LENGTH].max()))
-    threads = device.layout("shallow-water.boundary").threads
+    threads = device.parameters("shallow-water.boundary").threads
     blocks = (-(-(longest + 1) // threads), len(setup.segments))
     return [Launch(program(boundary_pass_cuda), arguments, blocks, (threads,), early=True)]
 
@@ -111,7 +111,7 @@ class RowStreaming:
         engine = self.engine
         if engine.device.kind != "cpu":
             return 1
-        (ny, nx), max_rows = engine.setup.grid.shape, engine.device.layout("cpu.shallow-water").rows
+        (ny, nx), max_rows = engine.setup.grid.shape, engine.device.parameters("cpu.shallow-water").rows
         self._tiles, self._tile = march_tiles.tiles_of(ny, nx, max_rows)
         self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
         return len(self._tiles)
@@ -152,7 +152,7 @@ class RowStreaming:
         grid, device = engine.setup.grid, engine.device
         shape_of = march_cuda.listed_shape_of if listed else march_cuda.shape_of
         blocks, threads, rows = shape_of(device, engine.precision, grid.ny, grid.nx, engine.setup.live)
-        tuning = device.layout("shallow-water.march")
+        tuning = device.parameters("shallow-water.march")
         registers = tuning.registers[engine.precision]["second" if switches["SECOND"] else "first"]
         options: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "REGISTERS": registers}
         options["PARTS"] = engine.setup.has_parts
@@ -247,7 +247,7 @@ class Tiles:
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
         if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < MIN_CELLS or setup.time_statistics:
             return False
-        return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
+        return blocks <= device.multiprocessors * device.parameters("shallow-water.tiles").most
 
     def __init__(self, engine: Any) -> None:
         setup, device = engine.setup, engine.device
@@ -280,7 +280,7 @@ class Tiles:
         """Return the kernels of the two stages and set their launch configuration."""
         setup, device = engine.setup, engine.device
         ny, nx = setup.grid.shape
-        tuning = device.layout("shallow-water.tiles")
+        tuning = device.parameters("shallow-water.tiles")
         rows = tallest(device, np.dtype(engine.real).itemsize)
         tall = tallness(ny, nx, rows, device.multiprocessors, tuning.enough_warps)
         warps = tall + tile_cuda.WARPS_AROUND
@@ -291,7 +291,7 @@ class Tiles:
             **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
             "KEEPS_BALANCE": engine.balance.varies, "SOURCES": engine.balance.sources,
             "TALL": tall, "PLANE": self._plane,
-            "REGISTERS": min(tuning.registers[engine.precision], device.facts.registers_for(warps)),
+            "REGISTERS": min(tuning.registers[engine.precision], device.properties.registers_for(warps)),
         }  # fmt: skip
         return [
             device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, **options, "SECOND": second})
@@ -305,8 +305,8 @@ class Tiles:
 
 def tallest(device: Device, itemsize: int) -> int:
     """Return the maximum rows of a tile, limited by 32 warps per block and by shared memory."""
-    capacity = (device.facts.shared_block - STATIC_SHARED) // (tile_faces.PLANES * tile_faces.PITCH * itemsize)
-    return min(MOST_WARPS - tile_cuda.WARPS_AROUND, capacity - 4)
+    capacity = (device.properties.shared_block - STATIC_SHARED) // (tile_faces.PLANES * tile_faces.PITCH * itemsize)
+    return min(MAX_WARPS - tile_cuda.WARPS_AROUND, capacity - 4)
 
 
 def tallness(ny: int, nx: int, max_rows: int, multiprocessors: int, enough: int) -> int:

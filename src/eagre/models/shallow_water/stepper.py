@@ -27,7 +27,7 @@ class Stepper:
         self.bounds = self._bounds_with(case_bounds(engine.setup, self.time), eta) if engine.setup.fixed else None
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
-        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("shallow-water.steps").look
+        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("shallow-water.steps").look
 
     @property
     def time(self) -> float:

@@ -282,8 +282,8 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
 
 def shape_of(device: Device, ny: int, nx: int, across: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Return grid, block and rows per warp for a stage along x (1) or y (2); more rows where the warps fill the GPU."""
-    tile_columns, tuning = -(-nx // (STRIP if across == 1 else WIDTH)), device.layout("shallow-water.sweeps")
-    rows, full = tuning.longest, device.facts.multiprocessors * tuning.full
+    tile_columns, tuning = -(-nx // (STRIP if across == 1 else WIDTH)), device.parameters("shallow-water.sweeps")
+    rows, full = tuning.longest, device.properties.multiprocessors * tuning.full
     while rows > tuning.shortest and tile_columns * (-(-ny // rows)) < full:
         rows //= 2
     return (tile_columns, -(-ny // rows)), (WIDTH, 1), rows

@@ -115,12 +115,12 @@ def along_cuda(engine: Any, rates: Any, phase: int, fields: Any, across: int, **
     """Return the launch of a kernel along x (1) or y (2) on a GPU; fields : q, old, out and the tendencies along x."""
     grid, device = engine.setup.grid, engine.device
     blocks, threads, rows = sweep_cuda.shape_of(device, grid.ny, grid.nx, across)
-    registers = device.layout("shallow-water.sweeps").registers[engine.precision]["x" if across == 1 else "y"]
+    registers = device.parameters("shallow-water.sweeps").registers[engine.precision]["x" if across == 1 else "y"]
     options = {"ROWS": rows, "PARTS": engine.setup.has_parts, "REGISTERS": registers, **switches}
     entry = sweep_cuda.sweep_x_cuda if across == 1 else sweep_cuda.sweep_y_cuda
     program = device.program(entry, engine.precision, {**engine.switches, **options})
     arguments = (*fields, engine.bed, engine.manning[None], engine.terms, engine.edges)
-    early = grid.cells <= device.layout("shallow-water.march").early_cells
+    early = grid.cells <= device.parameters("shallow-water.march").early_cells
     return Launch(program, (*arguments, rates, engine.parameters, engine.clock, phase), blocks, threads, early=early)
 
 

@@ -22,7 +22,7 @@ from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
 from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
-from eagre.kernels.maps import TAKEN, Kept, held, moment_of, take_up
+from eagre.kernels.maps import TAKEN, MapArrays, held, moment_of, take_up
 from eagre.models.shallow_water.balance import SOURCES, accumulate_volume
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
@@ -94,7 +94,7 @@ class Fields(NamedTuple):
     q_stage: np.ndarray
     bed: np.ndarray
     manning: np.ndarray
-    maps: Kept
+    maps: MapArrays
 
 
 class Steering(NamedTuple):

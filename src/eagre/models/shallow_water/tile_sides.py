@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, load_ahead, real, switch
+from eagre.backend.cells import cell, load_early, real, switch
 from eagre.boundaries.edges import (
     BED_1,
     BED_2,
@@ -52,8 +52,8 @@ class Source(NamedTuple):
 def one_of(pair, parity, j, i):
     """Load eta, hu, hv of cell (j, i) of pair[parity]; both buffers are loaded, to avoid a wait for the parity."""
     even, odd = pair[0], pair[1]
-    eta, hu, hv = load_ahead(even, 0, j, i), load_ahead(even, 1, j, i), load_ahead(even, 2, j, i)
-    other_eta, other_hu, other_hv = load_ahead(odd, 0, j, i), load_ahead(odd, 1, j, i), load_ahead(odd, 2, j, i)
+    eta, hu, hv = load_early(even, 0, j, i), load_early(even, 1, j, i), load_early(even, 2, j, i)
+    other_eta, other_hu, other_hv = load_early(odd, 0, j, i), load_early(odd, 1, j, i), load_early(odd, 2, j, i)
     return select(parity, other_eta, eta), select(parity, other_hu, hu), select(parity, other_hv, hv)
 
 

@@ -60,7 +60,7 @@ def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int)
     switches = {"SOURCES": sources}
     if device.kind == "cpu":
         return [Launch(device.program(book_cpu, "double", switches), arguments)]
-    threads = device.layout("shallow-water-adi.balance").threads
+    threads = device.parameters("shallow-water-adi.balance").threads
     return [Launch(device.program(book_cuda, "double", switches), arguments, (-(-rows // threads),), (threads,))]
 
 

@@ -44,15 +44,15 @@ class Bands:
         beside = rows_beside(setup, precision, setup.deepest)
         check_bands(setup, group, beside)
         self.transport = LocalTransport(group)
-        self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
-        self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
+        self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.devices[0])
+        self._lines = CrossSectionBook(setup.cross_sections, group.devices[0])
         self._deepest = 0.0
-        self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.members), strict=True))
+        self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
         self.rounds = rounds_of(self)
         self._lay_out(beside)
 
     def _lay_out(self, beside: int) -> None:
-        setup, members, (ny, nx) = self.setup, self.device.members, self.setup.grid.shape
+        setup, members, (ny, nx) = self.setup, self.device.devices, self.setup.grid.shape
         self.beside = beside
         self.rounds.clear()
         heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()

@@ -160,7 +160,7 @@ class Engine:
             switches = {**along_y, **plan.switches_y, "MODE": mode}
             programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
         if len(modes) > 1:
-            programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": plan.width}))
+            programs.append(device.program(columns.interfaces_cuda, self.precision, {"LANES": plan.width}))
         return programs
 
     def watch(self) -> None:
@@ -292,7 +292,7 @@ class Engine:
         if plan.mode_y == columns.REDUCE:
             lines = plan.width * strips
             seams = (self._told, self._seams, self.guard, segments, lines)
-            threads = self.device.layout("solver:tridiagonal.seams").threads
+            threads = self.device.parameters("solver:tridiagonal.seams").threads
             passes.insert(1, Launch(self._programs[3], seams, (-(-lines // threads),), (threads,)))
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
@@ -347,7 +347,7 @@ class Engine:
         places = [(self.z[0], 0, 0), (self.p[now], 0, 0), (self.p[now], 0, 1)]
         places += [(self.q[k], up, 0) for k in (1 - now, now) for up in (0, 1)]
         places += [(self.z[0], up, right) for up, right in ((0, -1), (0, 1), (-1, 0), (1, 0))]
-        return [self.device.pick(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
+        return [self.device.sample(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
 
     # -- state --------------------------------------------------------------------------------------
 

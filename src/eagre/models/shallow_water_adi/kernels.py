@@ -23,9 +23,9 @@ from eagre.kernels.implicit_lines import (
     CONVECTION,
     DRYING,
     LAND,
+    MAX_COURANT,
     MAY_DRY,
-    MOST,
-    TINY,
+    MIN_DEPTH,
     depth,
     drying_drag,
     minimum_depth,
@@ -127,7 +127,7 @@ def advection_factors(p_low, p_high, h, over_h, bed, before, behind, p):
         flow = both * over_depth(h + real(0.5) * part * depth_change(z_up, d_up, h, bed), p)
     k = p.w * flow
     if DRYING:
-        k = smaller(larger(k, -real(MOST)), real(MOST))
+        k = smaller(larger(k, -real(MAX_COURANT)), real(MAX_COURANT))
     up = part * abs(k)
     return k + up, k - up
 
@@ -166,11 +166,11 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
     wet = smaller(least_l, least_r) > real(0.0)
     out = lacks = real(0.0)
     if CONVECTION:
-        over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
+        over = reciprocal(larger(depths, real(MIN_DEPTH)) if MAY_DRY else depths)
         v = (q_l + q_r) * over
         rate = real(4.0) * p.w_across * v
         if DRYING:
-            rate = smaller(larger(rate, -real(MOST)), real(MOST))
+            rate = smaller(larger(rate, -real(MAX_COURANT)), real(MAX_COURANT))
         both, difference = p_below + p_above, p_above - p_below
         if DISSIPATION:
             speed = abs(rate)

@@ -221,7 +221,7 @@ class ShallowWaterADI(Fields, BaseModel):
             return asked
         if isinstance(self.device, Group):
             raise InputError(
-                f"internal walls on {len(self.device.members)} devices", allowed="one GPU, or CPUs",
+                f"internal walls on {len(self.device.devices)} devices", allowed="one GPU, or CPUs",
                 fix='device = "cuda"', problem="Internal walls are not supported on several GPUs.",
             )  # fmt: skip
         return "reference"
@@ -229,7 +229,7 @@ class ShallowWaterADI(Fields, BaseModel):
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set the initial state."""
         if self.setup.kernels == "reference" and isinstance(self.device, Group):
-            got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
+            got = f'{len(self.device.devices)} devices for one run with kernels = "reference"'
             raise InputError(
                 got, allowed='one device, or kernels = "fast"', fix='kernels = "fast"',
                 problem="The reference kernels run on one device only.",

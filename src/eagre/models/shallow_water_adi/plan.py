@@ -20,9 +20,9 @@ EPSILON = {"single": 1e-8, "double": 1e-16}  # coupling below rounding error
 # in one step.
 OVERLAP_EPSILON = {"single": 1e-7, "double": 1e-14}
 SAFETY = 1.1  # safety factor of the maximum initial Courant number; the run checks the neglected coupling
-MOST_WARPS = 32
+MAX_WARPS = 32
 ROW_CELLS = 128  # cells of a warp along x
-MOST_CELLS = ROW_CELLS * MOST_WARPS
+MOST_CELLS = ROW_CELLS * MAX_WARPS
 NAME = "shallow-water-adi"  # name in the tables of launch parameters
 
 
@@ -152,7 +152,7 @@ def plan_of(
     InputError
         If lines are too long for the tile that the Courant number requires.
     """
-    card, along_y = device.facts, device.layout(f"{NAME}.y")
+    card, along_y = device.properties, device.parameters(f"{NAME}.y")
     reach = width(SAFETY * courant, EPSILON[precision])
     overlap = -(-width(SAFETY * courant, OVERLAP_EPSILON[precision]) // 4) * 4
     picked: dict[str, Any] = {"width": 32, "kinds": along_y.kept[precision], "ask": along_y.prefetch[precision]}
@@ -162,7 +162,7 @@ def plan_of(
     if precision == "double" and not light:
         blocks, of_y = [along_y.heavy["block"]], along_y.heavy["registers"]
     picked |= _along_y(device, grid, reach, open_y, precision, exact, blocks) | chosen
-    along_x = device.layout(f"{NAME}.x")
+    along_x = device.parameters(f"{NAME}.x")
     usual = ((along_x.registers if light else along_x.heavy)[precision], of_y)
     of_x, of_y = picked.get("registers", usual)
     if picked["ahead"] and "registers" not in chosen:
@@ -213,11 +213,11 @@ def _along_x(
     device: Device, grid: Grid, reach: int, overlap: int, is_open: bool, precision: str, exact: bool
 ) -> dict[str, Any]:
     """Return the warps and the overlap of the tile with the fewest redundant cells."""
-    layout, faces = device.layout(f"{NAME}.x"), grid.nx + is_open
+    layout, faces = device.parameters(f"{NAME}.x"), grid.nx + is_open
     exact = exact or reach > ROW_CELLS
     best: tuple[float, int] | None = None
-    room = device.facts.warps_for(layout.registers[precision])  # of a multiprocessor
-    for warps in range(1, MOST_WARPS + 1):
+    room = device.properties.warps_for(layout.registers[precision])  # of a multiprocessor
+    for warps in range(1, MAX_WARPS + 1):
         window = ROW_CELLS * warps
         if faces > window and window <= 2 * overlap:
             continue
@@ -246,7 +246,7 @@ def _run_of(device: Device, ny: int, windows: int, blocks: int, light: bool) -> 
     (`benchmarks/NOTES.md`): a single block per multiprocessor takes whole waves; otherwise the time is the mean with
     the next integer, and with more than four blocks a single wave of long runs is slow.
     """
-    layout, at_once = device.layout(f"{NAME}.run"), device.facts.multiprocessors * blocks
+    layout, at_once = device.parameters(f"{NAME}.run"), device.properties.multiprocessors * blocks
 
     def cost(run: int) -> float:
         waves = -(-ny // run) * windows / at_once
@@ -274,7 +274,7 @@ def _along_y(
     device: Device, grid: Grid, reach: int, is_open: bool, precision: str, exact: bool, blocks: list[dict[str, int]]
 ) -> dict[str, Any]:
     """Return rows per thread, threads per column and the coupling of blocks."""
-    faces, small = grid.ny + is_open, device.layout(f"{NAME}.small")
+    faces, small = grid.ny + is_open, device.parameters(f"{NAME}.small")
     few = grid.cells <= small.cells
     picked = {"registers": (small.registers[precision]["x"], small.registers[precision]["y"]), "kinds": 4, "ask": False}
     if few and precision == "double" and faces <= small.alone["faces"]:
@@ -292,4 +292,4 @@ def _along_y(
             return {**block, "mode_y": columns.ALONE}
         if reach <= height and not exact:
             return {**block, "mode_y": columns.EXCHANGE}
-    return {**device.layout(f"{NAME}.y").exact, "mode_y": columns.REDUCE}
+    return {**device.parameters(f"{NAME}.y").exact, "mode_y": columns.REDUCE}

@@ -17,7 +17,7 @@ def steps_of(device: Device) -> tuple[int, int]:
     """Return the steps per CUDA graph, whose forcing is evaluated at once, and the steps between state checks."""
     if device.kind == "cpu":
         return ON_CPU
-    layout = device.layout("shallow-water-adi.steps")
+    layout = device.parameters("shallow-water-adi.steps")
     return layout.graph, layout.look
 
 

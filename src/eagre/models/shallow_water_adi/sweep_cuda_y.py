@@ -45,12 +45,12 @@ from eagre.solvers.tridiagonal.columns import (
     WIDTH,
     block_number,
     column_threads,
-    keep,
-    kept,
     last_unknowns,
+    load_value,
     outside,
-    place,
-    tell_seams,
+    publish_interfaces,
+    store_value,
+    thread_offset,
     unknown_below,
 )
 from eagre.solvers.tridiagonal.link import Chunk, next_row
@@ -170,11 +170,11 @@ def next_face(
     a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
     new = next_row(chunk, a, b, c, e)
-    keep(shared, me, 0, row, new.a)
-    keep(shared, me, 1, row, new.c)
-    keep(shared, me, 2, row, new.d)
+    store_value(shared, me, 0, row, new.a)
+    store_value(shared, me, 1, row, new.c)
+    store_value(shared, me, 2, row, new.d)
     if KINDS == 4:
-        keep(shared, me, 3, row, low.r)
+        store_value(shared, me, 3, row, low.r)
     elif not OPEN or (face + row > 0 and face + row <= ny):
         flat_store(z_out, np.uint32(k - pitch), 0, low.r)
     chunk = Chunk(
@@ -263,7 +263,7 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
         south = np.uint32(k - pitch)
         r = near
         if KINDS == 4:
-            r = kept(shared, me, 3, row)
+            r = load_value(shared, me, 3, row)
         else:
             near, following = following, third
             if row > 2:
@@ -315,11 +315,11 @@ def sweep_y_cuda(
     block = np.int32(strip * segments + segment)
     i = np.int32(strip * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
-    me = place(t, lane)
+    me = thread_offset(t, lane)
     chunk = march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, shared, me, face, i, ny, nx, p)
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        tell_seams(told, block, t, lane, chunk, a, c, x)
+        publish_interfaces(told, block, t, lane, chunk, a, c, x)
     if MODE == REDUCE:
         return
     before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, x)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.kernels.implicit_lines import TINY
+from eagre.kernels.implicit_lines import MIN_DEPTH
 from eagre.kernels.roots import larger, select, smaller
 from eagre.models.shallow_water_adi.kernels import BEYOND, OUTSIDE
 
@@ -29,9 +29,9 @@ def face_speed(flux, z, d, z_beyond, d_beyond, dry):
     outside = d_beyond >= real(BEYOND)
     z_other, d_other = select(outside, z, z_beyond), select(outside, d, d_beyond)
     h, h_other = larger(z - d, zero), larger(z_other - d_other, zero)
-    weighted = (h * h + h_other * h_other) / larger(h + h_other, real(TINY))
+    weighted = (h * h + h_other * h_other) / larger(h + h_other, real(MIN_DEPTH))
     over_ridge = larger(z, z_other) - larger(d, d_other)
-    least = larger(dry, real(TINY))
+    least = larger(dry, real(MIN_DEPTH))
     return select(over_ridge > dry, abs(flux) / larger(smaller(weighted, over_ridge), least), zero)
 
 
@@ -39,7 +39,7 @@ def face_speed(flux, z, d, z_beyond, d_beyond, dry):
 def limited(flux, h, low, high):
     """Return the velocity of a cell, m s-1, from its unit discharge, its depth and the speeds of its two faces."""
     limit = larger(low, high)
-    return larger(smaller(flux / larger(h, real(TINY)), limit), -limit)
+    return larger(smaller(flux / larger(h, real(MIN_DEPTH)), limit), -limit)
 
 
 @cell
@@ -73,7 +73,7 @@ def velocities(z: Sequence[Any], d: Sequence[Any], flux: Sequence[Any], dry: flo
         Depth at which a face is closed, m.
     """
     kind = z[1].dtype.type
-    tiny, zero, dry = kind(TINY), kind(0.0), kind(dry)
+    tiny, zero, dry = kind(MIN_DEPTH), kind(0.0), kind(dry)
     h = np.maximum(z[1] - d[1], zero)
     limit = np.zeros_like(h)
     for one, beyond in zip(flux, (0, 2), strict=True):

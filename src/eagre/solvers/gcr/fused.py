@@ -12,7 +12,7 @@ from eagre.backend.device import Device, Launch, Work, check_precision
 from eagre.solvers.gcr import fused_cuda, fused_text, kernels, kernels_cuda
 from eagre.solvers.gcr.fused_cuda import LANES, ROWS
 from eagre.solvers.gcr.iteration import ResidualTest, Weights, arrived, one_block
-from eagre.solvers.gcr.star import Star, on_device
+from eagre.solvers.gcr.star import SeparableStencil, on_device
 from eagre.stepping.until import Iterated, Until
 
 
@@ -28,8 +28,8 @@ class Tiles(NamedTuple):
         """Return the tiles of a grid (nz, ny, nx)."""
         nz, ny, nx = map(int, shape)
         across, along = -(-nx // (vector * LANES)), -(-ny // ROWS)
-        layout = device.layout("solver:gcr")
-        planes = min(layout.levels, max(1, nz * across * along // (layout.busy * device.multiprocessors)))
+        parameters = device.parameters("solver:gcr")
+        planes = min(parameters.levels, max(1, nz * across * along // (parameters.busy * device.multiprocessors)))
         return cls(planes, (across, along, -(-nz // planes)), vector)
 
     @property
@@ -44,12 +44,12 @@ class Tiles(NamedTuple):
 
 def vector_of(device: Device, precision: str, shape: Sequence[int], periodic_x: bool) -> int:
     """Return the number of adjacent points per thread: 16 bytes along a periodic axis of suitable length, or one."""
-    vector = device.layout("solver:gcr").points[precision]
+    vector = device.parameters("solver:gcr").points[precision]
     return vector if periodic_x and shape[-1] > vector and shape[-1] % vector == 0 else 1
 
 
 class FusedIteration:
-    """`GcrIteration` for k = 1, P = 1 and an operator that is a `Star`; on a GPU.
+    """`GcrIteration` for k = 1, P = 1 and an operator that is a `SeparableStencil`; on a GPU.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class FusedIteration:
     test : ResidualTest
     start : sequence of launches
         Compute r from phi, and check convergence.
-    star : Star
+    stencil : SeparableStencil
         Operator L, on the host.
     periodic : bool
         Whether the vertical axis is periodic.
     weights : Weights
-    look_every : int
+    iterations_per_check : int
         Number of iterations between host synchronisations, an even number.
     """
 
@@ -76,28 +76,28 @@ class FusedIteration:
         r: Any,
         test: ResidualTest,
         start: Sequence[Work],
-        star: Star,
+        stencil: SeparableStencil,
         periodic: bool,
         weights: Weights,
-        look_every: int = 8,
+        iterations_per_check: int = 8,
     ) -> None:
         real, shape = check_precision(precision), tuple(map(int, r.shape))
         tiles = Tiles.of(device, shape, vector_of(device, precision, shape, weights.edges[2] == 1.0))
         self._device, self.control = device, test.control
-        self._star = star = on_device(star, device, real)
+        self._stencil = stencil = on_device(stencil, device, real)
         scalars = device.zeros((kernels.NUMBERS + 2,), np.float64)
-        parts = device.zeros((2, 1, tiles.blocks), np.float64)
+        partials = device.zeros((2, 1, tiles.blocks), np.float64)
         p, image, other = (device.zeros(shape, real) for _ in range(3))
         edges = device.array(np.array(weights.edges, real))
         weighing = kernels.of_point if tuple(weights.field.shape) == shape else kernels.of_level
-        tables = (star, int(periodic and shape[0] > 1), weights.field, edges, tiles.planes)
+        tables = (stencil, int(periodic and shape[0] > 1), weights.field, edges, tiles.planes)
 
-        registers = device.layout("solver:gcr").registers[precision]
+        registers = device.parameters("solver:gcr").registers[precision]
 
         def on(text: str, *arguments: Any) -> Launch:
             switches = {"WEIGHT": weighing, "VECTOR": tiles.vector, "REGISTERS": registers}
             program = device.program(fused_cuda.kernel(text, tiles.vector), precision, switches)
-            more = (*tables, scalars, test.control, parts, arrived(device))
+            more = (*tables, scalars, test.control, partials, arrived(device))
             return tiles.launch(program, (*arguments, *more))
 
         iteration: list[Work] = []
@@ -105,7 +105,7 @@ class FusedIteration:
             iteration.append(on(fused_text.DIRECTION, here, p, image, phi))
             iteration.append(on(fused_text.ADVANCE, here, image, there))
         reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
-        self.until = Until(device, test, iteration, [reset, *start], max(1, look_every // 2))
+        self.until = Until(device, test, iteration, [reset, *start], max(1, iterations_per_check // 2))
         loop = device.loop(fused_cuda.settle, precision)
         self._settle = device.over(loop, shape, (phi, p, scalars))
 
@@ -114,18 +114,18 @@ class FusedIteration:
         """Launches of the start, an iteration and the end: for `Device.prepare`."""
         return [*self.until.launches, self._settle]
 
-    def refill(self, star: Star) -> None:
+    def refill(self, stencil: SeparableStencil) -> None:
         """Set other coefficients."""
-        for array, values in zip(self._star, star, strict=True):
+        for array, values in zip(self._stencil, stencil, strict=True):
             self._device.fill(array, np.asarray(values).astype(array.dtype))
 
-    def unlooked(self, small: Any, most: int, iterations: int) -> list[Work]:
+    def unlooked(self, tolerance: Any, max_iterations: int, iterations: int) -> list[Work]:
         """See `Until.unlooked`."""
-        return [*self.until.unlooked(small, most, -(-iterations // 2)), self._settle]
+        return [*self.until.unlooked(tolerance, max_iterations, -(-iterations // 2)), self._settle]
 
-    def run(self, small: float, most: int) -> Iterated:
+    def run(self, tolerance: float, max_iterations: int) -> Iterated:
         """See `Until.run`."""
         try:
-            return self.until.run(small, most)
+            return self.until.run(tolerance, max_iterations)
         finally:
             self._device.run([self._settle])

@@ -36,7 +36,7 @@ from eagre.solvers.gcr.kernels import (
     BETA,
     COUNT,
     NUMBERS,
-    judge_both,
+    check_residual,
     set_shares,
     set_step,
     share_of,
@@ -65,27 +65,27 @@ class Near(NamedTuple):
 
 
 @cell
-def column(star, j, i, last, nx):
+def column(stencil, j, i, last, nx):
     """Return the column at (j, i), whose eastern neighbours are those of the point `last`."""
     row = np.uint32(j * np.uint32(nx))
-    to_east, to_west = np.uint32(row + star.to_east[last]), np.uint32(row + star.to_west[i])
-    to_north = np.uint32(star.to_north[j] * np.uint32(nx) + i)
-    to_south = np.uint32(star.to_south[j] * np.uint32(nx) + i)
+    to_east, to_west = np.uint32(row + stencil.to_east[last]), np.uint32(row + stencil.to_west[i])
+    to_north = np.uint32(stencil.to_north[j] * np.uint32(nx) + i)
+    to_south = np.uint32(stencil.to_south[j] * np.uint32(nx) + i)
     return Near(
         np.uint32(row + i), to_east, to_west, to_north, to_south,
-        star.east[i], star.west[i], star.north[j], star.south[j],
+        stencil.east[i], stencil.west[i], stencil.north[j], stencil.south[j],
     )  # fmt: skip
 
 
 @cell
-def near(star, j, i, nx):
+def near(stencil, j, i, nx):
     """Return the column at (j, i)."""
-    return column(star, j, i, np.uint32(i + np.uint32(VECTOR - 2 if VECTOR > 1 else 0)), nx)
+    return column(stencil, j, i, np.uint32(i + np.uint32(VECTOR - 2 if VECTOR > 1 else 0)), nx)
 
 
 @cell
 def next_to(first, j, i, nx):
-    """As `near`, for an operator with adjacent neighbours: western and eastern neighbours of all points of a thread."""
+    """Return `near` for an operator with adjacent neighbours: neighbours along x of all points of a thread."""
     return column(first, j, i, np.uint32(i + np.uint32(VECTOR - 1)), nx)
 
 
@@ -141,39 +141,39 @@ def both_totals(tree, t, partials, is_largest):
 
 
 @cell
-def load(array, start, place):
+def load(array, start, offset):
     """Return VECTOR values from an index."""
     if VECTOR == 4:
-        return load_four(array, start, place)
+        return load_four(array, start, offset)
     if VECTOR == 2:
-        return load_two(array, start, place)
-    return (flat_load(array, start, place),)
+        return load_two(array, start, offset)
+    return (flat_load(array, start, offset),)
 
 
 @cell
-def load_beside(array, start, place):
+def load_sides(array, start, offset):
     """Return the values next to the points of a thread: two, or one for one point per thread."""
     if VECTOR > 1:
-        return load_two(array, start, place)
-    return (flat_load(array, start, place),)
+        return load_two(array, start, offset)
+    return (flat_load(array, start, offset),)
 
 
 @cell
-def store(array, start, place, values):
+def store(array, start, offset, values):
     """Store VECTOR values from an index."""
     if VECTOR == 4:
-        store_four(array, start, place, values)
+        store_four(array, start, offset, values)
     elif VECTOR == 2:
-        store_two(array, start, place, values)
+        store_two(array, start, offset, values)
     else:
-        flat_store(array, start, place, values[0])
+        flat_store(array, start, offset, values[0])
 
 
 SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "thread": thread, "is_iterating": is_iterating, "share_of": share_of,
-    "weight_at": weight_at, "near": near, "level": level, "load": load, "load_beside": load_beside, "store": store,
+    "weight_at": weight_at, "near": near, "level": level, "load": load, "load_sides": load_sides, "store": store,
     "store_parts": store_parts, "is_last": is_last, "both_totals": both_totals, "set_step": set_step,
-    "set_shares": set_shares, "judge_both": judge_both, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS,
+    "set_shares": set_shares, "check_residual": check_residual, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS,
     "BLOCK": BLOCK, "LANES": LANES, "ROWS": ROWS,
 }  # fmt: skip
 
@@ -181,15 +181,15 @@ SCOPE: dict[str, Any] = {
 def kernel(text: str, vector: int, scope: Mapping[str, Any] = SCOPE, **known: int) -> Entry:
     """Return a kernel of `fused_text` for `vector` points per thread; scope: called functions; known: constants."""
     side = min(2, vector)
-    beside = {"west", "east", "its_west", "its_east"}
+    side_names = {"west", "east", "its_west", "its_east"}
     points = {
-        name: "".join(f"{name}[{v}]," for v in range(side if name in beside else vector))
+        name: "".join(f"{name}[{v}]," for v in range(side if name in side_names else vector))
         for name in re.findall(r"{(\w+)}", text)
     }
-    found = unrolled(text.format_map(points), {"VECTOR": vector, "SIDE": side, **known})
-    made: Any = written(found, dict(scope))
-    entry = Entry(made.function)
-    entry.source = found
+    source = unrolled(text.format_map(points), {"VECTOR": vector, "SIDE": side, **known})
+    generated: Any = written(source, dict(scope))
+    entry = Entry(generated.function)
+    entry.source = source
     return entry
 
 

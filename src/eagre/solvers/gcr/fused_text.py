@@ -5,7 +5,7 @@ are two levels below, the current level, and two levels above. All loads of a le
 """
 
 DIRECTION = """
-def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scalars, control, parts, arrived):
+def direction_cuda(r, p, image, phi, stencil, periodic, weight, edges, planes, scalars, control, parts, arrived):
     tree = cuda.shared.array(BLOCK, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = thread()
@@ -16,7 +16,7 @@ def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scal
         nz, ny, nx = r.shape
         along, square = 0.0, 0.0
         if i < nx and j < ny:
-            n, side = near(star, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
+            n, side = near(stencil, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
             first, size = cuda.blockIdx.z * planes, ny * nx
             {a} = load(r, level(first - 2, nz, size, periodic), n.here)
             {b} = load(r, level(first - 1, nz, size, periodic), n.here)
@@ -28,12 +28,12 @@ def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scal
                 {e} = load(r, level(m + 2, nz, size, periodic), n.here)
                 {north} = load(r, start, n.to_north)
                 {south} = load(r, start, n.to_south)
-                {west} = load_beside(r, start, n.to_west)
-                {east} = load_beside(r, start, n.to_east)
+                {west} = load_sides(r, start, n.to_west)
+                {east} = load_sides(r, start, n.to_east)
                 {old} = load(p, start, n.here)
                 {image_old} = load(image, start, n.here)
                 {solution} = load(phi, start, n.here)
-                across, up, down = star.across[k], star.up[k], star.down[k]
+                across, up, down = stencil.across[k], stencil.up[k], stencil.down[k]
                 one = weight_at(weight, k, j, i) * share_of(edges[0], nz, k) * side
                 gain, length = real(0.0), real(0.0)
                 for v in range(VECTOR):
@@ -61,7 +61,7 @@ def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scal
 """
 
 ADVANCE = """
-def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, control, parts, arrived):
+def advance_cuda(r, image, new, stencil, periodic, weight, edges, planes, scalars, control, parts, arrived):
     tree = cuda.shared.array(BLOCK, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = thread()
@@ -72,7 +72,7 @@ def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, 
         nz, ny, nx = r.shape
         largest, along = real(0.0), 0.0
         if i < nx and j < ny:
-            n, side = near(star, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
+            n, side = near(stencil, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
             first, size = cuda.blockIdx.z * planes, ny * nx
             {a} = load(r, level(first - 2, nz, size, periodic), n.here)
             {b} = load(r, level(first - 1, nz, size, periodic), n.here)
@@ -96,11 +96,11 @@ def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, 
                 {its_north} = load(image, start, n.to_north)
                 {south} = load(r, start, n.to_south)
                 {its_south} = load(image, start, n.to_south)
-                {west} = load_beside(r, start, n.to_west)
-                {its_west} = load_beside(image, start, n.to_west)
-                {east} = load_beside(r, start, n.to_east)
-                {its_east} = load_beside(image, start, n.to_east)
-                across, up, down = star.across[k], star.up[k], star.down[k]
+                {west} = load_sides(r, start, n.to_west)
+                {its_west} = load_sides(image, start, n.to_west)
+                {east} = load_sides(r, start, n.to_east)
+                {its_east} = load_sides(image, start, n.to_east)
+                across, up, down = stencil.across[k], stencil.up[k], stencil.down[k]
                 one = weight_at(weight, k, j, i) * share_of(edges[0], nz, k) * side
                 gain = real(0.0)
                 for v in range(SIDE):
@@ -125,5 +125,5 @@ def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, 
             most, along = both_totals(tree, t, parts, True)
             if t == 0:
                 set_shares(scalars, 0, along)
-                judge_both(control, most, abs(along))
+                check_residual(control, most, abs(along))
 """

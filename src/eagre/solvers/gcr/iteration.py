@@ -52,8 +52,8 @@ class ResidualTest:
         nz, _, nx = r.shape
         self.control = device.zeros((SIZE,), np.float64)
         if device.kind == "cuda":
-            own = min(-(-r.size // THREADS), device.multiprocessors * device.facts.threads // THREADS)
-            blocks = blocks or own
+            resident = min(-(-r.size // THREADS), device.multiprocessors * device.properties.threads // THREADS)
+            blocks = blocks or resident
             self.partials = device.zeros((rows, 1, blocks), np.float64)
             self.launch: Launch | None = None
             arguments = (r.reshape(-1), self.partials, self.control, arrived(device))
@@ -62,7 +62,7 @@ class ResidualTest:
             )
         else:
             self.partials = device.zeros((rows, nz, nx), np.float64)
-            self.launch = Launch(device.program(kernels.judge_cpu, "double"), (self.partials, self.control))
+            self.launch = Launch(device.program(kernels.check_residual_cpu, "double"), (self.partials, self.control))
             self.measured = Launch(device.program(kernels.measure_cpu, precision), (r, self.partials))
 
 
@@ -91,11 +91,11 @@ class GcrIteration:
     precondition : function of (r, q), or None
         Returns launches that set q = P r; None for P = 1.
     weights : Weights
-    kept : int
+    num_directions : int
         Number of directions k.
     test : ResidualTest, optional
         Convergence check of r with max(k, 2) rows; created by default.
-    look_every : int
+    iterations_per_check : int
         Number of iterations between host synchronisations on a GPU; up to this number of applications of `apply` and
         `precondition` can be unnecessary.
 
@@ -115,22 +115,22 @@ class GcrIteration:
         apply: Steps,
         precondition: Steps | None,
         weights: Weights,
-        kept: int = 1,
-        look_every: int = 4,
+        num_directions: int = 1,
+        iterations_per_check: int = 4,
         test: ResidualTest | None = None,
     ) -> None:
         real = check_precision(precision)
         self._device, self._precision, self._weights = device, precision, weights
-        self.test = test or ResidualTest(device, precision, r, max(2, kept))
-        self._scalars = device.zeros((kernels.NUMBERS + 2 * kept,), np.float64)
-        p, images = (device.zeros((kept, *r.shape), real) for _ in range(2))
+        self.test = test or ResidualTest(device, precision, r, max(2, num_directions))
+        self._scalars = device.zeros((kernels.NUMBERS + 2 * num_directions,), np.float64)
+        p, images = (device.zeros((num_directions, *r.shape), real) for _ in range(2))
         q, image = (r if precondition is None else device.zeros(r.shape, real)), device.zeros(r.shape, real)
         begin = kernels_cuda.begin_cuda if device.kind == "cuda" else kernels.begin
-        reset = one_block(device, begin, self._scalars, float(kept))
+        reset = one_block(device, begin, self._scalars, float(num_directions))
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
-        before = precondition(r, q) if precondition else ()
-        iteration = [*before, *apply(q, image), *sums(phi, r, q, image, p, images)]
-        self.until = Until(device, self.test, iteration, [*start, reset, self.test.measured], look_every)
+        preconditioning = precondition(r, q) if precondition else ()
+        iteration = [*preconditioning, *apply(q, image), *sums(phi, r, q, image, p, images)]
+        self.until = Until(device, self.test, iteration, [*start, reset, self.test.measured], iterations_per_check)
 
     def _known(self, r: Any) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
         """Return weights and cell fractions, switches, and the common arguments of all kernels."""

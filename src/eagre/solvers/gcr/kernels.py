@@ -13,7 +13,7 @@ COUNT = 1  # number of stored directions
 SLOT = 2  # index of the newest direction
 KEPT = 3  # k
 NUMBERS = 4  # followed by k squares <L p, L p> and k coefficients alpha
-TINY = 1e-300
+MIN_SQUARE = 1e-300
 HUGE = 1e300
 
 
@@ -45,18 +45,18 @@ def next_slot(scalars):
 
 
 @serial_entry
-def begin(scalars, kept):
+def begin(scalars, num_directions):
     """Start without directions."""
     scalars[COUNT] = 0.0
-    scalars[KEPT] = kept
+    scalars[KEPT] = num_directions
     scalars[BETA] = 0.0
 
 
 @cell
 def set_shares(scalars, n, total):
     """Set alpha_n = -<L q, L p_n> / <L p_n, L p_n>."""
-    kept = np.int64(scalars[KEPT])
-    scalars[NUMBERS + kept + n] = -total / max(scalars[NUMBERS + n], TINY)
+    num_directions = np.int64(scalars[KEPT])
+    scalars[NUMBERS + num_directions + n] = -total / max(scalars[NUMBERS + n], MIN_SQUARE)
 
 
 @cell
@@ -64,7 +64,7 @@ def set_step(scalars, control, along, square):
     """Set beta = -<r, L p> / <L p, L p>; stop for a direction that the operator maps to zero."""
     slot = next_slot(scalars)
     scalars[NUMBERS + slot] = square
-    if square > TINY:
+    if square > MIN_SQUARE:
         scalars[BETA] = -along / square
     else:
         scalars[BETA] = 0.0
@@ -74,9 +74,9 @@ def set_step(scalars, control, along, square):
 
 
 @cell
-def judge_both(control, largest, squares):
+def check_residual(control, maximum, squares):
     """Check the maximum residual, or the sum of squares if the maximum is not finite."""
-    judge(control, largest * largest if squares < HUGE else squares)
+    judge(control, maximum * maximum if squares < HUGE else squares)
 
 
 @entry
@@ -124,22 +124,22 @@ def products_cpu(image, images, weight, edges, scalars, control, partials):
                 for i in range(nx):
                     partials[n, k, i] = 0.0
                 for j in range(ny):
-                    share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
+                    fraction = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
                     for i in range(nx):
-                        one = weight_at(weight, k, j, i) * share * image[k, j, i] * images[np.uint32(n), k, j, i]
+                        one = weight_at(weight, k, j, i) * fraction * image[k, j, i] * images[np.uint32(n), k, j, i]
                         partials[n, k, i] += float(one)
 
 
 @cell
 def combine_row(k, j, q, image, directions, images, scalars):
     """Compute the new direction of a row; the oldest direction may be stored at the same index."""
-    slot, count, kept = np.uint32(next_slot(scalars)), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
-    first = real(scalars[NUMBERS + kept]) if count > 0 else real(0.0)
+    slot, count, num_directions = np.uint32(next_slot(scalars)), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
+    first = real(scalars[NUMBERS + num_directions]) if count > 0 else real(0.0)
     for i in range(q.shape[2]):
         directions[slot, k, j, i] = q[k, j, i] + first * directions[0, k, j, i]
         images[slot, k, j, i] = image[k, j, i] + first * images[0, k, j, i]
     for n in range(1, count):
-        alpha, m = real(scalars[NUMBERS + kept + n]), np.uint32(n)
+        alpha, m = real(scalars[NUMBERS + num_directions + n]), np.uint32(n)
         for i in range(q.shape[2]):
             directions[slot, k, j, i] += alpha * directions[m, k, j, i]
             images[slot, k, j, i] += alpha * images[m, k, j, i]
@@ -156,10 +156,10 @@ def combine_cpu(q, image, directions, images, r, weight, edges, scalars, control
                 partials[0, k, i] = 0.0
                 partials[1, k, i] = 0.0
             for j in range(ny):
-                share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
+                fraction = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
                 combine_row(k, j, q, image, directions, images, scalars)
                 for i in range(nx):
-                    one = weight_at(weight, k, j, i) * share * images[slot, k, j, i]
+                    one = weight_at(weight, k, j, i) * fraction * images[slot, k, j, i]
                     partials[0, k, i] += float(one * r[k, j, i])
                     partials[1, k, i] += float(one * images[slot, k, j, i])
 
@@ -177,14 +177,14 @@ def row_sum(partials, n, edge):
 
 
 @serial_entry
-def judge_cpu(partials, control):
+def check_residual_cpu(partials, control):
     """Check convergence with all partial results of `advance_cpu`."""
-    largest, squares = 0.0, 0.0
+    maximum, squares = 0.0, 0.0
     for k in range(partials.shape[1]):
         for i in range(partials.shape[2]):
-            largest = max(largest, partials[0, k, i])
+            maximum = max(maximum, partials[0, k, i])
             squares += partials[1, k, i]
-    judge_both(control, largest, squares)
+    check_residual(control, maximum, squares)
 
 
 @serial_entry

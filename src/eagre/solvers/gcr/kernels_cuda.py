@@ -14,7 +14,7 @@ from eagre.solvers.gcr.kernels import (
     KEPT,
     NUMBERS,
     SLOT,
-    judge_both,
+    check_residual,
     next_slot,
     set_shares,
     set_step,
@@ -36,9 +36,9 @@ def store_sum(tree, t, n, value, partials):
 
 
 @cell
-def store_both(tree, t, largest, squares, partials):
+def store_both(tree, t, maximum, squares, partials):
     """Store a block's maximum and sum."""
-    largest_of(tree, t, THREADS, largest)
+    largest_of(tree, t, THREADS, maximum)
     if t == 0:
         partials[0, 0, cuda.blockIdx.x] = tree[0]
     cuda.syncthreads()
@@ -69,17 +69,17 @@ def total_of(tree, t, partials, n):
 
 
 @cell
-def judge_all(tree, t, partials, control):
+def check_residual_blocks(tree, t, partials, control):
     """Check convergence with the partial results of all blocks; one block."""
-    largest, blocks = 0.0, partials.shape[2]
+    maximum, blocks = 0.0, partials.shape[2]
     for m in range(t, blocks, THREADS):
-        largest = max(largest, load_volatile(partials, m, 0))
-    largest_of(tree, t, THREADS, largest)
-    largest = tree[0]
+        maximum = max(maximum, load_volatile(partials, m, 0))
+    largest_of(tree, t, THREADS, maximum)
+    maximum = tree[0]
     cuda.syncthreads()
     squares = total_of(tree, t, partials, 1)
     if t == 0:
-        judge_both(control, largest, squares)
+        check_residual(control, maximum, squares)
 
 
 @cell
@@ -88,54 +88,54 @@ def weighed(weight, edges, n, nz, ny, nx):
     row = n // np.uint32(nx)
     k = row // np.uint32(ny)
     i, j = n - row * np.uint32(nx), row - k * np.uint32(ny)
-    share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
-    return weight_at(weight, k, j, i) * share
+    fraction = share_of(edges[0], nz, k) * share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
+    return weight_at(weight, k, j, i) * fraction
 
 
 @entry
-def begin_cuda(scalars, kept):
+def begin_cuda(scalars, num_directions):
     """See `begin`; one block."""
     if cuda.threadIdx.x == 0:
         scalars[COUNT] = 0.0
-        scalars[KEPT] = kept
+        scalars[KEPT] = num_directions
         scalars[BETA] = 0.0
 
 
 @entry
 def measure_cuda(r, partials, control, arrived):
-    """See `measure_cpu` and `judge_cpu`; r flat, partials (2, 1, blocks)."""
+    """See `measure_cpu` and `check_residual_cpu`; r flat, partials (2, 1, blocks)."""
     tree = cuda.shared.array(THREADS, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
-    largest, squares = 0.0, 0.0
+    maximum, squares = 0.0, 0.0
     for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
         a = float(abs(r[n]))
-        largest = max(largest, a)
+        maximum = max(maximum, a)
         squares += a * a
-    store_both(tree, t, largest, squares, partials)
+    store_both(tree, t, maximum, squares, partials)
     if ALONE and is_last(flag, t, partials.shape[2], arrived):
-        judge_all(tree, t, partials, control)
+        check_residual_blocks(tree, t, partials, control)
 
 
 @entry
 def advance_cuda(phi, r, directions, images, scalars, control, partials, arrived):
-    """See `advance_cpu` and `judge_cpu`; directions (k, points)."""
+    """See `advance_cpu` and `check_residual_cpu`; directions (k, points)."""
     tree = cuda.shared.array(THREADS, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
         beta, slot = real(scalars[BETA]), np.uint32(scalars[SLOT])
-        largest, squares = 0.0, 0.0
+        maximum, squares = 0.0, 0.0
         for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
             phi[n] += beta * directions[slot, n]
             new = r[n] + beta * images[slot, n]
             r[n] = new
             a = float(abs(new))
-            largest = max(largest, a)
+            maximum = max(maximum, a)
             squares += a * a
-        store_both(tree, t, largest, squares, partials)
+        store_both(tree, t, maximum, squares, partials)
         if ALONE and is_last(flag, t, partials.shape[2], arrived):
-            judge_all(tree, t, partials, control)
+            check_residual_blocks(tree, t, partials, control)
 
 
 @entry
@@ -145,20 +145,20 @@ def products_cuda(image, images, weight, edges, shape, scalars, control, partial
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
-        for kept in range(np.int64(scalars[COUNT])):
+        for direction in range(np.int64(scalars[COUNT])):
             total = 0.0
             for n in range(cuda.blockIdx.x * THREADS + t, image.shape[0], cuda.gridDim.x * THREADS):
                 one = weighed(weight, edges, np.uint32(n), shape[0], shape[1], shape[2])
-                total += float(one * image[n] * images[kept, n])
+                total += float(one * image[n] * images[direction, n])
             add_up(tree, t, THREADS, total)
             if t == 0:
-                partials[kept, 0, cuda.blockIdx.x] = tree[0]
+                partials[direction, 0, cuda.blockIdx.x] = tree[0]
             cuda.syncthreads()
         if ALONE and is_last(flag, t, partials.shape[2], arrived):
-            for kept in range(np.int64(scalars[COUNT])):
-                total = total_of(tree, t, partials, kept)
+            for direction in range(np.int64(scalars[COUNT])):
+                total = total_of(tree, t, partials, direction)
                 if t == 0:
-                    set_shares(scalars, kept, total)
+                    set_shares(scalars, direction, total)
 
 
 @entry
@@ -168,12 +168,12 @@ def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars,
     flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
-        slot, count, kept = next_slot(scalars), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
+        slot, count, num_directions = next_slot(scalars), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
         along, square = 0.0, 0.0
         for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
             p, its = q[n], image[n]
             for m in range(count):
-                alpha = real(scalars[NUMBERS + kept + m])
+                alpha = real(scalars[NUMBERS + num_directions + m])
                 p += alpha * directions[m, n]
                 its += alpha * images[m, n]
             directions[slot, n] = p
@@ -190,10 +190,10 @@ def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars,
 
 
 @entry
-def judge_largest_cuda(partials, control):
-    """See `judge_cpu`, with the partial results of all devices; one block."""
+def check_residual_cuda(partials, control):
+    """See `check_residual_cpu`, with the partial results of all devices; one block."""
     tree = cuda.shared.array(THREADS, np.float64)
-    judge_all(tree, cuda.threadIdx.x, partials, control)
+    check_residual_blocks(tree, cuda.threadIdx.x, partials, control)
 
 
 @entry
@@ -202,10 +202,10 @@ def shares_cuda(partials, scalars, control):
     tree = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
-        for kept in range(np.int64(scalars[COUNT])):
-            total = total_of(tree, t, partials, kept)
+        for direction in range(np.int64(scalars[COUNT])):
+            total = total_of(tree, t, partials, direction)
             if t == 0:
-                set_shares(scalars, kept, total)
+                set_shares(scalars, direction, total)
 
 
 @entry

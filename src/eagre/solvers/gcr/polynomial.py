@@ -38,14 +38,14 @@ def chebyshev_weights(largest: float, sweeps: int) -> list[float]:
         raise InputError(f"largest = {largest!r}", allowed="an upper bound of the eigenvalues, above 0")
     if sweeps != int(sweeps) or not 2 <= sweeps <= 16:
         raise InputError(f"sweeps = {sweeps!r}", allowed="2 to 16", fix="sweeps=6")
-    least = largest / (REACH * sweeps**2)
-    middle, half = 0.5 * (largest + least), 0.5 * (largest - least)
-    roots = [middle + half * math.cos(math.pi * (n + 0.5) / sweeps) for n in range(sweeps)]
-    found = [roots.pop(0)]
+    lower = largest / (REACH * sweeps**2)
+    centre, half = 0.5 * (largest + lower), 0.5 * (largest - lower)
+    roots = [centre + half * math.cos(math.pi * (n + 0.5) / sweeps) for n in range(sweeps)]
+    ordered = [roots.pop(0)]
     while roots:  # next root: maximum product of distances to the previous ones
-        found.append(max(roots, key=lambda root: math.prod(abs(root - one) for one in found)))
-        roots.remove(found[-1])
-    return [1.0 / root for root in found]
+        ordered.append(max(roots, key=lambda root: math.prod(abs(root - one) for one in ordered)))
+        roots.remove(ordered[-1])
+    return [1.0 / root for root in ordered]
 
 
 def chebyshev(operator: Callable[[Any], Any], largest: float, sweeps: int = 6) -> Callable[[Any], Any]:

@@ -146,14 +146,15 @@ def gcr(
 
 def _answer(name: str, function: Callable[[Any], Any], a: Any) -> Any:
     """Return a copy of a function's result in the precision of its argument; the function may reuse its array."""
-    found = function(a)
-    if getattr(found, "shape", None) != a.shape or found.dtype.kind not in "iuf":
-        got = f"{type(found).__name__} of shape {getattr(found, 'shape', '?')} and type {getattr(found, 'dtype', '?')}"
+    result = function(a)
+    if getattr(result, "shape", None) != a.shape or result.dtype.kind not in "iuf":
+        shape, dtype = getattr(result, "shape", "?"), getattr(result, "dtype", "?")
+        got = f"{type(result).__name__} of shape {shape} and type {dtype}"
         raise InputError(
             f"from the {name} {got}", allowed=f"an array of shape {a.shape} and type {a.dtype}",
             problem=f"The {name} returns an array of another shape or type.",
         )  # fmt: skip
-    return found.astype(a.dtype, order="K")
+    return result.astype(a.dtype, order="K")
 
 
 def _advice(length: float, norm: float) -> str | None:
@@ -163,16 +164,16 @@ def _advice(length: float, norm: float) -> str | None:
     return None if length > 0.0 else NO_DIRECTION
 
 
-def _check_function(name: str, given: Any) -> None:
+def _check_function(name: str, function: Any) -> None:
     """Raise `InputError` for an object that is not callable, such as a matrix."""
-    if not callable(given):
+    if not callable(function):
         raise InputError(
-            f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x",
+            f"{name} of type {type(function).__name__}", allowed="a function of an array", fix="lambda x: A @ x",
             problem=f"{name[0].upper()}{name[1:]} is not callable.",
         )  # fmt: skip
 
 
-def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> None:
+def _check(right: Any, num_directions: int, tolerance: float, norm: str, max_iterations: int) -> None:
     """Raise `InputError` for invalid parameters or right-hand sides."""
     one_of("norm", norm, NORMS)
     if str(getattr(right, "dtype", "")) not in ("float32", "float64"):
@@ -181,11 +182,11 @@ def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> Non
             allowed="a float32 or float64 array of NumPy or CuPy",
             problem="The right-hand side is not an array of real numbers.",
         )
-    if not isinstance(kept, Integral) or kept < 1:
-        raise InputError(f"kept = {kept!r}", allowed="1 or more", fix="kept=3")
-    if not tolerance > 0.0 or not most >= 0:
+    if not isinstance(num_directions, Integral) or num_directions < 1:
+        raise InputError(f"kept = {num_directions!r}", allowed="1 or more", fix="kept=3")
+    if not tolerance > 0.0 or not max_iterations >= 0:
         raise InputError(
-            f"tolerance, most = {tolerance!r}, {most!r}", allowed="above 0; 0 or more",
+            f"tolerance, most = {tolerance!r}, {max_iterations!r}", allowed="above 0; 0 or more",
             problem="The tolerance or the maximum number of iterations is not allowed.",
         )  # fmt: skip
 
@@ -215,4 +216,4 @@ def _check_arrays(right: Any, guess: Any, weights: Any) -> None:
 def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
     """Return whether an array of a shape can be broadcast to another shape."""
     pairs = zip(reversed(shape), reversed(whole), strict=False)
-    return len(shape) <= len(whole) and all(n in (1, most) for n, most in pairs)
+    return len(shape) <= len(whole) and all(n in (1, size) for n, size in pairs)

@@ -10,7 +10,7 @@ from eagre.backend.cells import cell
 from eagre.backend.device import Device
 
 
-class Star(NamedTuple):
+class SeparableStencil(NamedTuple):
     """Factors and indices of neighbours.
 
     L q = across_k (east_i (q_e - q) + west_i (q_w - q) + north_j (q_n - q) + south_j (q_s - q))
@@ -36,26 +36,28 @@ class Star(NamedTuple):
 REALS = ("across", "up", "down", "north", "south", "east", "west")
 
 
-def on_device(star: Star, device: Device, real: Any) -> Star:
+def on_device(stencil: SeparableStencil, device: Device, real: Any) -> SeparableStencil:
     """Return the tables on a device, in one precision, with unsigned indices."""
-    found = {
+    tables = {
         name: device.array(np.asarray(values).astype(real if name in REALS else np.uint32))
-        for name, values in star._asdict().items()
+        for name, values in stencil._asdict().items()
     }
-    return Star(**found)
+    return SeparableStencil(**tables)
 
 
 @cell
-def star_at(q, star, k, j, i):
+def stencil_at(q, stencil, k, j, i):
     """Return L q at a point."""
     c = q[k, j, i]
-    total = star.east[i] * (q[k, j, star.to_east[i]] - c) + star.west[i] * (q[k, j, star.to_west[i]] - c)
-    total += star.north[j] * (q[k, star.to_north[j], i] - c) + star.south[j] * (q[k, star.to_south[j], i] - c)
-    above, below = q[star.to_above[k], j, i], q[star.to_below[k], j, i]
-    return star.across[k] * total + star.up[k] * (above - c) + star.down[k] * (below - c)
+    total = stencil.east[i] * (q[k, j, stencil.to_east[i]] - c) + stencil.west[i] * (q[k, j, stencil.to_west[i]] - c)
+    total += (
+        stencil.north[j] * (q[k, stencil.to_north[j], i] - c) + stencil.south[j] * (q[k, stencil.to_south[j], i] - c)
+    )  # fmt: skip
+    above, below = q[stencil.to_above[k], j, i], q[stencil.to_below[k], j, i]
+    return stencil.across[k] * total + stencil.up[k] * (above - c) + stencil.down[k] * (below - c)
 
 
 @cell
-def set_image(k, j, i, q, star, out):
+def set_image(k, j, i, q, stencil, out):
     """Set out = L q."""
-    out[k, j, i] = star_at(q, star, k, j, i)
+    out[k, j, i] = stencil_at(q, stencil, k, j, i)

@@ -175,14 +175,14 @@ class DistributedMultigrid:
     ) -> None:  # fmt: skip
         self.device, self.precision, self.real = device, precision, check_precision(precision)
         self.decomposition = decomposition
-        used, ranks = plan.used(q), range(len(device.members))
+        used, ranks = plan.used(q), range(len(device.devices))
         self.visiting = sum(count > decomposition.first for count in used)
         self.fine = [
-            Fine(plan._replace(grids=decomposition.grids(rank)), used, device.members[rank], precision, plain, paired)
+            Fine(plan._replace(grids=decomposition.grids(rank)), used, device.devices[rank], precision, plain, paired)
             for rank in ranks
         ]
         self.replicated = [
-            ReplicatedGrids(plan, q, decomposition.first, device.members[rank], precision, plain)
+            ReplicatedGrids(plan, q, decomposition.first, device.devices[rank], precision, plain)
             for rank in (ranks if self.visiting else ())
         ]
         self._shape = plan.grids[0].shape
@@ -234,7 +234,7 @@ class DistributedMultigrid:
             count = min(u.shape[1] - row, ny - start_row)
             pairs.append((u[: self.visiting, row : row + count], whole[:, start_row : start_row + count]))
             row += count
-        return self.device.group.copies(self.device.members[rank], pairs)
+        return self.device.group.copies(self.device.devices[rank], pairs)
 
     def screening_launches(self) -> list[Stage]:
         """Return launches that restrict the values in `screening`, which must be valid as far as the residual is."""
@@ -268,4 +268,4 @@ def decompose_grids(
     if max_level is None:
         max_level = len(plan.grids) - 1 if group.kind == "cuda" else 0
     word = np.dtype(check_precision(precision)).itemsize
-    return GridDecomposition(plan, plan.used(q), len(group.members), order, word, max_level, periodic)
+    return GridDecomposition(plan, plan.used(q), len(group.devices), order, word, max_level, periodic)

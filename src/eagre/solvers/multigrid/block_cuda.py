@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_here, real, word
-from eagre.layouts.facts import MOST_THREADS
+from eagre.layouts.facts import MAX_THREADS
 from eagre.solvers.multigrid.grids import Grid
 from eagre.stepping.until import is_iterating
 
@@ -25,8 +25,8 @@ STATIC = MAX_GRIDS * (4 * NUMBERS + 16)  # size of the table in shared memory, b
 def threads_of(ny: int, nx: int) -> tuple[int, int]:
     """Return the threads along x and y for one colour of a grid: fewest iterations, then fewest threads."""
     best, width = (ny * nx, 0, 0, 0), (nx + 1) // 2
-    for rows in range(1, min(ny, MOST_THREADS) + 1):
-        around = -(-width // min(width, MOST_THREADS // rows))
+    for rows in range(1, min(ny, MAX_THREADS) + 1):
+        around = -(-width // min(width, MAX_THREADS // rows))
         columns = -(-width // around)
         best = min(best, (-(-ny // rows) * around, rows * columns, columns, rows))
     return best[2:]

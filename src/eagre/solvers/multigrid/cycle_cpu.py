@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 
 MARGIN = 8  # padding before the first point of a row: one vector
 START, RED, BLACK, DOWN, UP = range(5)  # half sweep from zero, half sweeps, restriction, prolongation
@@ -57,7 +57,8 @@ def sides(grid, start, parity, j, other):
     ny, periodic = grid[NY], grid[PERIODIC_Y]
     if ny == 1:
         return other, other
-    return row(grid, start, parity, place(j, -1, ny, periodic)), row(grid, start, parity, place(j, 1, ny, periodic))
+    south, north = neighbour(j, -1, ny, periodic), neighbour(j, 1, ny, periodic)
+    return row(grid, start, parity, south), row(grid, start, parity, north)
 
 
 @cell
@@ -163,7 +164,7 @@ def prolong(a, grid, coarser, line):
         parity, offset = 1 - (j & 1), np.uint32(line)
         count, u_row, from_row = (grid[NX] + 1 - parity) // 2, row(grid, grid[U], parity, j), j // grid[STEP_Y]
         between = grid[STEP_Y] == 2 and (j & 1) == 1
-        next_row = place(from_row, 1, coarser[NY], coarser[PERIODIC_Y]) if between else from_row
+        next_row = neighbour(from_row, 1, coarser[NY], coarser[PERIODIC_Y]) if between else from_row
         if grid[STEP_X] == 2:
             join_row(a, coarser, from_row, next_row, line)
             if parity == 1:
@@ -264,7 +265,7 @@ def screen_cpu(finest, q, table, level, scratch):
                     a[offset + i] = real(0.0)
                 if finer[STEP_Y] == 2:
                     for side in range(-1, 2):
-                        from_row = place(2 * j, side, finer[NY], finer[PERIODIC_Y])
+                        from_row = neighbour(2 * j, side, finer[NY], finer[PERIODIC_Y])
                         add_weighed(q, a, finer, from_row, real(0.5) if side == 0 else real(0.25), grid[NX], line)
                 else:
                     add_weighed(q, a, finer, j, real(1.0), grid[NX], line)

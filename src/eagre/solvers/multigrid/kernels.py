@@ -11,7 +11,7 @@ Academic Press (2001), sections 2.1 (red-black, full weighting, bilinear interpo
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real
-from eagre.kernels.places import place
+from eagre.kernels.places import neighbour
 
 
 class Points(NamedTuple):
@@ -29,10 +29,10 @@ class Points(NamedTuple):
 def neighbours(u, k, j, i, grid):
     """Return the sum of u of the four neighbours divided by the squared distances."""
     ny, nx = u.shape[1], u.shape[2]
-    west = u[k, j, place(i, -1, nx, grid.periodic_x)]
-    east = u[k, j, place(i, 1, nx, grid.periodic_x)]
-    south = u[k, place(j, -1, ny, grid.periodic_y), i]
-    north = u[k, place(j, 1, ny, grid.periodic_y), i]
+    west = u[k, j, neighbour(i, -1, nx, grid.periodic_x)]
+    east = u[k, j, neighbour(i, 1, nx, grid.periodic_x)]
+    south = u[k, neighbour(j, -1, ny, grid.periodic_y), i]
+    north = u[k, neighbour(j, 1, ny, grid.periodic_y), i]
     return grid.over_dx2 * (west + east) + grid.over_dy2 * (south + north)
 
 
@@ -74,8 +74,8 @@ def weighted(a, k, j, i, grid):
     if grid.step_x == 1:
         return a[k, j, i]
     nx = a.shape[2]
-    west = a[k, j, place(i, -1, nx, grid.periodic_x)]
-    east = a[k, j, place(i, 1, nx, grid.periodic_x)]
+    west = a[k, j, neighbour(i, -1, nx, grid.periodic_x)]
+    east = a[k, j, neighbour(i, 1, nx, grid.periodic_x)]
     return real(0.25) * (west + east) + real(0.5) * a[k, j, i]
 
 
@@ -85,8 +85,8 @@ def restrict(k, j, i, a, out, grid):
     row, column, ny = j * grid.step_y, i * grid.step_x, a.shape[1]
     value = weighted(a, k, row, column, grid)
     if grid.step_y == 2:
-        south = weighted(a, k, place(row, -1, ny, grid.periodic_y), column, grid)
-        north = weighted(a, k, place(row, 1, ny, grid.periodic_y), column, grid)
+        south = weighted(a, k, neighbour(row, -1, ny, grid.periodic_y), column, grid)
+        north = weighted(a, k, neighbour(row, 1, ny, grid.periodic_y), column, grid)
         value = real(0.25) * (south + north) + real(0.5) * value
     out[k, j, i] = value
 
@@ -99,7 +99,7 @@ def between(e, k, j, i, grid):
     column = i // 2
     value = e[k, j, column]
     if i & 1:
-        value = real(0.5) * (value + e[k, j, place(column, 1, e.shape[2], grid.periodic_x)])
+        value = real(0.5) * (value + e[k, j, neighbour(column, 1, e.shape[2], grid.periodic_x)])
     return value
 
 
@@ -112,7 +112,7 @@ def prolong(k, j, i, e, u, grid):
         row = j // 2
         value = between(e, k, row, i, grid)
         if j & 1:
-            value = real(0.5) * (value + between(e, k, place(row, 1, e.shape[1], grid.periodic_y), i, grid))
+            value = real(0.5) * (value + between(e, k, neighbour(row, 1, e.shape[1], grid.periodic_y), i, grid))
     u[k, j, i] += value
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, load_beside, real, store_beside
+from eagre.backend.cells import cell, cuda, entry, load_offset32, real, store_offset32
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.kernels.places import ends_of, folded
 from eagre.stepping.until import is_iterating
@@ -57,7 +57,10 @@ def row(f, q, base, j, ends, nx, here):
     """Return f and q of row j at this lane's points."""
     offset = np.int32(near(np.int32(j), ends) * nx)
     west, east = np.uint32(offset + here[0]), np.uint32(offset + here[1])
-    return load_beside(f, base, west), load_beside(f, base, east), load_beside(q, 0, west), load_beside(q, 0, east)
+    return (
+        load_offset32(f, base, west), load_offset32(f, base, east),
+        load_offset32(q, 0, west), load_offset32(q, 0, east),
+    )  # fmt: skip
 
 
 @cell
@@ -113,7 +116,7 @@ def down(f, q, s, coarse, layers, rows, points, control):
             corners += from_lane_below(corners, 1)
             if stored and is_within(np.int32(j - 2), start, end):
                 value = real(0.25) * centre + real(0.0625) * (previous_corners + corners)
-                store_beside(coarse, coarse_base, np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1)), value)
+                store_offset32(coarse, coarse_base, np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1)), value)
             previous_corners, even, odd = corners, next_even, next_odd
             j = np.int32(j + 2)
 
@@ -182,13 +185,13 @@ def up(u, f, q, s, e, layers, rows, points, control):
 @cell
 def above_of(e, base, j, ends, coarse_nx, column):
     """Return the coarser solution at an even row j of this grid and this lane's even column."""
-    return load_beside(e, base, np.uint32((near(np.int32(j), ends) >> 1) * coarse_nx + (column >> 1)))
+    return load_offset32(e, base, np.uint32((near(np.int32(j), ends) >> 1) * coarse_nx + (column >> 1)))
 
 
 @cell
 def put(u, base, offset, column, west, east, nx):
     """Store this lane's two points of the row that starts at `offset`."""
     if column < nx:
-        store_beside(u, base, np.uint32(offset + column), west)
+        store_offset32(u, base, np.uint32(offset + column), west)
     if np.int32(column + 1) < nx:
-        store_beside(u, base + 1, np.uint32(offset + column), east)
+        store_offset32(u, base + 1, np.uint32(offset + column), east)

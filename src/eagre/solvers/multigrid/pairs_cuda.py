@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, store_beside, two_in_word, two_of_word
+from eagre.backend.cells import cell, cuda, entry, real, store_offset32, two_in_word, two_of_word
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.kernels.places import ends_of
 from eagre.solvers.multigrid.marches_cuda import (
@@ -74,10 +74,10 @@ def down_pairs(f, q, s, coarse, layers, rows, points, control):
             if stored and is_within(np.int32(j - 2), start, end):
                 index = np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1))
                 value = real(0.25) * centre_low + real(0.0625) * (before_low + corners_low)
-                store_beside(coarse, low * coarse_size, index, value)
+                store_offset32(coarse, low * coarse_size, index, value)
                 if high > low:
                     value = real(0.25) * centre_high + real(0.0625) * (before_high + corners_high)
-                    store_beside(coarse, high * coarse_size, index, value)
+                    store_offset32(coarse, high * coarse_size, index, value)
             before_low, before_high, even, odd = corners_low, corners_high, next_even, next_odd
             j = np.int32(j + 2)
 

@@ -44,7 +44,7 @@ class CudaCycle:
     ) -> None:  # fmt: skip
         self.device, self._grids, self._points, self._s = device, list(grids), points, s
         self._real = np.float32 if precision == "single" else np.float64
-        self._tuning, block = device.layout("solver:multigrid.march"), device.layout("solver:multigrid.block")
+        self._tuning, block = device.parameters("solver:multigrid.march"), device.parameters("solver:multigrid.block")
         known = {"REGISTERS": self._tuning.registers[precision]}
         self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
         self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
@@ -52,13 +52,13 @@ class CudaCycle:
         self._pairs = [device.program(one, precision, known) for one in (pairs_cuda.down_pairs, pairs_cuda.up_pairs)]
         self._is_open = is_open
         self.in_block = len(self._grids) - 1 if is_open else self._first_in_block()
-        has_kind = precision == "single" and device.facts.compute_capability >= (8, 0)
+        has_kind = precision == "single" and device.properties.compute_capability >= (8, 0)
         self.takes_pairs = has_kind and self.in_block > 0 and len(grids) > 1 and self.is_streamed(0, sweeps)
         self._always = device.array(np.ones(1))
 
     def _first_in_block(self) -> int:
         """Return the finest grid that fits shared memory with all coarser ones, or the number of grids."""
-        sizes, max_bytes = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.facts.shared_block
+        sizes, max_bytes = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.properties.shared_block
         word = block_cuda.WORDS * np.dtype(self._real).itemsize
         fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + block_cuda.STATIC <= max_bytes)
         return next(fits, len(sizes))

@@ -21,7 +21,7 @@ VECTOR = {"single": 4, "double": 2}  # columns per thread in the update: 16 byte
 
 def plan_for(device: Device, nx: int) -> SinePlan | None:
     """Return the transform plan for rows of nx intervals on a device; None if they are too long."""
-    threads = device.layout("solver:poisson.transform").threads
+    threads = device.parameters("solver:poisson.transform").threads
     return sine_plan(nx, {row["length"]: row["threads"] for row in threads})
 
 
@@ -32,10 +32,10 @@ def registers(device: Device, plan: SinePlan, precision: str, update: bool = Fal
     otherwise. But a block must fit: an SM sub-partition holds four warps of 112 registers or five of 96,
     which gives two blocks of nine warps instead of one.
     """
-    tuning = device.layout("solver:poisson.transform")
+    tuning = device.parameters("solver:poisson.transform")
     row = row_for((tuning.registers_of_update if update else tuning.registers)[precision], plan.n)
     warps = -(-block_threads(device, plan, precision, update) // 32)
-    max_registers = device.facts.registers_for(warps)
+    max_registers = device.properties.registers_for(warps)
     return max_registers if row is None else min(row["registers"], max_registers)
 
 
@@ -43,7 +43,7 @@ def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) 
     """Return the threads per block: those of the passes; more if the update of rows then needs fewer iterations."""
     if not update:
         return plan.threads
-    tuning = device.layout("solver:poisson.transform")
+    tuning = device.parameters("solver:poisson.transform")
     if plan.row <= tuning.short_rows:
         return max(plan.threads, min(tuning.short_threads, -(-plan.row // VECTOR[precision])))
     more = {row["intervals"]: row["threads"] for row in tuning.threads_of_update[precision]}
@@ -62,13 +62,13 @@ class ColumnShape:
 
 def tile_width(device: Device, plan: SinePlan, precision: str) -> int:
     """Return the wavenumbers per tile of the spectrum; strides along a row end in the same column of another tile."""
-    width = SECTOR[precision] * (2 if plan.row >= device.layout("solver:poisson.tiles").wide_from else 1)
+    width = SECTOR[precision] * (2 if plan.row >= device.parameters("solver:poisson.tiles").wide_from else 1)
     return width if plan.threads % width == 0 and plan.inner % width == 0 else SECTOR[precision]
 
 
 def column_shape(device: Device, ny: int, precision: str) -> ColumnShape | None:
     """Return the partition for ny intervals, or None if a block cannot hold a column."""
-    partition, columns = row_for(device.layout("solver:poisson.columns").cuts[precision], ny), SECTOR[precision]
+    partition, columns = row_for(device.parameters("solver:poisson.columns").cuts[precision], ny), SECTOR[precision]
     if partition is None:
         return None
     threads = -(-(-(-(ny - 1) // partition["own"]) * columns) // 32) * 32
@@ -101,8 +101,8 @@ class Box:
         if plan is None:
             raise ValueError(f"There is no transform for {nx} intervals.")
         self.plan, self.width = plan, tile_width(device, plan, precision)
-        self.interleaved = device.layout("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
-        self.early = device.layout("solver:poisson.overlap").release if device.starts_early else 0
+        self.interleaved = device.parameters("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
+        self.early = device.parameters("solver:poisson.overlap").release if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
     @staticmethod
@@ -111,7 +111,7 @@ class Box:
         plan = plan_for(device, nx)
         if plan is None or column_shape(device, ny, precision) is None:
             return False
-        return plan.shared_bytes(np.dtype(check_precision(precision)).itemsize) <= device.facts.shared_block
+        return plan.shared_bytes(np.dtype(check_precision(precision)).itemsize) <= device.properties.shared_block
 
     def spectrum(self) -> Any:
         """Return an array for the transform of the rows, in tiles (`rows_cuda.first_index`)."""

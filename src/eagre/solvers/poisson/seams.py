@@ -80,7 +80,7 @@ class CudaInterfaces(CpuInterfaces):
         decay = np.pad(table[DECAY], (0, padding), constant_values=NOWHERE)
         decay[0] = decay[1]  # wavenumber 0 does not exist
         padded = np.pad(couplings, ((0, 0), (0, 0), (0, padding)))
-        self._threads = self.device.layout("solver:poisson.seams").threads
+        self._threads = self.device.parameters("solver:poisson.seams").threads
         row_blocks = coupled_row_blocks(decay, self.width, self.rows, FAR[self.precision], self._threads)
         self._blocks = len(row_blocks)
         tables = (padded.astype(real), decay.astype(real), row_blocks.astype(np.int32))

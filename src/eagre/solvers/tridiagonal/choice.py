@@ -1,7 +1,7 @@
 """Choice of the fastest method for a batch of systems, from measurements with `benchmarks/tridiagonal.py --choice`.
 
 On a GPU the partition method is the fastest for many or long systems, but it needs four launches if a line is longer
-than one partition (128 unknowns if they are contiguous in memory, those of a block along other axes). These launches
+than one partition (128 unknowns if they are contiguous in memory, the rows of a block along other axes). These launches
 are two thirds of the 12 to 17 us of small batches, for which one launch of a reduction is faster.
 """
 
@@ -16,8 +16,8 @@ def best_method(device: Device, outer: int, rows: int, inner: int, itemsize: int
     """Return the method for arrays (outer, n, inner) on a device."""
     if device.kind == "cpu":
         return "thomas"
-    limits, systems = device.layout("solver:tridiagonal.choice"), outer * inner
-    block = device.layout("solver:tridiagonal.columns")
+    limits, systems = device.parameters("solver:tridiagonal.choice"), outer * inner
+    block = device.parameters("solver:tridiagonal.columns")
     if inner == 1:
         longest = limits.longest_of_few if systems <= limits.few else limits.longest
         if CELLS < rows <= longest and systems <= limits.some:

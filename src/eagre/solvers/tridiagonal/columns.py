@@ -4,7 +4,7 @@ A thread eliminates ROWS rows of a column and stores them in dynamic shared memo
 by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block publishes the dependencies of its first and
 last unknown and waits for the neighbouring blocks; the coupling across a whole block is neglected, and its maximum is
 stored in a guard. Blocks are numbered in the order in which they start, along the columns, so that at least one waiting
-block can always continue. REDUCE and FINISH: two passes with `seams_cuda` between them, exact for any coupling.
+block can always continue. REDUCE and FINISH: two passes with `interfaces_cuda` between them, exact for any coupling.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_volatile, real, switch
 from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
-from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
+from eagre.solvers.tridiagonal.link import at_interface, between_chunks, reduced
 
 ROWS = switch("ROWS", 8)  # rows per thread
 KINDS = switch("KINDS", 4)  # values stored per row
@@ -20,31 +20,31 @@ THREADS = switch("THREADS", 8)  # threads per column in a block
 ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
 MODE = switch("MODE", ALONE)
 WIDTH = switch("WIDTH", 32)  # columns per block: 32, or 16 or 8 for few columns
-LANES = switch("LANES", 32)  # adjacent lines in a partition, for `seams_cuda`
-GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing unless the guard exceeds this
+LANES = switch("LANES", 32)  # adjacent lines in a partition, for `interfaces_cuda`
+GATE = switch("GATE", -1.0)  # `interfaces_cuda` does nothing unless the guard exceeds this
 WORDS = 6  # published per block and column: d, c, a of its last unknown and d, a, c of its first
 
 
 @cell
-def place(t, lane):
-    """Return the offset of a thread's values in shared memory; those of one kind and row are WIDTH THREADS apart."""
+def thread_offset(t, lane):
+    """Return the offset of a thread's values in shared memory; kinds and rows are WIDTH THREADS apart."""
     return np.uint32(t * WIDTH + lane)
 
 
 @cell
-def keep(shared, me, kind, row, value):
+def store_value(shared, me, kind, row, value):
     """Store value `kind` (a, c, d and one more) of a row, without bank conflicts."""
     flat_store(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * WIDTH)), 0, value)
 
 
 @cell
-def kept(shared, me, kind, row):
+def load_value(shared, me, kind, row):
     """Return value `kind` of a row."""
     return flat_load(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * WIDTH)), 0)
 
 
 @cell
-def share(shared, me, x, y, z):
+def publish(shared, me, x, y, z):
     """Publish three values of this thread to the other threads of its column."""
     flat_store(shared, me, KINDS * ROWS * THREADS * WIDTH, x)
     flat_store(shared, me, (KINDS * ROWS + 1) * THREADS * WIDTH, y)
@@ -52,7 +52,7 @@ def share(shared, me, x, y, z):
 
 
 @cell
-def shared_by(shared, other):
+def published_by(shared, other):
     """Return the three values published by another thread of the column."""
     return (
         flat_load(shared, other, KINDS * ROWS * THREADS * WIDTH),
@@ -65,73 +65,73 @@ def shared_by(shared, other):
 def column_threads(chunk, shared, me):
     """Return a, c, d of every thread's last unknown in terms of unknowns outside the block: X + a L + c N = d."""
     t = np.int32(cuda.threadIdx.y)
-    share(shared, me, chunk.e, chunk.f, chunk.g)
+    publish(shared, me, chunk.e, chunk.f, chunk.g)
     cuda.syncthreads()
     a, c, d = chunk.a, chunk.c, chunk.d
     if t + 1 < THREADS:
-        e, f, g = shared_by(shared, np.uint32(me + WIDTH))
+        e, f, g = published_by(shared, np.uint32(me + WIDTH))
         a, c, d = between_chunks(chunk, e, f, g)
     step = 1
     while step < THREADS:
         cuda.syncthreads()
-        share(shared, me, a, c, d)
+        publish(shared, me, a, c, d)
         cuda.syncthreads()
-        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - WIDTH * step if t >= step else me))
-        a_1, c_1, d_1 = shared_by(shared, np.uint32(me + WIDTH * step if t + step < THREADS else me))
+        a_0, c_0, d_0 = published_by(shared, np.uint32(me - WIDTH * step if t >= step else me))
+        a_1, c_1, d_1 = published_by(shared, np.uint32(me + WIDTH * step if t + step < THREADS else me))
         a, c, d = reduced(a, c, d, t >= step, t + step < THREADS, a_0, c_0, d_0, a_1, c_1, d_1)
         step *= 2
     cuda.syncthreads()
-    share(shared, me, a, c, d)
+    publish(shared, me, a, c, d)
     return a, c, d
 
 
 @cell
-def tell(told, block, lane, word, value):
+def publish_value(table, block, lane, word, value):
     """Store a published value of a column of a block."""
-    flat_store(told, (block * WORDS + word) * WIDTH + lane, 0, value)
+    flat_store(table, (block * WORDS + word) * WIDTH + lane, 0, value)
 
 
 @cell
-def wait_for(flags, block, turn):
+def wait_for(flags, block, phase):
     """Wait until a block has published its interface values in this launch."""
-    while cuda.atomic.add(flags, block, 0) < turn:
+    while cuda.atomic.add(flags, block, 0) < phase:
         pass
 
 
 @wait_for.variant("simulator")
-def _never_wait(flags, block, turn):
+def _never_wait(flags, block, phase):
     """Do nothing: simulated blocks run sequentially, and the launch is made twice."""
 
 
 @cell
-def tell_seams(told, block, t, lane, chunk, a, c, d):
+def publish_interfaces(table, block, t, lane, chunk, a, c, d):
     """Publish the dependencies of the last and the first unknown of a column of this block."""
     if t == THREADS - 1:
-        tell(told, block, lane, 0, d)
-        tell(told, block, lane, 1, c)
-        tell(told, block, lane, 2, a)
+        publish_value(table, block, lane, 0, d)
+        publish_value(table, block, lane, 1, c)
+        publish_value(table, block, lane, 2, a)
     if t == 0:
-        tell(told, block, lane, 3, chunk.e - chunk.g * d)
-        tell(told, block, lane, 4, chunk.f - chunk.g * a)
-        tell(told, block, lane, 5, -chunk.g * c)
+        publish_value(table, block, lane, 3, chunk.e - chunk.g * d)
+        publish_value(table, block, lane, 4, chunk.f - chunk.g * a)
+        publish_value(table, block, lane, 5, -chunk.g * c)
 
 
 @cell
-def heard(told, block, lane):
+def interface_unknowns(table, block, lane):
     """Return the last unknown of a column in block - 1 and the first one in `block`."""
-    before = (block - 1) * WORDS * WIDTH + lane
+    below = (block - 1) * WORDS * WIDTH + lane
     here = (block * WORDS + 3) * WIDTH + lane
-    return at_seam(
-        load_volatile(told, before, 0),
-        load_volatile(told, before, WIDTH),
-        load_volatile(told, here, 0),
-        load_volatile(told, here, WIDTH),
+    return at_interface(
+        load_volatile(table, below, 0),
+        load_volatile(table, below, WIDTH),
+        load_volatile(table, here, 0),
+        load_volatile(table, here, WIDTH),
     )
 
 
 @cell
 def block_number(flags, order, at_once):
-    """Return the number of this block along the columns of all strips, in order[0].
+    """Return the number of this block along the columns of all groups, in order[0].
 
     The counter of started blocks is stored after the flags of the blocks. If all blocks are resident (at most
     `at_once`), their order does not matter.
@@ -148,22 +148,22 @@ def block_number(flags, order, at_once):
 @cell
 def named_barrier(flags, block, low, high):
     """Publish that this block is ready in this launch, and wait for its neighbours; one thread."""
-    turn = cuda.atomic.add(flags, block, 1) + 1
+    phase = cuda.atomic.add(flags, block, 1) + 1
     if low:
-        wait_for(flags, block - 1, turn)
+        wait_for(flags, block - 1, phase)
     if high:
-        wait_for(flags, block + 1, turn)
+        wait_for(flags, block + 1, phase)
 
 
 @cell
-def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
+def outside(table, interfaces, flags, guard, shared, block, segment, chunk, a, c, d):
     """Return the unknowns of this thread's column before and after the block; 0 at the ends of the column.
 
     Ends with a barrier: the published values of all threads are visible.
     """
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     segments = np.int32(cuda.gridDim.y)
-    before, behind = real(0.0), real(0.0)
+    below, above = real(0.0), real(0.0)
     if MODE == EXCHANGE:
         lost = abs(a) if t == THREADS - 1 and segment > 0 else real(0.0)
         if t == 0 and segment < segments - 1:
@@ -178,42 +178,46 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         edge = np.uint32((KINDS * ROWS + 3) * THREADS * WIDTH + lane)
         if t == 0:
             if segment > 0:
-                before, _ = heard(told, block, lane)
-            flat_store(shared, edge, 0, before)
+                below, _ = interface_unknowns(table, block, lane)
+            flat_store(shared, edge, 0, below)
         if t == THREADS - 1:
             if segment < segments - 1:
-                _, behind = heard(told, block + 1, lane)
-            flat_store(shared, edge, WIDTH, behind)
+                _, above = interface_unknowns(table, block + 1, lane)
+            flat_store(shared, edge, WIDTH, above)
         cuda.syncthreads()
-        before, behind = flat_load(shared, edge, 0), flat_load(shared, edge, WIDTH)
+        below, above = flat_load(shared, edge, 0), flat_load(shared, edge, WIDTH)
     else:
         cuda.syncthreads()
         if MODE == FINISH:
-            before = flat_load(seams, 2 * block * WIDTH + lane, 0)
-            behind = flat_load(seams, 2 * block * WIDTH + lane, WIDTH)
-    return before, behind
+            below = flat_load(interfaces, 2 * block * WIDTH + lane, 0)
+            above = flat_load(interfaces, 2 * block * WIDTH + lane, WIDTH)
+    return below, above
 
 
 @cell
-def last_unknowns(shared, me, a, c, d, before, behind):
+def last_unknowns(shared, me, a, c, d, below, above):
     """Return the last unknown of the thread below (or before the block), and of this thread."""
-    lower = before
+    lower = below
     if np.int32(cuda.threadIdx.y) > 0:
-        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - WIDTH))
-        lower = d_0 - a_0 * before - c_0 * behind
-    return lower, d - a * before - c * behind
+        a_0, c_0, d_0 = published_by(shared, np.uint32(me - WIDTH))
+        lower = d_0 - a_0 * below - c_0 * above
+    return lower, d - a * below - c * above
 
 
 @cell
-def unknown_below(shared, me, row, before, here):
+def unknown_below(shared, me, row, below, here):
     """Return the unknown of row - 1 of a chunk from the unknowns of the row and before the chunk."""
     if row == 0:
-        return before
-    return kept(shared, me, 2, row - 1) - kept(shared, me, 0, row - 1) * before - kept(shared, me, 1, row - 1) * here
+        return below
+    return (
+        load_value(shared, me, 2, row - 1)
+        - load_value(shared, me, 0, row - 1) * below
+        - load_value(shared, me, 1, row - 1) * here
+    )
 
 
 @entry
-def seams_cuda(told, seams, guard, segments, count):
+def interfaces_cuda(table, interfaces, guard, segments, count):
     """Compute the interface unknowns of the partitions of a line between the two passes, one thread per line.
 
     With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the first unknown of
@@ -225,26 +229,29 @@ def seams_cuda(told, seams, guard, segments, count):
     group, lane = i // LANES, i % LANES
     u, v = real(0.0), real(0.0)
     for segment in range(segments):
-        piece = np.int64(group) * segments + segment
-        at, seam = piece * (WORDS * LANES) + lane, piece * (2 * LANES) + lane
-        d, c, a = flat_load(told, at, 0), flat_load(told, at, LANES), flat_load(told, at, 2 * LANES)
-        d_1, a_1, c_1 = flat_load(told, at, 3 * LANES), flat_load(told, at, 4 * LANES), flat_load(told, at, 5 * LANES)
+        partition = np.int64(group) * segments + segment
+        offset, interface = partition * (WORDS * LANES) + lane, partition * (2 * LANES) + lane
+        d, c, a = flat_load(table, offset, 0), flat_load(table, offset, LANES), flat_load(table, offset, 2 * LANES)
+        d_1, a_1, c_1 = (
+            flat_load(table, offset, 3 * LANES), flat_load(table, offset, 4 * LANES),
+            flat_load(table, offset, 5 * LANES),
+        )  # fmt: skip
         over = real(1.0) / (real(1.0) - a_1 * v)
         s, w = (d_1 - a_1 * u) * over, c_1 * over  # F_b = s - w F_{b+1}
-        flat_store(seams, seam, 0, s)
-        flat_store(seams, seam, LANES, w)
-        flat_store(told, at, 0, u)
-        flat_store(told, at, LANES, v)
+        flat_store(interfaces, interface, 0, s)
+        flat_store(interfaces, interface, LANES, w)
+        flat_store(table, offset, 0, u)
+        flat_store(table, offset, LANES, v)
         u, v = d - a * (u - v * s), c + a * v * w
-    behind = real(0.0)
+    above = real(0.0)
     for back in range(segments):
-        piece = np.int64(group) * segments + (segments - 1 - back)
-        at, seam = piece * (WORDS * LANES) + lane, piece * (2 * LANES) + lane
-        first = flat_load(seams, seam, 0) - flat_load(seams, seam, LANES) * behind
-        before = flat_load(told, at, 0) - flat_load(told, at, LANES) * first
-        flat_store(seams, seam, 0, before)
-        flat_store(seams, seam, LANES, behind)
-        behind = first
+        partition = np.int64(group) * segments + (segments - 1 - back)
+        offset, interface = partition * (WORDS * LANES) + lane, partition * (2 * LANES) + lane
+        first = flat_load(interfaces, interface, 0) - flat_load(interfaces, interface, LANES) * above
+        below = flat_load(table, offset, 0) - flat_load(table, offset, LANES) * first
+        flat_store(interfaces, interface, 0, below)
+        flat_store(interfaces, interface, LANES, above)
+        above = first
 
 
 def shared_bytes(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:

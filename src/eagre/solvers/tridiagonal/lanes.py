@@ -6,11 +6,11 @@ Lanes are coupled by cyclic reduction with shuffles, warps by values published i
 from eagre.backend.cells import cell, cuda, named_barrier, real, switch
 from eagre.backend.warp import from_lane
 from eagre.kernels.roots import reciprocal
-from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
+from eagre.solvers.tridiagonal.link import at_interface, between_chunks, reduced
 
 WARPS = switch("WARPS", 8)  # warps per block
 EXACT = switch("EXACT", False)  # whether the warps of a block are coupled exactly
-MOST_PAIRED = 15  # maximum number of warps with a barrier per pair: a block has 16 barriers
+MAX_PAIRED = 15  # maximum number of warps with a barrier per pair: a block has 16 barriers
 
 
 @cell
@@ -32,33 +32,33 @@ def lanes_joined(chunk, lane):
 
 
 @cell
-def from_below(told, turn, count):
+def from_below(table, parity, count):
     """Return X = u - v F at the interface above the first `count` warps of the block, eliminated upwards."""
     u, v = real(0.0), real(0.0)
     for w in range(count):
-        over = reciprocal(real(1.0) - told[turn, w, 4] * v)
-        s = (told[turn, w, 3] - told[turn, w, 4] * u) * over
-        a = told[turn, w, 2]
-        u = told[turn, w, 0] - a * (u - v * s)
-        v = told[turn, w, 1] + a * v * told[turn, w, 5] * over
+        over = reciprocal(real(1.0) - table[parity, w, 4] * v)
+        s = (table[parity, w, 3] - table[parity, w, 4] * u) * over
+        a = table[parity, w, 2]
+        u = table[parity, w, 0] - a * (u - v * s)
+        v = table[parity, w, 1] + a * v * table[parity, w, 5] * over
     return u, v
 
 
 @cell
-def from_above(told, turn, first):
+def from_above(table, parity, first):
     """Return F = s - w X at the interface below warp `first` of the block, eliminated downwards."""
     s, w = real(0.0), real(0.0)
     for back in range(WARPS - first):
         n = WARPS - 1 - back
-        c = told[turn, n, 1]
-        share = told[turn, n, 5] * w * reciprocal(real(1.0) - c * w)
-        s = told[turn, n, 3] - told[turn, n, 5] * s + share * (told[turn, n, 0] - c * s)
-        w = told[turn, n, 4] + share * told[turn, n, 2]
+        c = table[parity, n, 1]
+        factor = table[parity, n, 5] * w * reciprocal(real(1.0) - c * w)
+        s = table[parity, n, 3] - table[parity, n, 5] * s + factor * (table[parity, n, 0] - c * s)
+        w = table[parity, n, 4] + factor * table[parity, n, 2]
     return s, w
 
 
 @cell
-def meet_neighbours(warp):
+def wait_for_neighbours(warp):
     """Wait for the neighbouring warps: first at the barrier of one parity, then of the other.
 
     Barrier w is between warps w - 1 and w; warps at the ends of the block have one neighbour.
@@ -68,30 +68,30 @@ def meet_neighbours(warp):
     named_barrier(two, 64 if two > 0 and two < WARPS else 32)
 
 
-@meet_neighbours.variant("simulator")
-def _simulated_meeting(warp):
+@wait_for_neighbours.variant("simulator")
+def _simulated_wait(warp):
     cuda.syncthreads()
 
 
 @cell
-def tell(told, turn, chunk, a, c, d, lane, warp):
+def publish_ends(table, parity, chunk, a, c, d, lane, warp):
     """Publish the dependencies of the last and the first unknown of this warp; wait until neighbours can read them."""
     if lane == 31:
-        told[turn, warp, 0] = d
-        told[turn, warp, 1] = c
-        told[turn, warp, 2] = a
+        table[parity, warp, 0] = d
+        table[parity, warp, 1] = c
+        table[parity, warp, 2] = a
     if lane == 0:
-        told[turn, warp, 3] = chunk.e - chunk.g * d
-        told[turn, warp, 4] = chunk.f - chunk.g * a
-        told[turn, warp, 5] = -chunk.g * c
-    if EXACT or WARPS > MOST_PAIRED:
+        table[parity, warp, 3] = chunk.e - chunk.g * d
+        table[parity, warp, 4] = chunk.f - chunk.g * a
+        table[parity, warp, 5] = -chunk.g * c
+    if EXACT or WARPS > MAX_PAIRED:
         cuda.syncthreads()
     else:
-        meet_neighbours(warp)
+        wait_for_neighbours(warp)
 
 
 @cell
-def warps_joined(told, turn, chunk, a, c, d, lane, warp):
+def warps_joined(table, parity, chunk, a, c, d, lane, warp):
     """Return the unknowns before and after this warp from the published values; 0 at the ends of the block.
 
     Neighbours are sufficient if the coupling across a warp is below rounding; otherwise (EXACT) all warps are used.
@@ -100,25 +100,25 @@ def warps_joined(told, turn, chunk, a, c, d, lane, warp):
     zero = real(0.0)
     if WARPS == 1:
         return zero, zero
-    tell(told, turn, chunk, a, c, d, lane, warp)
-    before, behind = zero, zero
+    publish_ends(table, parity, chunk, a, c, d, lane, warp)
+    below, above = zero, zero
     if EXACT:
-        u, v = from_below(told, turn, warp)
-        s, w = from_above(told, turn, warp)
-        before, _ = at_seam(u, v, s, w)
-        u, v = from_below(told, turn, warp + 1)
-        s, w = from_above(told, turn, warp + 1)
-        _, behind = at_seam(u, v, s, w)
-        return before, behind
+        u, v = from_below(table, parity, warp)
+        s, w = from_above(table, parity, warp)
+        below, _ = at_interface(u, v, s, w)
+        u, v = from_below(table, parity, warp + 1)
+        s, w = from_above(table, parity, warp + 1)
+        _, above = at_interface(u, v, s, w)
+        return below, above
     if warp > 0:
-        before, _ = at_seam(
-            told[turn, warp - 1, 0], told[turn, warp - 1, 1], told[turn, warp, 3], told[turn, warp, 4]
+        below, _ = at_interface(
+            table[parity, warp - 1, 0], table[parity, warp - 1, 1], table[parity, warp, 3], table[parity, warp, 4]
         )  # fmt: skip
     if warp < WARPS - 1:
-        _, behind = at_seam(
-            told[turn, warp, 0], told[turn, warp, 1], told[turn, warp + 1, 3], told[turn, warp + 1, 4]
+        _, above = at_interface(
+            table[parity, warp, 0], table[parity, warp, 1], table[parity, warp + 1, 3], table[parity, warp + 1, 4]
         )  # fmt: skip
-    return before, behind
+    return below, above
 
 
 @cell

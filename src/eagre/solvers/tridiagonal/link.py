@@ -48,19 +48,19 @@ def between_chunks(chunk, e, f, g):
 
 
 @cell
-def reduced(a, c, d, before, behind, a_0, c_0, d_0, a_1, c_1, d_1):
+def reduced(a, c, d, has_before, has_after, a_0, c_0, d_0, a_1, c_1, d_1):
     """Return a row after one step of cyclic reduction with the rows _0 before and _1 after it, if they exist."""
     zero, one = real(0.0), real(1.0)
-    low = a if before else zero
-    high = c if behind else zero
+    low = a if has_before else zero
+    high = c if has_after else zero
     over = reciprocal(one - low * c_0 - high * a_1)
-    a_new = -(a * a_0) if before else a
-    c_new = -(c * c_1) if behind else c
+    a_new = -(a * a_0) if has_before else a
+    c_new = -(c * c_1) if has_after else c
     return a_new * over, c_new * over, (d - low * d_0 - high * d_1) * over
 
 
 @cell
-def at_seam(d_low, c_low, d_high, a_high):
+def at_interface(d_low, c_low, d_high, a_high):
     """Return the unknowns before and after an interface from X + c N = d and N + a X = d."""
     last = (d_low - c_low * d_high) * reciprocal(real(1.0) - c_low * a_high)
     return last, d_high - a_high * last

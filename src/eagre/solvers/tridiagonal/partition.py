@@ -35,16 +35,16 @@ from eagre.solvers.tridiagonal.columns import (
     WORDS,
     block_number,
     column_threads,
-    keep,
     last_unknowns,
     named_barrier,
     outside,
-    place,
-    tell_seams,
+    publish_interfaces,
+    store_value,
+    thread_offset,
     unknown_below,
 )
 from eagre.solvers.tridiagonal.lanes import lanes_joined
-from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
+from eagre.solvers.tridiagonal.link import Chunk, at_interface, next_row
 
 EPSILON = switch("EPSILON", 1e-17)  # coupling below rounding
 WARPS = switch("WARPS", 4)
@@ -59,66 +59,66 @@ def needless(guard):
 
 
 @cell
-def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, segments):
-    """Solve, reduce or finish one block of a strip of columns."""
+def column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, block, segments):
+    """Solve, reduce or finish one block of a group of columns."""
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
-    strip = np.int32(np.uint32(block) // np.uint32(segments))
-    segment = np.int32(block - strip * segments)
-    strips = (inner + 31) // 32
-    o = strip // strips
-    i = (strip - o * strips) * 32 + lane
+    group = np.int32(np.uint32(block) // np.uint32(segments))
+    segment = np.int32(block - group * segments)
+    groups = (inner + 31) // 32
+    o = group // groups
+    i = (group - o * groups) * 32 + lane
     first = (segment * THREADS + t) * ROWS
     inside = i < inner
     k = np.int64(o * np.int64(rows) + first) * inner + min(i, inner - 1)
-    me = place(t, lane)
+    me = thread_offset(t, lane)
     zero, one = real(0.0), real(1.0)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
-    at = k
+    offset = k
     for row in range(ROWS):
         if first + row < rows:
-            prefetch_l2(a, at, 0)
-            prefetch_l2(b, at, 0)
-            prefetch_l2(c, at, 0)
-            prefetch_l2(d, at, 0)
-        at += inner
-    at = k
+            prefetch_l2(a, offset, 0)
+            prefetch_l2(b, offset, 0)
+            prefetch_l2(c, offset, 0)
+            prefetch_l2(d, offset, 0)
+        offset += inner
+    offset = k
     for row in range(ROWS):
-        low, middle, high, right = zero, one, zero, zero
+        low, diagonal, high, right = zero, one, zero, zero
         if first + row < rows and inside:
-            middle, right = flat_load(b, at, 0), flat_load(d, at, 0)
+            diagonal, right = flat_load(b, offset, 0), flat_load(d, offset, 0)
             if first + row > 0:
-                low = flat_load(a, at, 0)
+                low = flat_load(a, offset, 0)
             if first + row < rows - 1:
-                high = flat_load(c, at, 0)
-        new = next_row(chunk, low, middle, high, right)
+                high = flat_load(c, offset, 0)
+        new = next_row(chunk, low, diagonal, high, right)
         if row < ROWS - 1:
             chunk = new
         else:
             chunk = Chunk(new.a, new.c, new.d, chunk.e, chunk.f, chunk.g)
-        keep(shared, me, 0, row, new.a)
-        keep(shared, me, 1, row, new.c)
-        keep(shared, me, 2, row, new.d)
-        at += inner
+        store_value(shared, me, 0, row, new.a)
+        store_value(shared, me, 1, row, new.c)
+        store_value(shared, me, 2, row, new.d)
+        offset += inner
     p, q, r = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        tell_seams(told, block, t, lane, chunk, p, q, r)
+        publish_interfaces(table, block, t, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
-    before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, p, q, r)
-    lower, here = last_unknowns(shared, me, p, q, r, before, behind)
-    at = k + np.int64(ROWS - 1) * inner
+    below, above = outside(table, interfaces, flags, guard, shared, block, segment, chunk, p, q, r)
+    lower, here = last_unknowns(shared, me, p, q, r, below, above)
+    offset = k + np.int64(ROWS - 1) * inner
     for back in range(ROWS):
         row = ROWS - 1 - back
         if first + row < rows and inside:
-            flat_store(x, at, 0, here)
+            flat_store(x, offset, 0, here)
         here = unknown_below(shared, me, row, lower, here)
-        at -= inner
+        offset -= inner
 
 
 @entry
-def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
-    """Solve systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (strips, segments).
+def columns_cuda(a, b, c, d, x, table, interfaces, flags, guard, total, segments):
+    """Solve systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (groups, segments).
 
     The exact passes distribute their `total` blocks among fewer, so that an unnecessary pass costs little.
     """
@@ -129,10 +129,10 @@ def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
             return
         for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
             cuda.syncthreads()
-            column_piece(a, b, c, d, x, told, seams, flags, guard, shared, np.int32(block), np.int32(segments))
+            column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, np.int32(block), np.int32(segments))
     else:
         block_number(flags, order, np.uint32(0))
-        column_piece(a, b, c, d, x, told, seams, flags, guard, shared, order[0], np.int32(segments))
+        column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, order[0], np.int32(segments))
 
 
 # -- lines that are contiguous: a lane holds four neighbours ----------------------------------------
@@ -202,38 +202,38 @@ def one_row(a, b, c, d, n, here, rows):
 
 
 @cell
-def tell_warp(told, piece, lane, chunk, a, c, d):
+def publish_warp(table, partition, lane, chunk, a, c, d):
     """Publish the dependencies of the last and the first unknown of a warp's partition."""
     if lane == 31:
-        flat_store(told, piece * WORDS, 0, d)
-        flat_store(told, piece * WORDS, 1, c)
-        flat_store(told, piece * WORDS, 2, a)
+        flat_store(table, partition * WORDS, 0, d)
+        flat_store(table, partition * WORDS, 1, c)
+        flat_store(table, partition * WORDS, 2, a)
     if lane == 0:
-        flat_store(told, piece * WORDS, 3, chunk.e - chunk.g * d)
-        flat_store(told, piece * WORDS, 4, chunk.f - chunk.g * a)
-        flat_store(told, piece * WORDS, 5, -chunk.g * c)
+        flat_store(table, partition * WORDS, 3, chunk.e - chunk.g * d)
+        flat_store(table, partition * WORDS, 4, chunk.f - chunk.g * a)
+        flat_store(table, partition * WORDS, 5, -chunk.g * c)
 
 
 @cell
-def seam_before(told, piece):
+def interface_before(table, partition):
     """Return the last unknown before a partition and the first one in it."""
-    return at_seam(
-        load_volatile(told, (piece - 1) * WORDS, 0), load_volatile(told, (piece - 1) * WORDS, 1),
-        load_volatile(told, piece * WORDS, 3), load_volatile(told, piece * WORDS, 4),
+    return at_interface(
+        load_volatile(table, (partition - 1) * WORDS, 0), load_volatile(table, (partition - 1) * WORDS, 1),
+        load_volatile(table, partition * WORDS, 3), load_volatile(table, partition * WORDS, 4),
     )  # fmt: skip
 
 
 @cell
-def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, chunk, a, c):
-    """Return the unknowns before and after a warp's partition: number `within` of the `pieces` of its line."""
-    before, behind = real(0.0), real(0.0)
+def around(table, interfaces, flags, guard, order, partition, partitions, within, lane, warp, chunk, a, c):
+    """Return the unknowns before and after a warp's partition: number `within` of the `partitions` of its line."""
+    below, above = real(0.0), real(0.0)
     if MODE == FINISH:
-        before, behind = flat_load(seams, 2 * piece, 0), flat_load(seams, 2 * piece, 1)
+        below, above = flat_load(interfaces, 2 * partition, 0), flat_load(interfaces, 2 * partition, 1)
     if MODE == EXCHANGE:
         lost = real(0.0)
         if lane == 31 and within > 0:
             lost = abs(a)
-        if lane == 0 and within < pieces - 1:
+        if lane == 0 and within < partitions - 1:
             lost = abs(chunk.g * c)
         raise_maximum(guard, to_bits(lost))
         cuda.threadfence()
@@ -245,21 +245,21 @@ def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, 
                 named_barrier(flags, block, segment > 0, segment < segments - 1)
             cuda.syncthreads()
         if within > 0:
-            before, _ = seam_before(told, piece)
-        if within < pieces - 1:
-            _, behind = seam_before(told, piece + 1)
-    return before, behind
+            below, _ = interface_before(table, partition)
+        if within < partitions - 1:
+            _, above = interface_before(table, partition + 1)
+    return below, above
 
 
 @cell
-def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
+def row_block(a, b, c, d, x, table, interfaces, flags, guard, order, segments):
     """Solve, reduce or finish one block of a line, whose number is order[0]."""
     rows = np.int32(b.shape[1])
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     line = np.int32(np.uint32(order[0]) // np.uint32(segments))
     within = (order[0] - line * segments) * WARPS + warp
-    pieces = segments * WARPS
-    piece = np.int64(line) * pieces + within
+    partitions = segments * WARPS
+    partition = np.int64(line) * partitions + within
     here = (within * 32 + lane) * CELLS
     left = rows - here
     k = np.int64(line) * rows + min(here, ((rows - 1) >> 2) << 2)
@@ -279,13 +279,15 @@ def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
     chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
     p, q, r = lanes_joined(chunk, lane)
     if MODE == EXCHANGE or MODE == REDUCE:
-        tell_warp(told, piece, lane, chunk, p, q, r)
+        publish_warp(table, partition, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
-    before, behind = around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, chunk, p, q)
-    x3 = r - p * before - q * behind
+    below, above = around(
+        table, interfaces, flags, guard, order, partition, partitions, within, lane, warp, chunk, p, q
+    )
+    x3 = r - p * below - q * above
     lower = from_lane(x3, max(lane - 1, 0))
-    lower = before if lane == 0 else lower
+    lower = below if lane == 0 else lower
     x2 = s2.d - s2.a * lower - s2.c * x3
     x1 = s1.d - s1.a * lower - s1.c * x2
     x0 = s0.d - s0.a * lower - s0.c * x1
@@ -294,7 +296,7 @@ def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
 
 
 @entry
-def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
+def rows_cuda(a, b, c, d, x, table, interfaces, flags, guard, total, segments):
     """Solve systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments)."""
     order = cuda.shared.array(1, np.int32)
     if MODE == REDUCE or MODE == FINISH:
@@ -304,7 +306,7 @@ def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
             cuda.syncthreads()
             order[0] = block
             cuda.syncthreads()
-            row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))
+            row_block(a, b, c, d, x, table, interfaces, flags, guard, order, np.int32(segments))
     else:
         block_number(flags, order, np.uint32(0))
-        row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))
+        row_block(a, b, c, d, x, table, interfaces, flags, guard, order, np.int32(segments))

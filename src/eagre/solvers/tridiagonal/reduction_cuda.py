@@ -26,18 +26,18 @@ def spot(row, width, lane):
 
 
 @cell
-def got(shared, at, kind, size):
+def got(shared, offset, kind, size):
     """Return value `kind` (a, b, c, d) of a row."""
-    return flat_load(shared, np.uint32(at + kind * size), 0)
+    return flat_load(shared, np.uint32(offset + kind * size), 0)
 
 
 @cell
-def put(shared, at, size, a, b, c, d):
+def put(shared, offset, size, a, b, c, d):
     """Store the four values of a row."""
-    flat_store(shared, np.uint32(at), 0, a)
-    flat_store(shared, np.uint32(at + size), 0, b)
-    flat_store(shared, np.uint32(at + 2 * size), 0, c)
-    flat_store(shared, np.uint32(at + 3 * size), 0, d)
+    flat_store(shared, np.uint32(offset), 0, a)
+    flat_store(shared, np.uint32(offset + size), 0, b)
+    flat_store(shared, np.uint32(offset + 2 * size), 0, c)
+    flat_store(shared, np.uint32(offset + 3 * size), 0, d)
 
 
 @cell
@@ -47,17 +47,17 @@ def combined(shared, row, low, high, rows, width, lane, size):
     a, b = got(shared, here, 0, size), got(shared, here, 1, size)
     c, d = got(shared, here, 2, size), got(shared, here, 3, size)
     if low >= 0:
-        at = spot(low, width, lane)
-        down = a * reciprocal(got(shared, at, 1, size))
-        a = -down * got(shared, at, 0, size)
-        b -= down * got(shared, at, 2, size)
-        d -= down * got(shared, at, 3, size)
+        offset = spot(low, width, lane)
+        down = a * reciprocal(got(shared, offset, 1, size))
+        a = -down * got(shared, offset, 0, size)
+        b -= down * got(shared, offset, 2, size)
+        d -= down * got(shared, offset, 3, size)
     if high < rows:
-        at = spot(high, width, lane)
-        up = c * reciprocal(got(shared, at, 1, size))
-        c = -up * got(shared, at, 2, size)
-        b -= up * got(shared, at, 0, size)
-        d -= up * got(shared, at, 3, size)
+        offset = spot(high, width, lane)
+        up = c * reciprocal(got(shared, offset, 1, size))
+        c = -up * got(shared, offset, 2, size)
+        b -= up * got(shared, offset, 0, size)
+        d -= up * got(shared, offset, 3, size)
     return a, b, c, d
 
 
@@ -83,9 +83,9 @@ def solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size
         step *= np.int32(2)
     for n in range(HELD):
         if t + n * threads < count:
-            at = spot(stride * (t + n * threads + 1) - 1, width, lane)
-            x = got(shared, at, 3, size) * reciprocal(got(shared, at, 1, size))
-            flat_store(shared, np.uint32(at + 3 * size), 0, x)
+            offset = spot(stride * (t + n * threads + 1) - 1, width, lane)
+            x = got(shared, offset, 3, size) * reciprocal(got(shared, offset, 1, size))
+            flat_store(shared, np.uint32(offset + 3 * size), 0, x)
     cuda.syncthreads()
 
 
@@ -95,13 +95,13 @@ def substitute(shared, stride, rows, width, lane, t, threads, size):
     count = rows // stride
     for m in range(t, (count + 1) // 2, threads):
         row = stride * (2 * m + 1) - 1
-        at = spot(row, width, lane)
-        d = got(shared, at, 3, size)
+        offset = spot(row, width, lane)
+        d = got(shared, offset, 3, size)
         if m > 0:
-            d -= got(shared, at, 0, size) * got(shared, spot(row - stride, width, lane), 3, size)
+            d -= got(shared, offset, 0, size) * got(shared, spot(row - stride, width, lane), 3, size)
         if 2 * m + 1 < count:
-            d -= got(shared, at, 2, size) * got(shared, spot(row + stride, width, lane), 3, size)
-        flat_store(shared, np.uint32(at + 3 * size), 0, d * reciprocal(got(shared, at, 1, size)))
+            d -= got(shared, offset, 2, size) * got(shared, spot(row + stride, width, lane), 3, size)
+        flat_store(shared, np.uint32(offset + 3 * size), 0, d * reciprocal(got(shared, offset, 1, size)))
     cuda.syncthreads()
 
 
@@ -112,9 +112,9 @@ def reduction_cuda(a, b, c, d, x, parallel_from):
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     width, threads = np.int32(cuda.blockDim.x), np.int32(cuda.blockDim.y)
     rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
-    strips = (inner + width - 1) // width
-    o = np.int32(cuda.blockIdx.x) // strips
-    i = (np.int32(cuda.blockIdx.x) - o * strips) * width + lane
+    groups = (inner + width - 1) // width
+    o = np.int32(cuda.blockIdx.x) // groups
+    i = (np.int32(cuda.blockIdx.x) - o * groups) * width + lane
     inside = i < inner
     size = spot(rows, width, np.int32(0))
     start = np.int64(o) * rows * inner + min(i, inner - 1)
@@ -122,9 +122,9 @@ def reduction_cuda(a, b, c, d, x, parallel_from):
     for row in range(t, rows, threads):
         k = start + np.int64(row) * inner
         low = flat_load(a, k, 0) if inside and row > 0 else zero
-        middle = flat_load(b, k, 0) if inside else one
+        diagonal = flat_load(b, k, 0) if inside else one
         high = flat_load(c, k, 0) if inside and row < rows - 1 else zero
-        put(shared, spot(row, width, lane), size, low, middle, high, flat_load(d, k, 0))
+        put(shared, spot(row, width, lane), size, low, diagonal, high, flat_load(d, k, 0))
     cuda.syncthreads()
     stride, count = np.int32(1), rows
     while count > parallel_from:
@@ -150,24 +150,24 @@ def bytes_of(rows: int, width: int, itemsize: int) -> int:
 
 def fits(device: Device, rows: int, itemsize: int) -> bool:
     """Return whether a system of this length fits the shared memory of a block."""
-    return bytes_of(rows, 1, itemsize) <= device.layout("solver:tridiagonal.reduction").shared
+    return bytes_of(rows, 1, itemsize) <= device.parameters("solver:tridiagonal.reduction").shared
 
 
 def launch_of(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> Launch:
     """Return the launch that solves arrays (outer, n, inner)."""
     outer, rows, inner = flat[1].shape
-    itemsize, layout = flat[1].dtype.itemsize, device.layout("solver:tridiagonal.reduction")
-    width, share = 1, layout.shared // layout.side_by_side
-    while 2 * width <= min(inner, 32) and bytes_of(rows, 2 * width, itemsize) <= share:
+    itemsize, parameters = flat[1].dtype.itemsize, device.parameters("solver:tridiagonal.reduction")
+    width, max_shared = 1, parameters.shared // parameters.side_by_side
+    while 2 * width <= min(inner, 32) and bytes_of(rows, 2 * width, itemsize) <= max_shared:
         width *= 2
     busy = rows if method == "pcr" else -(-rows // 2)
     threads = 1
-    while threads < busy and 2 * threads * width <= layout.threads:
+    while threads < busy and 2 * threads * width <= parameters.threads:
         threads *= 2
     parallel_from = min(PARALLEL_FROM[method], rows)
     held = max(1, -(-parallel_from // threads))
     held = 1 << (held - 1).bit_length()
-    program = device.program(reduction_cuda, precision, {"HELD": held, "REGISTERS": layout.registers})
+    program = device.program(reduction_cuda, precision, {"HELD": held, "REGISTERS": parameters.registers})
     grid = outer * -(-inner // width)
     shared = bytes_of(rows, width, itemsize)
     return Launch(program, (*flat, x, parallel_from), (grid,), (width, threads), shared)

@@ -38,12 +38,12 @@ def thomas_columns_cpu(a, b, c, d, x, scratch):
     """Solve systems along the middle axis of (outer, n, inner); scratch : (workers, n, adjacent columns)."""
     outer, rows, inner = b.shape
     workers, width = scratch.shape[0], scratch.shape[2]
-    strips = (inner + width - 1) // width
+    groups = (inner + width - 1) // width
     for worker in prange(workers):
         store = scratch[worker]
-        for strip in range(worker, strips * outer, workers):
-            first = strip // strips
-            start = (strip - first * strips) * width
+        for group in range(worker, groups * outer, workers):
+            first = group // groups
+            start = (group - first * groups) * width
             o, i, n = np.uint32(first), np.uint32(start), min(width, inner - start)
             for k in range(rows):
                 forward(a, b, c, d, store, x, o, np.uint32(k), i, n)
@@ -54,12 +54,12 @@ def thomas_columns_cpu(a, b, c, d, x, scratch):
 
 
 @cell
-def turned(array, tile, base, j, n, k, rows):
+def transpose_lines(array, tile, base, j, n, k, rows):
     """Transpose a tile of n contiguous lines, so that lines are adjacent; j, k : unsigned."""
     for m in range(n):
-        at, line = np.uint32(base + m), j + np.uint32(m)
+        offset, line = np.uint32(base + m), j + np.uint32(m)
         for r in range(rows):
-            tile[at + r * LINES] = array[line, k + r]
+            tile[offset + r * LINES] = array[line, k + r]
 
 
 @cell
@@ -67,19 +67,19 @@ def eliminate_tile(tile, store, k, rows, n):
     """Eliminate rows k .. k + rows - 1 of n lines whose transposed a, b, c, d are in the tile: c and d to `store`."""
     size = TILE * LINES
     for r in range(rows):
-        at, row = np.uint32(r * LINES), np.uint32(k + r)
+        offset, row = np.uint32(r * LINES), np.uint32(k + r)
         if row == 0:
             for m in range(n):
-                over = real(1.0) / tile[at + m + size]
-                store[row, m] = tile[at + m + 2 * size] * over
-                store[row, m + LINES] = tile[at + m + 3 * size] * over
+                over = real(1.0) / tile[offset + m + size]
+                store[row, m] = tile[offset + m + 2 * size] * over
+                store[row, m + LINES] = tile[offset + m + 3 * size] * over
         else:
             below = row - np.uint32(1)
             for m in range(n):
-                low = tile[at + m]
-                over = real(1.0) / (tile[at + m + size] - low * store[below, m])
-                store[row, m] = tile[at + m + 2 * size] * over
-                store[row, m + LINES] = (tile[at + m + 3 * size] - low * store[below, m + LINES]) * over
+                low = tile[offset + m]
+                over = real(1.0) / (tile[offset + m + size] - low * store[below, m])
+                store[row, m] = tile[offset + m + 2 * size] * over
+                store[row, m + LINES] = (tile[offset + m + 3 * size] - low * store[below, m + LINES]) * over
 
 
 @entry
@@ -100,10 +100,10 @@ def thomas_rows_cpu(a, b, c, d, x, scratch, tiles):
             n = min(LINES, lines - block * LINES)
             for k in range(0, rows, TILE):
                 count, first = min(TILE, rows - k), np.uint32(k)
-                turned(a, tile, 0, j, n, first, count)
-                turned(b, tile, TILE * LINES, j, n, first, count)
-                turned(c, tile, 2 * TILE * LINES, j, n, first, count)
-                turned(d, tile, 3 * TILE * LINES, j, n, first, count)
+                transpose_lines(a, tile, 0, j, n, first, count)
+                transpose_lines(b, tile, TILE * LINES, j, n, first, count)
+                transpose_lines(c, tile, 2 * TILE * LINES, j, n, first, count)
+                transpose_lines(d, tile, 3 * TILE * LINES, j, n, first, count)
                 eliminate_tile(tile, store, k, count, every)
             for back in range(1, rows):
                 row = np.uint32(rows - 1 - back)
@@ -118,18 +118,18 @@ def thomas_rows_cpu(a, b, c, d, x, scratch, tiles):
 @entry
 def thomas_cuda(a, b, c, d, x, store):
     """Solve one line of (outer, n, inner) per thread; slow for few or contiguous lines."""
-    at = cuda.grid(1)
+    line = cuda.grid(1)
     outer, rows, inner = b.shape
-    if at >= outer * inner:
+    if line >= outer * inner:
         return
-    o, i = at // inner, at % inner
-    before, value = real(0.0), real(0.0)
+    o, i = line // inner, line % inner
+    c_below, value = real(0.0), real(0.0)
     for k in range(rows):
         low = a[o, k, i] if k > 0 else real(0.0)
-        over = real(1.0) / (b[o, k, i] - low * before)
-        before = c[o, k, i] * over
+        over = real(1.0) / (b[o, k, i] - low * c_below)
+        c_below = c[o, k, i] * over
         value = (d[o, k, i] - low * value) * over
-        store[o, k, i] = before
+        store[o, k, i] = c_below
         x[o, k, i] = value
     for back in range(1, rows):
         k = rows - 1 - back

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagre.layouts.facts import MOST_THREADS
+from eagre.layouts.facts import MAX_THREADS
 from eagre.layouts.solvers import SECTOR
 from eagre.tuning.space import Axis, Space, always, registers
 from eagre.tuning.spaces.common import on_cpu
@@ -19,11 +19,11 @@ def _one_row(value: int, precision: str) -> list[dict[str, int]]:
     return [{"up_to": _ANY, "registers": value}]
 
 
-def _cut(value: tuple[int, int], precision: str) -> list[dict[str, Any]]:
+def _partition(value: tuple[int, int], precision: str) -> list[dict[str, Any]]:
     """Return the column partition: tallest block for these registers per thread; larger columns use the last."""
-    (own, most), tallest = value, {"up_to": 4096, "own": 64 if precision == "single" else 32, "registers": 128}
-    threads = min(MOST_THREADS, OF_A_BLOCK // most)
-    one = {"up_to": own * threads // SECTOR[precision] // 2 * 2, "own": own, "registers": most}
+    (rows, limit), tallest = value, {"up_to": 4096, "own": 64 if precision == "single" else 32, "registers": 128}
+    threads = min(MAX_THREADS, OF_A_BLOCK // limit)
+    one = {"up_to": rows * threads // SECTOR[precision] // 2 * 2, "own": rows, "registers": limit}
     return [one, tallest] if one["up_to"] < 4096 else [{**one, "up_to": 4096}]
 
 
@@ -49,7 +49,7 @@ COLUMNS = Space(
     (
         Axis(
             "rows x registers", (f"{SOLVER}.columns.cuts#{{precision}}",),
-            always((8, 64), (16, 64), (16, 96), (32, 96), (32, 128), (64, 128)), _cut,
+            always((8, 64), (16, 64), (16, 96), (32, 96), (32, 128), (64, 128)), _partition,
         ),
     ),
     checked=4097,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eagre.tuning.space import Axis, Card, Space
+from eagre.tuning.space import Axis, DeviceInfo, Space
 
 
-def _threads(card: Card, precision: str) -> Sequence[int]:
+def _threads(device: DeviceInfo, precision: str) -> Sequence[int]:
     """Return all, three quarters and half of the threads: with shared memory bandwidth fewer threads may be faster."""
-    return sorted({max(1, card.threads * part // 4) for part in (2, 3)} - {card.threads})
+    return sorted({max(1, device.threads * quarters // 4) for quarters in (2, 3)} - {device.threads})
 
 
-def _blocks_of_volumes(card: Card, precision: str) -> Sequence[Any]:
+def _blocks_of_volumes(device: DeviceInfo, precision: str) -> Sequence[Any]:
     return [32, 2, 2], [32, 8, 1], [64, 2, 1], [64, 4, 1], [128, 1, 1]
 
 

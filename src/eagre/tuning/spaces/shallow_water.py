@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eagre.tuning.space import Axis, Card, Choice, Space, always, registers
+from eagre.tuning.space import Axis, Choice, DeviceInfo, Space, always, registers
 from eagre.tuning.spaces.common import on_cpu
 
 MODEL = "shallow-water"
 
 
-def _limits(card: Card, precision: str) -> Sequence[int]:
+def _limits(device: DeviceInfo, precision: str) -> Sequence[int]:
     low, high = (64, 128) if precision == "single" else (112, 248)
-    return registers({precision: low}, high)(card, precision)
+    return registers({precision: low}, high)(device, precision)
 
 
 ROWS = Axis("rows", (f"{MODEL}.march.longest", f"{MODEL}.march.shortest"), always(8, 16, 32, 64, 128))
@@ -22,7 +22,7 @@ SECOND = Axis("registers 2", ("shallow-water.march.registers#{precision}.second"
 EARLY = Axis(
     "early", ("shallow-water.march.early_cells",), always(False, True), lambda value, precision: 2**40 if value else 0
 )
-MOST = Axis("tiles", ("shallow-water.tiles.most",), always(0, 1, 2, 4))
+MAX_TILES = Axis("tiles", ("shallow-water.tiles.most",), always(0, 1, 2, 4))
 TILES = Axis("registers", ("shallow-water.tiles.registers#{precision}",), registers({"single": 48, "double": 64}, 128))
 WARPS = Axis("warps", ("shallow-water.tiles.enough_warps",), always(6, 9, 12, 16))
 BOUNDARY = Axis("threads", ("shallow-water.boundary.threads",), always(32, 64, 128, 256))
@@ -32,20 +32,20 @@ SWEEP_Y = Axis("registers y", (f"{MODEL}.sweeps.registers#{{precision}}.y",), _S
 TALL = Axis("rows", ("cpu.shallow-water.rows",), always(16, 32, 128, 256))
 
 
-def _alike(choice: Choice, card: Card, precision: str) -> str:
+def _unequal_limits(choice: Choice, device: DeviceInfo, precision: str) -> str:
     """Return a reason unless the register limits of both stages, with the same fluxes, are equal or adjacent."""
     first, second = choice.get("registers"), choice.get("registers 2")
     if first is None or second is None:
         return ""
-    tried = list(FIRST.values(card, precision))
+    tried = list(FIRST.values(device, precision))
     return "stages with unlike registers" if abs(tried.index(first) - tried.index(second)) > 1 else ""
 
 
-def marches(scheme: str, *axes: Axis) -> Space:
+def streaming(scheme: str, *axes: Axis) -> Space:
     """Return the space of the row-streaming kernels: all grids except the smallest."""
     covering = _one_limit if SECOND in axes else _first_only
     return Space(
-        f"{MODEL}.march", MODEL, scheme, axes, scheme, refused=_alike, checked=512, covering=covering
+        f"{MODEL}.march", MODEL, scheme, axes, scheme, excluded=_unequal_limits, checked=512, covering=covering
     )  # fmt: skip
 
 
@@ -71,9 +71,9 @@ def _first_only(choice: Choice) -> bool:
 
 
 SPACES = (
-    marches("rk2", ROWS, FIRST, SECOND, EARLY),
-    marches("euler", ROWS, FIRST, EARLY),
-    Space(f"{MODEL}.tiles", MODEL, "rk2", (MOST, TILES, WARPS), "rk2", sizes=("small",), checked=512),
+    streaming("rk2", ROWS, FIRST, SECOND, EARLY),
+    streaming("euler", ROWS, FIRST, EARLY),
+    Space(f"{MODEL}.tiles", MODEL, "rk2", (MAX_TILES, TILES, WARPS), "rk2", sizes=("small",), checked=512),
     Space(f"{MODEL}.boundary", MODEL, "rk2", (BOUNDARY,), sizes=("small",)),
     sweeps("ds2"),
     sweeps("srk2"),

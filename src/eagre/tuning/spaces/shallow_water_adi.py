@@ -50,9 +50,9 @@ HEAVY = Space(
         Axis("block", (f"{MODEL}.y.heavy#block",), always((8, 16), (10, 10), (8, 12)), _heavy),
         Axis("registers", (f"{MODEL}.y.heavy#registers",), registers({"single": 96, "double": 96}, 168)),
     ),
-    sizes=LARGE, checked=4096, refused=lambda choice, card, precision: "" if precision == "double" else "of double",
+    sizes=LARGE, checked=4096, excluded=lambda choice, device, precision: "" if precision == "double" else "of double",
 )  # fmt: skip
-SMALL = Space(
+SMALL_GRIDS = Space(
     f"{MODEL}.small", MODEL, "default",
     (
         Axis("cells", (f"{MODEL}.small.cells",), always(0, 65536, 2**20)),  # threshold for small blocks
@@ -62,4 +62,4 @@ SMALL = Space(
     ),
     sizes=("small",), checked=512,
 )  # fmt: skip
-SPACES = (X, Y, HEAVY, SMALL, on_cpu(MODEL, "default"))
+SPACES = (X, Y, HEAVY, SMALL_GRIDS, on_cpu(MODEL, "default"))
