@@ -130,8 +130,8 @@ def main() -> None:
                     steps = engine.steps
                     steps.projection = Projection(
                         engine.device, precision, engine.metric, steps.rest.density, velocity=steps.fields.now,
-                        forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
-                        preconditioner="none", kept=1,
+                        forces=steps.fields.forces, provisional_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
+                        preconditioner="none", num_directions=1,
                     )  # fmt: skip
                 case = "hill" if given.hill else points
                 print(f"{case} {precision} {pressure}, copy {bandwidth / 1e9:.0f} GB/s", flush=True)

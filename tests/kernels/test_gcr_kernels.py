@@ -25,7 +25,7 @@ def projected(device, precision="double", **options):
     hill = 0.3 * np.exp(-((np.arange(SHAPE[2]) - 2.0) ** 2))[None] * np.ones((SHAPE[1], 1))
     metric = Metric(SHAPE, (1.0, 1.0, 1.0), ("wall", "periodic", "wall"), hill=hill)
     density = np.exp(-metric.height / 3.0)
-    options = {"tolerance": 1e-2, "most": 9, "method": "gcr", **options}
+    options = {"tolerance": 1e-2, "max_iterations": 9, "method": "gcr", **options}
     projection = Projection(device, precision, metric, density, **options)
     device.fill(projection.u, np.random.default_rng(1).standard_normal(SHAPE).astype(projection.u.dtype))
     made = projection.solve(1.0)
@@ -36,7 +36,7 @@ def projected(device, precision="double", **options):
 def test_simulated_blocks():
     from eagre.backend.simulated import SimulatedDevice
 
-    options = {"preconditioner": "fft", "kept": 2}
+    options = {"preconditioner": "fft", "num_directions": 2}
     (v, made), (expected, plain) = (projected(device(), **options) for device in (SimulatedDevice, PlainDevice))
     assert made.iterations == plain.iterations > 1
     assert np.abs(v - expected).max() < 1e-12
@@ -55,7 +55,7 @@ def test_fused_iterations(sides, preconditioner):
         density = 1.0 if sides[0] == "periodic" else np.exp(-metric.height / 3.0)
         projection = Projection(
             SimulatedDevice(), "double", metric, density,
-            tolerance=1e-6, most=40, method="gcr", preconditioner=preconditioner, sweeps=3, kernels=kernels,
+            tolerance=1e-6, max_iterations=40, method="gcr", preconditioner=preconditioner, sweeps=3, kernels=kernels,
         )  # fmt: skip
         projection.set_coefficients(np.linspace(0.5, 1.0, 5) if sides[0] == "wall" else 0.9, 0.0, 0.8)
         projection.u[...] = np.random.default_rng(1).standard_normal(shape)

@@ -188,7 +188,7 @@ class Engine:
         projection, fields = self.steps.projection, self.steps.fields
         parts = self.rest.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
         projection.set_coefficients(*(np.full_like(parts[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1))))
-        for hat, now in zip(projection.hat, fields.now, strict=True):
+        for hat, now in zip(projection.provisional, fields.now, strict=True):
             if hat is not now:
                 self.device.copy(hat, now)
         projection.solve(dt)

@@ -69,10 +69,10 @@ class Polynomial:
 
     def launches(self, r: Any, q: Any) -> list[Work]:
         """Return launches of q = P r, both (nz, ny, nx)."""
-        there, found = (q, self._other), []
+        there, sweeps = (q, self._other), []
         last = r
         for n, numbers in enumerate(self._numbers):
             out = there[(len(self._numbers) - 1 - n) % 2]
-            found.append(self._sweep(last, r, numbers, out))
+            sweeps.append(self._sweep(last, r, numbers, out))
             last = out
-        return found
+        return sweeps

@@ -75,7 +75,7 @@ class ProjectionBands:
         self._real = parts[0].fields.now.u.dtype.type
         self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
         self._is_free = parts[0].is_free
-        self.hat = fields.forces if self._is_free else fields.now
+        self.provisional = fields.forces if self._is_free else fields.now
         self.steps, self.bound = (0.0, 0.0), 0
         self._normal: list[cells.Normal | None] = [None] * len(parts)
         self._coefficients: Coefficients | None = None
@@ -213,7 +213,7 @@ class ProjectionBands:
         return kernels[rank].wind(self.phi.parts[rank], own.now, own.forces, not self._is_free)
 
     def _hat(self, rank: int) -> tuple[Any, Any, Any]:
-        u, v, w = (one.parts[rank] for one in self.hat)
+        u, v, w = (one.parts[rank] for one in self.provisional)
         return u, v, w
 
     def _residual(self, rank: int, test: ResidualTestBands | None = None) -> Any:

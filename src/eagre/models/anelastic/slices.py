@@ -13,7 +13,7 @@ from eagre.fields import Variable
 from eagre.io.cf import axis_attributes, level_attributes
 from eagre.io.measured import Axis
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.places import Between, Fetching, Plane, along, checked_names, plane_at_height
+from eagre.models.anelastic.places import Between, FieldSampler, Plane, along, checked_names, plane_at_height
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -82,7 +82,7 @@ class Slice:
         self.dimensions = {one.name: plane for one in self.variables}
         follows = pick.z if name == "k" and np.ndim(pick.z) == 2 else None
         self.axes: Sequence[Axis] = axes_of(setup, self.across, self.position, getattr(pick, "ground", None), follows)
-        self._fetching = Fetching(engine, pick)
+        self._fetching = FieldSampler(engine, pick)
 
     def sample(self) -> dict[str, np.ndarray]:
         """Return the current values of each variable."""

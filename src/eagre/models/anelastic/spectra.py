@@ -12,7 +12,7 @@ from eagre.given import own_array
 from eagre.io.measured import Axis
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
-from eagre.models.anelastic.places import Fetching, checked_names, plane_at_height
+from eagre.models.anelastic.places import FieldSampler, checked_names, plane_at_height
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -77,7 +77,7 @@ class Spectra:
         fields = checked_names(setup, variables, USUAL)
         self._names = [one.name for one in fields]
         levels = _checked_heights(setup, heights)
-        self._planes = [Fetching(engine, plane_at_height(setup, float(z))) for z in levels]
+        self._planes = [FieldSampler(engine, plane_at_height(setup, float(z))) for z in levels]
         self._spacing = {"x": setup.grid.dx, "y": setup.grid.dy}
         self._weights = plane_weights(setup.shape, setup.boundaries)
         declared = {f"{one.name}_spectrum_{axis}": (one, axis) for one in fields for axis in self._along}

@@ -16,7 +16,7 @@ from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.diffusion import EVEN, PARITY
 from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pace import Pace
+from eagre.models.anelastic.pace import StepCoefficients
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import Inflow
@@ -139,7 +139,7 @@ class Stages:
         self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
         self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
         self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.boundaries, setup.terrain, rows)
-        self.pace = Pace(device, precision, setup.spacing)
+        self.pace = StepCoefficients(device, precision, setup.spacing)
         self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
         self.is_free = not (setup.stratified or setup.coriolis or setup.top_sponge.any())
         self._advection = plan_of(device, precision, setup.shape, setup.boundaries, setup.advection)

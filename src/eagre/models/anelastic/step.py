@@ -53,7 +53,7 @@ class Steps(Stages):
         super().__init__(setup, device, precision, rest, h, slopes, metric, masses, driven(setup, rest))
         self.projection = Projection(
             device, precision, metric, rest.density, velocity=self.fields.now, forces=self.fields.forces,
-            hat_in_forces=self.is_free, tolerance=setup.tolerance,
+            provisional_in_forces=self.is_free, tolerance=setup.tolerance,
         )  # fmt: skip
         set_wind_through(self.projection, setup, rest)
         self._dt = 0.0  # time step of the implicit coefficients, s
