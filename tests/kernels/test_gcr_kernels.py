@@ -11,7 +11,7 @@ from eagre.models.anelastic.columns import Symbols, solve_column
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
-from eagre.models.anelastic.rings import rings_of, solve_rings_cpu
+from eagre.models.anelastic.rings import periodic_factors, solve_periodic_cpu
 from eagre.models.anelastic.stars import star_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.star import set_image
@@ -112,8 +112,8 @@ def test_columns_that_close(nz):
     chains = range(1 if nz % 2 else 2)
     for first in chains:
         b[first :: len(chains), 0, 0] -= b[first :: len(chains), 0, 0].mean()
-    q, made = b.copy(), rings_of(e, c, scale, nz)
-    PlainDevice().run([Launch(PlainDevice().program(solve_rings_cpu, "double"), (q, made, np.zeros((2, 3))))])
+    q, made = b.copy(), periodic_factors(e, c, scale, nz)
+    PlainDevice().run([Launch(PlainDevice().program(solve_periodic_cpu, "double"), (q, made, np.zeros((2, 3))))])
     left = (e + 2.0 * c) * q - c * (np.roll(q, 2, 0) + np.roll(q, -2, 0)) + scale * b
     np.testing.assert_allclose(left, 0.0, atol=1e-13)
     assert max(abs(q[first :: len(chains), 0, 0].mean()) for first in chains) < 1e-14

@@ -20,7 +20,7 @@ from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.stability import largest_explicit_number, longest_explicit_step
+from eagre.models.anelastic.stability import longest_explicit_step, max_explicit_number
 
 ON = {"device": "cpu", "precision": "double"}
 
@@ -189,7 +189,7 @@ def test_where_waves_of_what_mixes_and_is_carried_begin_to_grow(courant, wind, m
     for share in (0.96, 1.04):
         model = AnelasticFlow(
             grid, 8, top_height=8.0, velocity=tuple(courant * one for one in wind), boundaries={"z": "periodic"},
-            time_step=1.0, diffusivity=share * largest_explicit_number(courant) / 12.0, scalars={"dye": noise}, **ON,
+            time_step=1.0, diffusivity=share * max_explicit_number(courant) / 12.0, scalars={"dye": noise}, **ON,
         )  # fmt: skip
         model.advance(400.0)
         spread.append(np.std(model.field("dye")))

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -61,7 +61,7 @@ def cut_metric(metric: Metric, rows: Sequence[int]) -> Metric:
     return found
 
 
-def cut_rest(rest: RestState, rows: Sequence[int]) -> RestState:
+def cut_rest(rest: BaseState, rows: Sequence[int]) -> BaseState:
     """Return the base state of rows."""
     found = {}
     for one in fields(rest):
@@ -70,4 +70,4 @@ def cut_rest(rest: RestState, rows: Sequence[int]) -> RestState:
             found[one.name] = tuple(cut(part, rows) for part in value)
         else:
             found[one.name] = cut(value, rows) if isinstance(value, np.ndarray) else value
-    return RestState(**found)
+    return BaseState(**found)

@@ -13,9 +13,9 @@ from eagre.backend.group import Group
 from eagre.models.anelastic.closure import stiffness_of
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.legs import Legs
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup, metric_of
-from eagre.models.anelastic.stability import EITHER, LIMIT, ROOM, first_step, largest_explicit_number
+from eagre.models.anelastic.stability import EITHER, LIMIT, SAFETY_FACTOR, first_step, max_explicit_number
 from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
 from eagre.models.anelastic.step_bands import StepsBands, devices_of
@@ -33,7 +33,7 @@ class Engine:
     Attributes
     ----------
     setup : Setup
-    rest : RestState
+    rest : BaseState
     metric : Metric
     counts : dict
         Number of steps, total pressure iterations, minimum and maximum time step, s, the larger of Courant number and
@@ -48,7 +48,7 @@ class Engine:
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup, self.precision = setup, precision
-        self.rest = RestState.of(setup)
+        self.rest = BaseState.of(setup)
         self.metric = metric_of(setup.levels, setup.grid, setup.boundaries)
         mass = self.rest.density * self.metric.jacobian
         mass = mass / mass.mean()  # scaled to a mean of 1
@@ -110,7 +110,7 @@ class Engine:
         counts["courant"], self.worst = self.steps.courant()
         self.mixes, self.bears = False, LIMIT
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
-            self.mixes, self.bears = True, largest_explicit_number(counts["courant"])
+            self.mixes, self.bears = True, max_explicit_number(counts["courant"])
             counts["courant"], self.worst = mixed
         self.fastest = max(self.fastest, counts["courant"])
         if self._legs is not None:
@@ -125,7 +125,7 @@ class Engine:
     def _shortened(self, dt: float, most: float) -> float:
         """Return dt, s, reduced to a Courant number of `most`; the advecting velocity is known before the step."""
         while most < math.inf and most < (found := self._look(dt)) < math.inf:
-            dt *= ROOM * most / found
+            dt *= SAFETY_FACTOR * most / found
         return dt
 
     def _look(self, dt: float) -> float:

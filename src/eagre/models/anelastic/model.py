@@ -43,7 +43,7 @@ from eagre.models.anelastic.outputs import (
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.restarting import stood_on, taken_up, with_perturbation, without_perturbation
+from eagre.models.anelastic.restarting import adapt_state, restart_references, with_perturbation, without_perturbation
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
@@ -356,7 +356,7 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise identical restart."""
-        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, stood_on(self.setup))}
+        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, restart_references(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state returned by `state`.
@@ -364,7 +364,7 @@ class AnelasticFlow(BaseModel):
         Levels, terrain, base state and boundary conditions must be the same. Forcing, closure, viscosity and scalars
         can differ; notes of the model state which scalars were dropped or initialised.
         """
-        found = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
+        found = adapt_state(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
         self._stepper.restore(found.state)
         self._engine.steps.begin_tendencies(found.begun, self.time)
         self._taken_up = found.notes

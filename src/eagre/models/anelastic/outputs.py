@@ -12,7 +12,7 @@ from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.orography import max_slope
 from eagre.models.anelastic.setup import Setup
-from eagre.models.anelastic.stability import COURANT, largest_courant
+from eagre.models.anelastic.stability import COURANT, max_stable_courant
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
@@ -290,7 +290,7 @@ def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
 
 def _warning(engine: Engine) -> str:
     """Return a warning if the Courant number of a run with constant steps exceeded the stability limit."""
-    limit = largest_courant(engine.setup.shape)
+    limit = max_stable_courant(engine.setup.shape)
     if engine.setup.adaptive or engine.fastest <= limit:
         return ""
     its = "a value " if engine.setup.closure is None else "a Courant number "

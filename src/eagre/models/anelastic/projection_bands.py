@@ -21,7 +21,7 @@ from eagre.models.anelastic.cutting import cut
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projected, add, stretch
-from eagre.models.anelastic.spectral_bands import SpectralBands
+from eagre.models.anelastic.spectral_bands import DistributedSpectral
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.stars import FlatKernels, is_star
 from eagre.several import Banded, SeveralDevices
@@ -159,7 +159,7 @@ class ProjectionBands:
             )
             for rank, member in enumerate(devices.members)
         ]  # fmt: skip
-        self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
+        self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
         self._flat = self._flat_kernels()
         self.final = self._each(self._wind)

@@ -17,7 +17,7 @@ from eagre.models.anelastic.diffusion import EVEN, PARITY
 from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pace import StepCoefficients
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import Inflow
 from eagre.models.anelastic.stars import elementwise
@@ -108,7 +108,7 @@ class Stages:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    rest : BaseState
     h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
@@ -129,7 +129,7 @@ class Stages:
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric,
+        self, setup: Setup, device: Device, precision: str, rest: BaseState, h: Any, slopes: Slopes, metric: Metric,
         masses: Any, driven: Sequence[str], rows: slice | None = None,
     ) -> None:  # fmt: skip
         self.setup, self.device, self.precision, self.slopes = setup, device, precision, slopes
@@ -153,7 +153,7 @@ class Stages:
         self.measure = device.over(loop, (lines,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
 
     def take_implicit(self, dt: float) -> dict[str, np.ndarray]:
-        """Set and return the implicit coefficients of a time step, s; see `RestState.implicit`."""
+        """Set and return the implicit coefficients of a time step, s; see `BaseState.implicit`."""
         parts = self.rest.implicit(dt, self.setup.coriolis)
         if self._at_rest is None:
             self._at_rest = AtRest(*(self.device.array(parts[name].astype(self._real)) for name in AtRest._fields))

@@ -24,7 +24,7 @@ from eagre.models.anelastic.diffusion import SHORTEST
 from eagre.models.anelastic.kernels import Slopes
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected, Projection
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import set_wind_through
 from eagre.models.anelastic.stages import Stages
@@ -47,7 +47,7 @@ class Steps(Stages):
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric,
+        self, setup: Setup, device: Device, precision: str, rest: BaseState, h: Any, slopes: Slopes, metric: Metric,
         masses: Any,
     ) -> None:  # fmt: skip
         super().__init__(setup, device, precision, rest, h, slopes, metric, masses, driven(setup, rest))

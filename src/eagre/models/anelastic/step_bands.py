@@ -21,7 +21,7 @@ from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected
 from eagre.models.anelastic.projection_bands import ProjectionBands
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import ambient_inflow, inflow_of, set_wind_through
 from eagre.models.anelastic.stages import Fields, Stages
@@ -69,7 +69,7 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
 class InflowBands:
     """Inflow values of all devices; see `Inflow`."""
 
-    def __init__(self, devices: SeveralDevices, parts: Sequence[Stages], setup: Setup, rest: RestState) -> None:
+    def __init__(self, devices: SeveralDevices, parts: Sequence[Stages], setup: Setup, rest: BaseState) -> None:
         self._devices, self._setup = devices, setup
         self.arrays: dict[str, Banded] = {}
         for name, values in ambient_inflow(setup, rest, list(parts[0].fields.present)).items():
@@ -94,7 +94,7 @@ class StepsBands:
     setup : Setup
     devices : SeveralDevices
     precision : {"single", "double"}
-    rest : RestState
+    rest : BaseState
     mass : (nz, 1, 1), over terrain (nz, ny, nx)
         Density times Jacobian.
     metric : Metric
@@ -108,7 +108,7 @@ class StepsBands:
     """
 
     def __init__(
-        self, setup: Setup, devices: SeveralDevices, precision: str, rest: RestState, mass: Array, metric: Metric
+        self, setup: Setup, devices: SeveralDevices, precision: str, rest: BaseState, mass: Array, metric: Metric
     ) -> None:
         self.setup, self.devices, self._rest, self.before = setup, devices, rest, 0.0
         real, names = np.float32 if precision == "single" else np.float64, driven(setup, rest)

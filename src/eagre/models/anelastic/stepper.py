@@ -10,7 +10,7 @@ from eagre.errors import BlowUpError, ConvergenceError
 from eagre.models.anelastic.averaging import PointAverages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.mean_profiles import MeanProfiles
-from eagre.models.anelastic.stability import COURANT, LIMIT, ROOM, rounded_down
+from eagre.models.anelastic.stability import COURANT, LIMIT, SAFETY_FACTOR, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
@@ -117,7 +117,7 @@ class Stepper:
         times = [self.time, *(self._landed + since for since in ahead[:-1])]
         least = 0.0
         if self.courant is not None and len(ahead) > 1 and self.setup.time_step > SLOW * dt:
-            least = ROOM * self.courant / SLOW
+            least = SAFETY_FACTOR * self.courant / SLOW
         return self.engine.advance_many(dt, times, least, self._most, clipped=dt != self.time_step)
 
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
@@ -151,7 +151,7 @@ class Stepper:
         """
         if self.courant is None:
             return
-        wanted, old = min(self.setup.time_step, dt * ROOM * self.courant / max(found, 1e-12)), self.time_step
+        wanted, old = min(self.setup.time_step, dt * SAFETY_FACTOR * self.courant / max(found, 1e-12)), self.time_step
         self._settled = wanted <= SLOW * old
         if int(self.engine.counts["steps"]) % WINDOW and self._settled and found <= self.courant:
             return

@@ -306,7 +306,7 @@ def match_ground(k, j, i, u, v, layers, root_over, out):
 
 
 @cell
-def largest_mixing(i, mixing, base, rate, forcing, out):
+def max_decay_rate(i, mixing, base, rate, forcing, out):
     """Compute the maximum decay rate by K of a row, plus the forcing rate, 1/s; region (nz ny), rows k ny + j."""
     ny, nx = mixing.shape[1], mixing.shape[2]
     k = i // ny

@@ -22,7 +22,7 @@ import numpy as np
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Work, check_precision
 from eagre.constants import VON_KARMAN
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
@@ -83,7 +83,7 @@ class SurfaceFluxes:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    rest : BaseState
     jacobian : (nz, 1, 1) or (nz, ny, nx)
 
     Attributes
@@ -95,7 +95,7 @@ class SurfaceFluxes:
     ground : Ground
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, rest: RestState, jacobian: np.ndarray) -> None:
+    def __init__(self, setup: Setup, device: Device, precision: str, rest: BaseState, jacobian: np.ndarray) -> None:
         self._setup, self._device, self._precision = setup, device, precision
         self._real = check_precision(precision)
         self._surface = setup.surface or Surface()

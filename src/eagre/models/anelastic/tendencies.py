@@ -14,14 +14,14 @@ from eagre.models.anelastic.forces import Push
 from eagre.models.anelastic.forcing import profile_of, rates_of
 from eagre.models.anelastic.kernels import Slopes
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface_fluxes import SurfaceFluxes
 
 Array = np.ndarray
 
 
-def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
+def pushes(setup: Setup, rest: BaseState) -> dict[str, tuple[Array, Array]]:
     """Return sources S and relaxation rates R by field name, both (nz, 1, 1) or (nz, ny, nx)."""
     forcing, z = setup.forcing, setup.levels.z
     nothing, found = np.zeros(z.shape), {}
@@ -41,7 +41,7 @@ def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
     return found
 
 
-def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
+def driven(setup: Setup, rest: BaseState) -> tuple[str, ...]:
     """Return the names of the fields with explicit tendencies."""
     wind = ("u", "v", "w", "theta") if setup.stratified else ("u", "v", "w")
     found = set(pushes(setup, rest))
@@ -70,7 +70,7 @@ class Tendencies:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    rest : BaseState
     h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
@@ -86,7 +86,7 @@ class Tendencies:
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes,
+        self, setup: Setup, device: Device, precision: str, rest: BaseState, h: Any, slopes: Slopes,
         metric: Metric, fields: Mapping[str, Any], out: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self._setup, self._device, self._precision = setup, device, precision
@@ -106,7 +106,7 @@ class Tendencies:
         """Return launches that compute D from the current state."""
         return self._launches
 
-    def _pushes(self, rest: RestState) -> list[Work]:
+    def _pushes(self, rest: BaseState) -> list[Work]:
         setup, z, found = self._setup, self._setup.levels.z, []
         given, nothing = pushes(setup, rest), self._profile(np.zeros(z.shape))
         sinks, speed, over_dz = setup.forcing.subsidence is not None, nothing, nothing
