@@ -12,7 +12,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
 from eagre.models.anelastic.rings import periodic_factors, solve_periodic_cpu
-from eagre.models.anelastic.stars import star_of
+from eagre.models.anelastic.stars import stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.star import set_image
 from kernels.recording import ir_of, loops_of, scattered_of, vectors_of
@@ -130,7 +130,7 @@ def test_star_of_the_operator(shape, sides):
     q, image, expected = random.standard_normal(shape), np.zeros(shape), np.zeros(shape)
     PlainDevice().run([operator.apply(q, expected)])
     for k, j, i in np.ndindex(shape):
-        set_image(k, j, i, q, star_of(operator), image)
+        set_image(k, j, i, q, stencil_of(operator), image)
     np.testing.assert_allclose(image, expected, rtol=0.0, atol=1e-13)
     assert np.abs(image).max() > 0.1
 

@@ -75,7 +75,7 @@ def test_the_last_two_steps_before_a_landing_are_equal():
     for until, steps, last in ((0.205, 3, 0.0525), (0.6, 7, 0.0975), (0.75, 9, 0.075), (0.9505, 11, 0.1005)):
         model.advance(until)
         assert (model.time, model.steps) == (until, steps)
-        assert model.engine.steps.before == pytest.approx(last)
+        assert model.engine.steps.previous_dt == pytest.approx(last)
     assert model.statistics()["dt_min"] == model.statistics()["dt_max"] == 0.1  # of the steps that are not shortened
 
 

@@ -75,7 +75,7 @@ def test_a_shear_has_the_viscosity_of_its_strain(hill):
         )  # fmt: skip
         engine = model.engine
         z = model.levels.z + np.zeros(model.setup.shape)
-        engine.device.fill(engine.steps.fields.now.u, shear * z)
+        engine.device.fill(engine.steps.fields.velocity.u, shear * z)
         engine.device.run(engine.steps.tendencies.launches())
         cell = engine.metric.jacobian * engine.setup.spacing[0] * grid.dx * grid.dy * np.ones(z.shape)
         expected = part * 0.04 * cell ** (2.0 / 3.0) * shear

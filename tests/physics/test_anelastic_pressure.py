@@ -13,7 +13,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.polynomial import Polynomial
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
-from eagre.models.anelastic.stars import largest_of, star_of
+from eagre.models.anelastic.stars import eigenvalue_bound, stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.polynomial import chebyshev_weights
 from oracle.anelastic_pressure import Pressure, gcr
@@ -353,7 +353,7 @@ def test_sweeps_of_a_polynomial(sides, sweeps):
     polynomial, oracle = Polynomial(both.operator(device), sweeps), both.oracle
     q, matrix = np.zeros(both.shape), oracle.matrix.toarray()
     device.run(polynomial.launches(both.phi, q))
-    bound = largest_of(star_of(both.operator(device)))
+    bound = eigenvalue_bound(stencil_of(both.operator(device)))
     values = np.linalg.eigvals(matrix)
     assert -bound <= values.real.min() < -0.3 * bound and values.real.max() < 1e-10
     left = both.phi.ravel()

@@ -18,7 +18,7 @@ from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.stability import EITHER, LIMIT, SAFETY_FACTOR, first_step, max_explicit_number
 from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
-from eagre.models.anelastic.step_bands import StepsBands, devices_of
+from eagre.models.anelastic.step_bands import DistributedSteps, devices_of
 from eagre.several import Banded, SeveralDevices
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
@@ -58,15 +58,15 @@ class Engine:
         self.worst, self.fastest, self.mixes, self.bears = (0, 0), 0.0, False, LIMIT
         self._copies: dict[str, Any] = {}
         on_gpu = self.device.kind == "cuda"
-        self._watches = [one.watch for one in self.parts] if on_gpu else []
+        self._watches = [one.finite_check for one in self.parts] if on_gpu else []
         self._legs = Legs(self.steps, self._kept()) if on_gpu and isinstance(self.steps, Steps) else None
 
-    def _made(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | StepsBands]:
+    def _made(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | DistributedSteps]:
         """Create the device, or the group of devices, and its time stepping."""
         setup, known = self.setup, (self.precision, self.rest)
         if isinstance(device, Group):
             several = devices_of(device, setup)
-            return several, StepsBands(setup, several, *known, mass, self.metric)
+            return several, DistributedSteps(setup, several, *known, mass, self.metric)
         full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
         slopes = Slopes(**self.metric.arrays(device, self.precision))
         return device, Steps(setup, device, *known, device.array(mass.astype(self.real)), slopes, self.metric, full)
@@ -74,7 +74,7 @@ class Engine:
     @property
     def parts(self) -> list[Stages]:
         """Fields and launches of each device."""
-        return self.steps.parts if isinstance(self.steps, StepsBands) else [self.steps]
+        return self.steps.stages if isinstance(self.steps, DistributedSteps) else [self.steps]
 
     @property
     def real(self) -> Any:
@@ -131,13 +131,13 @@ class Engine:
     def _look(self, dt: float) -> float:
         """Return the Courant number of the next step of dt, s."""
         for part in self.parts:
-            part.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
+            part.coefficients.set(dt, 0.0 if self._begins_anew(dt) else self.steps.previous_dt)
         self.steps.set_faces()
         return self.steps.courant()[0]
 
     def _begins_anew(self, dt: float) -> bool:
         """Return whether a step of dt, s, is the first, or much longer than the previous step."""
-        return self.steps.before < SHORT * dt
+        return self.steps.previous_dt < SHORT * dt
 
     def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
         """Return the point (k, j, i) of the maximum decay rate by the closure in the last step, and K there, m2/s."""
@@ -188,7 +188,7 @@ class Engine:
         projection, fields = self.steps.projection, self.steps.fields
         parts = self.rest.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
         projection.set_coefficients(*(np.full_like(parts[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1))))
-        for hat, now in zip(projection.provisional, fields.now, strict=True):
+        for hat, now in zip(projection.provisional, fields.velocity, strict=True):
             if hat is not now:
                 self.device.copy(hat, now)
         projection.solve(dt)
@@ -205,33 +205,34 @@ class Engine:
         The same procedure applies after a step that was too short for extrapolation.
         """
         steps, fields = self.steps, self.steps.fields
-        steps.before = 0.0
-        for now, past in zip(fields.now, fields.past, strict=True):  # initial velocity as previous velocity
+        steps.previous_dt = 0.0
+        # initial velocity as previous velocity
+        for now, past in zip(fields.velocity, fields.previous_velocity, strict=True):
             self.device.copy(past, now)
         kept = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
         if self.parts[0].is_free:
             self._clear(fields.forces)
         else:
-            for one in fields.moved():
+            for one in fields.prognostic():
                 self.device.copy(one.force, one.x)
             steps.set_out(dt, time)
             steps.take_forces(dt)
         self._stand_again(kept)
-        begun = [self.device.host(one.force) for one in fields.moved()]
+        begun = [self.device.host(one.force) for one in fields.prognostic()]
         steps.step(dt, time)
-        for one in fields.moved():
+        for one in fields.prognostic():
             self.device.fill(one.force, self.real(0.5) * (begun.pop(0) + self.device.host(one.force)))
         self._stand_again(kept)
 
     def _stand_again(self, kept: Mapping[str, np.ndarray]) -> None:
         """Restore the velocity before the trial step and the saved fields."""
         fields = self.steps.fields
-        for now, past in zip(fields.now, fields.past, strict=True):
+        for now, past in zip(fields.velocity, fields.previous_velocity, strict=True):
             self.device.copy(now, past)
         for name, values in kept.items():
             self.device.fill(self.array(name), values)
         self._forget_pressure()
-        self.steps.before = 0.0
+        self.steps.previous_dt = 0.0
         self.steps.exchange()
 
     def _forget_pressure(self) -> None:
@@ -254,7 +255,7 @@ class Engine:
         self.steps.inflow.start(fields)
         self.project(first_step(self.setup, 1.0, self.velocity(), 1.0 / self.metric.stretch))
         self.steps.exchange()
-        for past, now in zip(own.past, own.now, strict=True):
+        for past, now in zip(own.previous_velocity, own.velocity, strict=True):
             self.device.copy(past, now)
 
     def first_step(self, courant: float | None) -> float:
@@ -278,7 +279,7 @@ class Engine:
 
     def _kept(self) -> dict[str, Any]:
         """Return all arrays that the next step reads, by name."""
-        return self.steps.fields.kept | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
+        return self.steps.fields.restart_arrays | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
 
     def plane(self, array: Any, axis: int, n: int) -> np.ndarray:
         """Return a host copy of plane n of a field, normal to an axis (of z, y, x), float64."""
@@ -297,7 +298,7 @@ class Engine:
         return {name: self.device.host(array) for name, array in self._kept().items()} | self._numbers()
 
     def _numbers(self) -> dict[str, np.ndarray]:
-        numbers = [*(self.counts[name] for name in COUNTS), self.steps.before, *self.steps.projection.steps]
+        numbers = [*(self.counts[name] for name in COUNTS), self.steps.previous_dt, *self.steps.projection.steps]
         return {"counts": np.array(numbers)}
 
     def kept(self) -> dict[str, Any]:
@@ -321,10 +322,10 @@ class Engine:
                 self.device.copy(array, state[name])
             else:
                 self.device.fill(array, np.asarray(state[name]).astype(self.real))
-        *counts, self.steps.before, last, one_before = map(float, state["counts"])
+        *counts, self.steps.previous_dt, last, one_before = map(float, state["counts"])
         self.steps.projection.steps = (last, one_before)
         self.counts = dict(zip(COUNTS, counts, strict=True))
 
     def velocity(self) -> Velocity:
         """Return host copies of u, v and w, m/s, float64."""
-        return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.now))
+        return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.velocity))

@@ -100,7 +100,7 @@ class Maxima:
         """Return the current value of each variable."""
         engine = self._engine()
         largest = self._largest(engine)
-        dt, counts = engine.steps.before, engine.counts
+        dt, counts = engine.steps.previous_dt, engine.counts
         found = {"max_abs_u": largest[0], "max_abs_v": largest[1], "max_w": largest[2], "min_w": -largest[3]}
         for n, field in enumerate(self._carried.values()):
             found |= {f"max_{field}": largest[WIND + 2 * n], f"min_{field}": -largest[WIND + 2 * n + 1]}
@@ -117,7 +117,7 @@ class Maxima:
         """Return the maxima over the points of one device."""
         device, setup, own = part.device, part.setup, part.fields
         nz, _, nx = setup.shape
-        rows, dtype = WIND + 2 * len(self._carried), own.now.u.dtype
+        rows, dtype = WIND + 2 * len(self._carried), own.velocity.u.dtype
         planes, lines = device.zeros((rows, nz, nx), dtype), device.zeros((rows, nz), dtype)
         inverse = [1.0 / d if n > 1 else 0.0 for d, n in zip(setup.spacing, setup.shape, strict=True)]
         over = device.array(np.array(inverse, dtype))
@@ -126,7 +126,7 @@ class Maxima:
             loop = device.loop(one, precision, {"TERRAIN": setup.terrain})
             return device.over(loop, (nz, nx), arguments)
 
-        work = [over_plane(largest_wind, *own.now, part.slopes, over, planes)]
+        work = [over_plane(largest_wind, *own.velocity, part.slopes, over, planes)]
         for n, name in enumerate(self._carried):
             work.append(over_plane(largest_value, own.present[name], WIND + 2 * n, planes))
         loop = device.loop(largest_of_line, precision)

@@ -48,7 +48,7 @@ from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
 from eagre.models.anelastic.stability import checked_steps
-from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
+from eagre.models.anelastic.stepper import CHECK_INTERVAL, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
@@ -257,7 +257,7 @@ class AnelasticFlow(BaseModel):
             then holds the last good state.
         """
         stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=CHECK_INTERVAL)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""

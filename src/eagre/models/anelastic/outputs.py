@@ -101,13 +101,13 @@ def pressure_factor(last_step: float) -> float:
 def field_of(engine: Engine, name: str) -> np.ndarray:
     """Return a host copy of a current field; `name` is one of `variables_of`."""
     raw = {one: engine.field(one) for one in needed_for(engine, name)}
-    return compute_field(engine, name, raw, engine.steps.before)
+    return compute_field(engine, name, raw, engine.steps.previous_dt)
 
 
 def snapshot_of(engine: Engine, names: Sequence[str], real: np.dtype) -> Callable[[], dict[str, np.ndarray]]:
     """Start a copy of the current fields; return a function that waits for the copy and computes the fields."""
     needed = list(dict.fromkeys(one for name in names for one in needed_for(engine, name)))
-    copies, last_step = engine.device.begin_host([engine.array(one) for one in needed]), engine.steps.before
+    copies, last_step = engine.device.begin_host([engine.array(one) for one in needed]), engine.steps.previous_dt
 
     def fields() -> dict[str, np.ndarray]:
         raw = dict(zip(needed, copies(), strict=True))

@@ -178,8 +178,9 @@ def plane_at_height(setup: Setup, z: float) -> Plane | Scattered:
         return Plane(setup, 0, along(setup, "z", z))
     k, fraction = under_and_over(setup, z, ground)
     fraction = np.where(ground <= z, fraction, np.nan)
-    j, i = np.indices(ground.shape)
-    return Scattered(np.full(ground.shape, z), [(1.0 - fraction, k, j, i), (fraction, k + 1, j, i)])
+    indices = np.indices(ground.shape)
+    corners = [(1.0 - fraction, k, indices[0], indices[1]), (fraction, k + 1, indices[0], indices[1])]
+    return Scattered(np.full(ground.shape, z), corners)
 
 
 def points_at(setup: Setup, points: Iterable[tuple[float, float, float]]) -> Scattered:
@@ -254,7 +255,8 @@ class FieldSampler:
         engine = self.engine()
         fields = engine.steps.fields
         if name == "pressure":
-            return pressure_factor(engine.steps.before) * self.interpolator.values(engine, engine.steps.projection.phi)
+            phi = self.interpolator.values(engine, engine.steps.projection.phi)
+            return pressure_factor(engine.steps.previous_dt) * phi
         if name in ("theta", "theta_perturbation"):
             theta = self.interpolator.values(engine, fields.theta)
             return theta if name == "theta_perturbation" else theta + engine.setup.air.ambient(self.interpolator.z)

@@ -33,7 +33,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.polynomial import Polynomial
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.spectral import Spectral
-from eagre.models.anelastic.stars import FlatKernels, is_star, star_of
+from eagre.models.anelastic.stars import FlatKernels, is_separable, stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.fused import FusedIteration
 from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
@@ -260,8 +260,8 @@ class Projection:
         known = (device, self._precision, self.phi, self._r)
         if flat is not None and num_directions == 1 and self._preconditioner == "none":
             periodic_z = self.metric.sides[0] == "periodic"
-            fused = FusedIteration(*known, test, start, star_of(operator), periodic_z, weights)
-            self._refreshing.append(lambda: fused.refill(star_of(self.operator)))
+            fused = FusedIteration(*known, test, start, stencil_of(operator), periodic_z, weights)
+            self._refreshing.append(lambda: fused.refill(stencil_of(self.operator)))
             self._until = fused
             return
         first = [operator.residual(self.phi, provisional, self._r)]
@@ -284,7 +284,7 @@ class Projection:
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
         """Return the GPU kernels for flat terrain, and the convergence test."""
         device, precision = self._device, self._precision
-        if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_star(self.operator):
+        if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_separable(self.operator):
             return None, ResidualTest(device, precision, self._r)
         flat = FlatKernels(device, precision, self.operator)
         self._refreshing.append(lambda: flat.refill(self.operator))

@@ -31,7 +31,7 @@ class Slice:
         Returns the current engine.
     variables : sequence of str, optional
         Names of fields; wind and theta' by default.
-    place : number
+    location : number
         One of x, y, z, m, or i, j, k. A plane at z is horizontal; values below the terrain are NaN. A plane at k
         follows the terrain.
 

@@ -31,9 +31,9 @@ class ModeSlab:
     ----------
     device : Device
     precision : str
-    basis : Basis
+    spectral_basis : Basis
         Modes of the global grid.
-    own : slice
+    mode_range : slice
         Modes of x on this device.
     reached : bool
         True if kernels read the memory of other GPUs.
