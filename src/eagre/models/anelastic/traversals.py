@@ -14,8 +14,9 @@ POINT = switch("POINT", set_residual)
 @cell
 def at_point(k, j, i, q, provisional, out, medium, normal, grid):
     """Evaluate the point function at a point."""
-    z, y, x = line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid))
-    POINT(q, provisional, out, medium, normal, z, y, x)
+    POINT(
+        q, provisional, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid))
+    )
 
 
 @entry
