@@ -53,8 +53,8 @@ again1 = np.uint32(faces.along_i.along.indices[0] if i0 == 0 else 0)
 t, stop, complete = np.int32(k0 - 3), np.int32(k1 + 2), np.int32(k0 + 2)
 """
 # Copying warps: source addresses of the copies in a plane. Columns from the other end of a periodic axis, a tenth of
-# the data, are copied only for tiles at an end of the axis. Copies of single values always include them: the addresses of
-# their destinations are computed and need no registers.
+# the data, are copied only for tiles at an end of the axis. Copies of single values always include them: the addresses
+# of their destinations are computed and need no registers.
 SOURCES = """
 who = np.uint32(np.uint32(warp - np.uint32(WORKERS)) * np.uint32(LANES) + lane)
 ends = i0 == 0 or np.uint32(i0 + WIDTH) > nx  # otherwise no column comes from the other end of the axis
