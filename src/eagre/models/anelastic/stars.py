@@ -105,7 +105,7 @@ def elementwise(device: Device, precision: str, forced: bool, arguments: tuple[A
 
 
 class FlatKernels:
-    """Launches of `flat_cuda` for a separable operator (`is_star`) without open boundaries.
+    """Launches of `flat_cuda` for a separable operator (`is_separable`) without open boundaries.
 
     Parameters
     ----------

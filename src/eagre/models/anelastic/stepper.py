@@ -114,7 +114,7 @@ class Stepper:
         return times
 
     def _at_once(self, dt: float, batch: list[float]) -> bool:
-        """Advance the steps of `_ahead` as one batch; return False, without a completed step, on failure."""
+        """Advance the steps of `_batch` as one batch; return False, without a completed step, on failure."""
         times = [self.time, *(self._landed + since for since in batch[:-1])]
         min_courant = 0.0
         if self.courant is not None and len(batch) > 1 and self.setup.time_step > SLOW * dt:
