@@ -15,8 +15,9 @@ POINT = switch("POINT", set_residual)
 def at_point(k, j, i, q, provisional, out, medium, normal, grid):
     """Evaluate the point function at a point."""
     POINT(
-        q, provisional, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid))
-    )
+        q, provisional, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)),
+        line_at(i, axis_x(grid)),
+    )  # fmt: skip
 
 
 @entry
