@@ -129,9 +129,9 @@ def main() -> None:
                 if pressure == "gcr" and not given.hill:
                     steps = engine.steps
                     steps.projection = Projection(
-                        engine.device, precision, engine.metric, steps.rest.density, velocity=steps.fields.now,
-                        forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
-                        preconditioner="none", kept=1,
+                        engine.device, precision, engine.metric, steps.base.density, velocity=steps.fields.velocity,
+                        forces=steps.fields.forces, provisional_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
+                        preconditioner="none", num_directions=1,
                     )  # fmt: skip
                 case = "hill" if given.hill else points
                 print(f"{case} {precision} {pressure}, copy {bandwidth / 1e9:.0f} GB/s", flush=True)

@@ -31,9 +31,9 @@ def turbulence(points: int, pressure: str, precision: str, device: str) -> Anela
         preconditioner, sweeps = ("none", 2) if pressure == "gcr" else ("chebyshev", int(pressure))
         engine, steps = model.engine, model.engine.steps
         steps.projection = Projection(
-            engine.device, precision, engine.metric, steps.rest.density, velocity=steps.fields.now,
-            forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=TOLERANCE, method="gcr",
-            preconditioner=preconditioner, sweeps=sweeps, kept=1,
+            engine.device, precision, engine.metric, steps.base.density, velocity=steps.fields.velocity,
+            forces=steps.fields.forces, provisional_in_forces=steps.is_free, tolerance=TOLERANCE, method="gcr",
+            preconditioner=preconditioner, sweeps=sweeps, num_directions=1,
         )  # fmt: skip
         if engine.has_step_batches:
             engine._batches = StepBatches(steps, engine._state_arrays())

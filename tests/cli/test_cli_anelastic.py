@@ -7,7 +7,7 @@ import pytest
 
 from eagre.cli import exits
 from eagre.cli.new import template
-from eagre.models.anelastic.stability import largest_courant
+from eagre.models.anelastic.stability import max_stable_courant
 from eagre.models.registry import load_case
 
 CASE = """\
@@ -104,7 +104,7 @@ def test_the_template_keeps_to_the_courant_number_that_a_plane_bears(tmp_path):
     for record in range(1, 16):
         model.advance(60.0 * record)
     assert model.time == case.run.end_time
-    assert 0.45 < model.engine.fastest <= 0.5 < largest_courant((33, 1, 129))
+    assert 0.45 < model.engine.fastest <= 0.5 < max_stable_courant((33, 1, 129))
 
 
 def test_a_restart_with_another_start_date_is_refused(eagre, tmp_path):

@@ -39,7 +39,7 @@ def projected(name, precision, sides, terrain, **options):
         (("periodic", "periodic", "periodic"), False, {}),
         (("wall", "wall", "periodic"), False, {}),
         (("wall", "periodic", "wall"), True, {}),
-        (("wall", "periodic", "wall"), True, {"kept": 3, "preconditioner": "line-jacobi"}),
+        (("wall", "periodic", "wall"), True, {"num_directions": 3, "preconditioner": "line-jacobi"}),
         (("wall", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "none"}),
         (("wall", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "chebyshev", "sweeps": 6}),
         (("periodic", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "chebyshev", "sweeps": 3}),

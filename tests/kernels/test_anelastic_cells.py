@@ -9,7 +9,7 @@ from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.pace import Pace
+from eagre.models.anelastic.pace import StepCoefficients
 from oracle import anelastic as oracle
 
 RNG = np.random.default_rng(3)
@@ -113,7 +113,7 @@ def check_advector(device, shape, walls, hill, precision):
         device, precision, shape, on(density), Slopes(*map(on, parts)),
         tuple("wall" if wall else "periodic" for wall in walls), hill,
     )  # fmt: skip
-    pace = Pace(device, precision, air.spacing)
+    pace = StepCoefficients(device, precision, air.spacing)
     pace.set(air.dt, air.dt / (2.0 * ratio))
     device.run(advector.launches(Velocity(*map(on, now)), Velocity(*map(on, then)), pace))
     device.synchronize()
@@ -130,7 +130,7 @@ def test_the_advector_of_a_wind_without_divergence_has_none():
     v, _ = oracle.project([RNG.standard_normal(shape) for _ in range(3)], air)
     device = CpuDevice()
     advector = FaceFluxes(device, "double", shape, density, Slopes(*parts), ("wall", "wall", "periodic"), False)
-    pace = Pace(device, "double", air.spacing)
+    pace = StepCoefficients(device, "double", air.spacing)
     pace.set(air.dt, air.dt)
     device.run(advector.launches(Velocity(*v), Velocity(*v), pace))
     v1, v2, v3 = advector.v1, advector.v2, advector.v3

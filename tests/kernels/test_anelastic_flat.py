@@ -8,7 +8,7 @@ import pytest
 from eagre.backend.device import PlainDevice
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pace import Pace
+from eagre.models.anelastic.pace import StepCoefficients
 from eagre.models.anelastic.projection import Projection
 from eagre.models.anelastic.stars import elementwise
 
@@ -29,7 +29,7 @@ def projected(device, precision, sides, in_forces):
     wind, forces = np.random.default_rng(1).standard_normal((2, 3, *SHAPE))
     wind, forces = (one.astype("f4" if precision == "single" else "f8") for one in (wind, forces))
     projection = Projection(
-        device, precision, metric, density, velocity=tuple(wind), forces=tuple(forces), hat_in_forces=in_forces,
+        device, precision, metric, density, velocity=tuple(wind), forces=tuple(forces), provisional_in_forces=in_forces,
         tolerance=1e-5 if precision == "single" else 1e-12,
     )  # fmt: skip
     projection.set_coefficients(0.9, 0.0, 0.8 if sides[0] == "periodic" else np.linspace(0.5, 1.0, SHAPE[0]))
@@ -52,7 +52,7 @@ def test_what_is_advected(driven, size):
     x, force, drag = np.random.default_rng(1).standard_normal((3, *size)).astype("f4")
     past, expected, before = x.copy(), x.copy(), 0.0 * x
     device, plain = simulated(), PlainDevice()
-    pace, its = (Pace(one, "single", (1.0, 1.0, 1.0)) for one in (device, plain))
+    pace, its = (StepCoefficients(one, "single", (1.0, 1.0, 1.0)) for one in (device, plain))
     for one in (pace, its):
         one.set(0.3, 0.2)
     loop = plain.loop(kernels.add_force_to_wind, "single", {"DRIVEN": driven})

@@ -11,8 +11,8 @@ from eagre.models.anelastic.columns import Symbols, solve_column
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
-from eagre.models.anelastic.rings import rings_of, solve_rings_cpu
-from eagre.models.anelastic.stars import star_of
+from eagre.models.anelastic.rings import periodic_factors, solve_periodic_cpu
+from eagre.models.anelastic.stars import stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.star import set_image
 from kernels.recording import ir_of, loops_of, scattered_of, vectors_of
@@ -25,7 +25,7 @@ def projected(device, precision="double", **options):
     hill = 0.3 * np.exp(-((np.arange(SHAPE[2]) - 2.0) ** 2))[None] * np.ones((SHAPE[1], 1))
     metric = Metric(SHAPE, (1.0, 1.0, 1.0), ("wall", "periodic", "wall"), hill=hill)
     density = np.exp(-metric.height / 3.0)
-    options = {"tolerance": 1e-2, "most": 9, "method": "gcr", **options}
+    options = {"tolerance": 1e-2, "max_iterations": 9, "method": "gcr", **options}
     projection = Projection(device, precision, metric, density, **options)
     device.fill(projection.u, np.random.default_rng(1).standard_normal(SHAPE).astype(projection.u.dtype))
     made = projection.solve(1.0)
@@ -36,7 +36,7 @@ def projected(device, precision="double", **options):
 def test_simulated_blocks():
     from eagre.backend.simulated import SimulatedDevice
 
-    options = {"preconditioner": "fft", "kept": 2}
+    options = {"preconditioner": "fft", "num_directions": 2}
     (v, made), (expected, plain) = (projected(device(), **options) for device in (SimulatedDevice, PlainDevice))
     assert made.iterations == plain.iterations > 1
     assert np.abs(v - expected).max() < 1e-12
@@ -55,7 +55,7 @@ def test_fused_iterations(sides, preconditioner):
         density = 1.0 if sides[0] == "periodic" else np.exp(-metric.height / 3.0)
         projection = Projection(
             SimulatedDevice(), "double", metric, density,
-            tolerance=1e-6, most=40, method="gcr", preconditioner=preconditioner, sweeps=3, kernels=kernels,
+            tolerance=1e-6, max_iterations=40, method="gcr", preconditioner=preconditioner, sweeps=3, kernels=kernels,
         )  # fmt: skip
         projection.set_coefficients(np.linspace(0.5, 1.0, 5) if sides[0] == "wall" else 0.9, 0.0, 0.8)
         projection.u[...] = np.random.default_rng(1).standard_normal(shape)
@@ -112,8 +112,8 @@ def test_columns_that_close(nz):
     chains = range(1 if nz % 2 else 2)
     for first in chains:
         b[first :: len(chains), 0, 0] -= b[first :: len(chains), 0, 0].mean()
-    q, made = b.copy(), rings_of(e, c, scale, nz)
-    PlainDevice().run([Launch(PlainDevice().program(solve_rings_cpu, "double"), (q, made, np.zeros((2, 3))))])
+    q, made = b.copy(), periodic_factors(e, c, scale, nz)
+    PlainDevice().run([Launch(PlainDevice().program(solve_periodic_cpu, "double"), (q, made, np.zeros((2, 3))))])
     left = (e + 2.0 * c) * q - c * (np.roll(q, 2, 0) + np.roll(q, -2, 0)) + scale * b
     np.testing.assert_allclose(left, 0.0, atol=1e-13)
     assert max(abs(q[first :: len(chains), 0, 0].mean()) for first in chains) < 1e-14
@@ -130,7 +130,7 @@ def test_star_of_the_operator(shape, sides):
     q, image, expected = random.standard_normal(shape), np.zeros(shape), np.zeros(shape)
     PlainDevice().run([operator.apply(q, expected)])
     for k, j, i in np.ndindex(shape):
-        set_image(k, j, i, q, star_of(operator), image)
+        set_image(k, j, i, q, stencil_of(operator), image)
     np.testing.assert_allclose(image, expected, rtol=0.0, atol=1e-13)
     assert np.abs(image).max() > 0.1
 

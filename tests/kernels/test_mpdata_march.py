@@ -10,7 +10,7 @@ import pytest
 from eagre.advection.march_cuda import OTHERS, Block, Copy
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options, StagedPlan
-from eagre.advection.plan_cuda import MarchPlan
+from eagre.advection.plan_cuda import StreamingPlan
 from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
 from eagre.backend.simulated import SimulatedDevice
@@ -37,7 +37,7 @@ def marched(block, shape, sides, options=Options(), odd=(False,) * 3, given=True
     advector = Advector(*v[::-1], h if given else None)
     fields = [x * (1.0 - 0.3 * n) for n in range(block.fields)]
     odds = [odd if n == 0 else (False,) * 3 for n in range(block.fields)]
-    march = MarchPlan(DEVICE, "double", shape, SIDES[sides], options)
+    march = StreamingPlan(DEVICE, "double", shape, SIDES[sides], options)
     march.blocks = [block]
     outs = [np.full(shape, np.nan) for _ in fields]
     DEVICE.run(march.together(list(zip(fields, outs, odds, strict=True)), advector))
@@ -86,7 +86,7 @@ def test_the_same_bits_however_work_is_cut(monkeypatch):
     found = []
     for multiprocessors in (1, 3):
         monkeypatch.setattr(DEVICE, "multiprocessors", multiprocessors)
-        march = MarchPlan(DEVICE, "double", x.shape, SIDES["mixed"], Options())
+        march = StreamingPlan(DEVICE, "double", x.shape, SIDES["mixed"], Options())
         march.blocks = [ONE]
         out = np.zeros_like(x)
         [launch] = march.launches(x, out, Advector(*v[::-1], h))
@@ -115,7 +115,7 @@ def kernels_of(march, block, shape=(4, 5, 6)):
 )
 def test_single_precision_has_no_doubles(sides, options, fields):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
-    march = MarchPlan(RecordingDevice(), "single", (4, 5, 6), SIDES[sides], options)
+    march = StreamingPlan(RecordingDevice(), "single", (4, 5, 6), SIDES[sides], options)
     for program, signature in kernels_of(march, ONE if fields == 1 else THREE).items():
         assert doubles_of(program, signature) == (0, False)
 
@@ -126,7 +126,7 @@ def test_warps_poll_at_meetings_on_cards_that_cannot_wait():
     polled = []
     for capability in ((8, 0), (9, 0)):
         card = GpuProperties("some card", capability, 108, 2048, 65536, 166912, 167936, 40 * 2**20)
-        march = MarchPlan(RecordingDevice(card), "single", (4, 5, 6), SIDES["rings"], Options())
+        march = StreamingPlan(RecordingDevice(card), "single", (4, 5, 6), SIDES["rings"], Options())
         [program] = kernels_of(march, ONE)
         polled.append("mbarrier_poll as mbarrier_wait" in Path(program.py_func.__code__.co_filename).read_text())
     assert polled == [True, False]
@@ -150,8 +150,8 @@ def aligned(n):
     ],
 )
 def test_sixteen_bytes_at_once_where_rows_and_planes_begin_at_them(precision, shape, first, words):
-    march = MarchPlan(DEVICE, precision, shape, SIDES["rings"], Options())
-    assert march.words_at_once([aligned(8), aligned(8)[first:]]) == words
+    march = StreamingPlan(DEVICE, precision, shape, SIDES["rings"], Options())
+    assert march.values_per_copy([aligned(8), aligned(8)[first:]]) == words
 
 
 @pytest.mark.parametrize("words", [1, 2, 4])
@@ -184,18 +184,18 @@ def test_what_the_march_serves():
         return type(plan_of(device, "single", more.get("shape", shape), sides, Options(*options)))
 
     for options in ((), (2, False), (2, True, False, False)):
-        assert kind(RecordingDevice(), *options) is MarchPlan
+        assert kind(RecordingDevice(), *options) is StreamingPlan
     for options in ((1,), (3, False), (2, True, True)):
         assert kind(RecordingDevice(), *options) is StagedPlan
     assert kind(RecordingDevice(), shape=(2048, 2048, 1024)) is StagedPlan
     card = GpuProperties("Tesla T4", (7, 5), 40, 1024, 65536, 65536, 65536, 4 * 2**20)
     assert kind(RecordingDevice(card)) is StagedPlan
-    assert kind(select("cpu")) not in (MarchPlan, StagedPlan)
+    assert kind(select("cpu")) not in (StreamingPlan, StagedPlan)
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, [1]), (2, [1, 1]), (3, [3]), (4, [3, 1]), (7, [3, 3, 1])])
 def test_fields_are_advected_together(count, expected):
-    march = MarchPlan(RecordingDevice(), "single", (4, 5, 6), SIDES["rings"], Options())
+    march = StreamingPlan(RecordingDevice(), "single", (4, 5, 6), SIDES["rings"], Options())
     march.blocks = [ONE, THREE]
     x, v, h = rough((4, 5, 6), dtype=np.float32)
     made = march.together([(x, np.zeros_like(x), (False,) * 3)] * count, Advector(*v[::-1], h))

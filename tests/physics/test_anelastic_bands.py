@@ -192,7 +192,7 @@ def test_the_barriers_of_a_step_are_enough(make):
         pressure._devices.fill(pressure._until.control, np.array([1.0, 0.0, 0.0, 1e-30, 100.0]))
         step = [*steps._explicit(), *pressure.launches[:-1], pressure.final, steps._finish(), *steps._exchanged]
         go(steps.devices.group, step * 2)
-        found.append([steps.devices.host(array) for array in (*steps.fields.kept.values(), pressure.phi)])
+        found.append([steps.devices.host(array) for array in (*steps.fields.restart_arrays.values(), pressure.phi)])
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -13,7 +13,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.polynomial import Polynomial
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
-from eagre.models.anelastic.stars import largest_of, star_of
+from eagre.models.anelastic.stars import eigenvalue_bound, stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.polynomial import chebyshev_weights
 from oracle.anelastic_pressure import Pressure, gcr
@@ -134,7 +134,8 @@ def test_projected_velocities(shape, sides, terrain, g):
 def test_iterations_do_not_depend_on_directions_where_the_operator_is_symmetric(kept):
     both = Both((5, 3, 6), (WALL, PERIODIC, WALL), True)
     counts = [
-        both.projection(PlainDevice(), kept=kept, preconditioner=name).solve(1.0).iterations for name in ("none", "fft")
+        both.projection(PlainDevice(), num_directions=kept, preconditioner=name).solve(1.0).iterations
+        for name in ("none", "fft")
     ]
     assert counts == [44, 11]
 
@@ -146,7 +147,7 @@ def test_launches_make_the_iterations_of_the_transcription(kept):
     oracle, weight = both.oracle, both.metric.weights * both.oracle.rho
     right = oracle.divergence(oracle.start(both.hat))
     made = gcr(lambda q: (oracle.matrix @ q.ravel()).reshape(q.shape), right, kept=kept, small=1e-6, weight=weight)[1]
-    projection = both.projection(PlainDevice(), kept=kept, preconditioner="none", tolerance=1e-6)
+    projection = both.projection(PlainDevice(), num_directions=kept, preconditioner="none", tolerance=1e-6)
     assert projection.solve(1.0).iterations == made
 
 
@@ -240,7 +241,7 @@ def test_sweeps_need_fewer_iterations(nx, height, sides, counts):
     for kept in (1, 3):
         found = []
         for kind, sweeps in (("none", 1), ("line-jacobi", 2), ("line-jacobi", 4), ("fft", 1)):
-            options = {"preconditioner": kind, "sweeps": sweeps, "kept": kept}
+            options = {"preconditioner": kind, "sweeps": sweeps, "num_directions": kept}
             found.append(over_a_hill(nx, nx // 2 + 1, height, sides, **options).solve(10.0).iterations)
         same = slice(None) if kept == 1 else slice(None, None, 3)  # L P of sweeps is not symmetric: k matters there
         assert np.abs(np.subtract(found, counts)[same]).max() <= 2 and found[-1] == counts[-1]
@@ -264,7 +265,7 @@ def test_iterations_by_the_shape_of_cells(kind, sweeps, counts):
     for ratio in (1.0, 3.0, 10.0, 50.0):
         projection = Projection(
             CpuDevice(), "double", Metric(shape, (1.0, ratio, ratio)), np.exp(-1.5 * np.arange(41) / 40),
-            method="gcr", preconditioner=kind, sweeps=sweeps, kept=3, tolerance=1e300,
+            method="gcr", preconditioner=kind, sweeps=sweeps, num_directions=3, tolerance=1e300,
         )  # fmt: skip
         projection.phi[...] = np.random.default_rng(0).standard_normal((3, *shape))[0]
         first = projection.solve(1.0).divergence
@@ -305,7 +306,8 @@ def test_mistakes_are_told():
         Projection(PlainDevice(), "double", metric, np.ones(3))
     with pytest.raises(InputError, match=r'boundaries that are "open"'):
         Projection(PlainDevice(), "double", metric).set_normal(x=np.zeros((2, 4, 1)))
-    hopeless = Projection(PlainDevice(), "double", metric, method="gcr", preconditioner="none", most=1, tolerance=1e-15)
+    few = {"max_iterations": 1, "tolerance": 1e-15}
+    hopeless = Projection(PlainDevice(), "double", metric, method="gcr", preconditioner="none", **few)
     hopeless.u[...] = np.random.default_rng(0).standard_normal(metric.shape)
     with pytest.raises(ConvergenceError, match="after 1 iterations"):
         hopeless.solve(1.0)
@@ -351,7 +353,7 @@ def test_sweeps_of_a_polynomial(sides, sweeps):
     polynomial, oracle = Polynomial(both.operator(device), sweeps), both.oracle
     q, matrix = np.zeros(both.shape), oracle.matrix.toarray()
     device.run(polynomial.launches(both.phi, q))
-    bound = largest_of(star_of(both.operator(device)))
+    bound = eigenvalue_bound(stencil_of(both.operator(device)))
     values = np.linalg.eigvals(matrix)
     assert -bound <= values.real.min() < -0.3 * bound and values.real.max() < 1e-10
     left = both.phi.ravel()

@@ -211,7 +211,7 @@ def test_a_large_mean_does_not_hide_small_eddies():
     model = flow("single")
     rng, shape = np.random.default_rng(1), model.setup.shape
     small = 1e-2 * rng.standard_normal(shape)
-    for array, values in zip(model.engine.steps.fields.now, (small + 100.0, small, small), strict=True):
+    for array, values in zip(model.engine.steps.fields.velocity, (small + 100.0, small, small), strict=True):
         model.engine.device.fill(array, values.astype(np.float32))
     averages = model.profiles(1)
     fast = model.field("u").astype(float)

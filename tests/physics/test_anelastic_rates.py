@@ -10,7 +10,7 @@ from eagre.errors import BlowUpError
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import TableProfile
-from eagre.models.anelastic.stability import ROOM, largest_explicit_number
+from eagre.models.anelastic.stability import SAFETY_FACTOR, max_explicit_number
 
 DZ, COUNT, SHEAR, STEP = 10.0, 17, 0.1, 5.0
 EDDY = 0.55 * DZ**2 / (12.0 * STEP)  # m2/s: a scalar decays by 4 K / (Pr dz^2), 0.55 in a step of 5 s
@@ -76,7 +76,7 @@ def test_steps_that_follow_the_flow_are_short_enough_for_the_sum(device):
     model.advance(300.0)
     total = 12.0 * EDDY / DZ**2 + sum(rates.values())
     assert model.engine.fastest <= 0.5
-    assert model.time_step == pytest.approx(ROOM * 0.5 / total, rel=0.02)
+    assert model.time_step == pytest.approx(SAFETY_FACTOR * 0.5 / total, rel=0.02)
 
 
 def test_mixing_is_held_to_what_nudging_leaves():
@@ -85,7 +85,7 @@ def test_mixing_is_held_to_what_nudging_leaves():
     model = column(closure=closure, forcing=nudging(), courant_number=0.5)
     model._stepper.time_step = STEP
     model.advance(STEP, max_steps=1)
-    number = ROOM * largest_explicit_number(0.592)
+    number = SAFETY_FACTOR * max_explicit_number(0.592)
     assert model.engine.fastest == pytest.approx(number, rel=1e-12)
     mixing = model.engine.steps.tendencies.diffusion.mixing
     np.testing.assert_allclose(mixing, (number / STEP - 0.1) * DZ**2 / 12.0, rtol=1e-12)

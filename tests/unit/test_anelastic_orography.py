@@ -10,7 +10,7 @@ from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.config import AnelasticCase
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.orography import blended, smoothed, steepest
+from eagre.models.anelastic.orography import blended, max_slope, smoothed
 
 GRID = Grid.from_points(24, 17, 2400.0, 1600.0, periodic=(True, False))
 BOTH = (True, True)
@@ -36,7 +36,7 @@ def test_ends_meet_and_the_middle_stays(rough):
     np.testing.assert_allclose(found[:, 0], 0.5 * (rough[:, 0] + rough[:, -1]))
     np.testing.assert_allclose(found[:, -1], found[:, 0])
     np.testing.assert_array_equal(found[:, 5:-5], rough[:, 5:-5])
-    assert steepest(found, GRID, (False, True)).slope < 2.0 < 6.0 < steepest(rough, GRID, (False, True)).slope
+    assert max_slope(found, GRID, (False, True)).slope < 2.0 < 6.0 < max_slope(rough, GRID, (False, True)).slope
     fifth = rough[:, 2] + np.cos(0.2 * np.pi) ** 2 * (found[:, 0] - rough[:, 0])  # 200 m of 500 m from the end
     np.testing.assert_allclose(found[:, 2], fifth)
 
@@ -67,13 +67,13 @@ def test_one_sweep_between_walls():
 def test_the_steepest_place(rough):
     ground = np.zeros(GRID.shape)
     ground[4:, :] = 70.0
-    found = steepest(ground, GRID, (False, True))
+    found = max_slope(ground, GRID, (False, True))
     assert found == (0.7, "y", (3, 0), False, 0.7) and not found.cliff
     tilted = 0.3 * GRID.x + np.zeros(GRID.shape)
-    found = steepest(tilted, GRID, (False, True))
+    found = max_slope(tilted, GRID, (False, True))
     assert found.slope == pytest.approx(6.9) and found[1:4] == ("x", (0, 23), True) and found.cliff
-    assert steepest(tilted, GRID, (False, False)).slope == pytest.approx(0.3)
-    assert steepest(np.zeros((1, 1)), Grid.from_points(1, 1, 1.0, 1.0), BOTH).slope == 0.0
+    assert max_slope(tilted, GRID, (False, False)).slope == pytest.approx(0.3)
+    assert max_slope(np.zeros((1, 1)), Grid.from_points(1, 1, 1.0, 1.0), BOTH).slope == 0.0
 
 
 def test_what_cannot_be(rough):
@@ -94,7 +94,7 @@ def test_a_case(tmp_path):
     found = model('terrain_height = "0.3 * x"\nblend = "0.4 km"\nsteepest = 0.5')
     [told] = [one for one in found.notes if "terrain height" in one]
     assert "blend" not in told
-    assert steepest(found.levels.terrain_height, found.grid, BOTH).slope <= 0.5
+    assert max_slope(found.levels.terrain_height, found.grid, BOTH).slope <= 0.5
     levels = model('terrain_height = "0.3 * x"\nboundaries_x = "open"\nblend = "0.4 km"').levels
     assert np.ptp(levels.terrain_height[0, [0, -1]]) < 1e-9
     for lines, words in (

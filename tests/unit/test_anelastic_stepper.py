@@ -10,11 +10,11 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.grid import Grid
-from eagre.models.anelastic.stability import ROOM
+from eagre.models.anelastic.stability import SAFETY_FACTOR
 from eagre.models.anelastic.stepper import GROWTH, SLOW, WINDOW, Stepper
 
 MOST = 0.5
-AIM = ROOM * MOST
+AIM = SAFETY_FACTOR * MOST
 
 
 class Engine:
@@ -28,7 +28,7 @@ class Engine:
 
     def advance(self, dt, time, most, *, clipped):
         rate = self.rate(len(self.made) + 1)
-        dt = ROOM * most / rate if dt * rate > most else dt
+        dt = SAFETY_FACTOR * most / rate if dt * rate > most else dt
         self.made.append(dt)
         self.counts["steps"] += 1.0
         self.counts["courant"] = dt * rate

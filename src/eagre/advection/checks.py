@@ -19,11 +19,11 @@ ROUNDING = 64  # tolerance in units of the last place, for Courant numbers of ex
 
 def check_field(name: str, a: Any, like: Any, shape: tuple[int, ...] | None = None) -> None:
     """Raise `InputError` unless a has the given shape, and the type and kind of `like`."""
-    wanted = tuple(like.shape) if shape is None else shape
-    if tuple(getattr(a, "shape", ())) != wanted or a.dtype != like.dtype or on_gpu(a) != on_gpu(like):
+    expected = tuple(like.shape) if shape is None else shape
+    if tuple(getattr(a, "shape", ())) != expected or a.dtype != like.dtype or on_gpu(a) != on_gpu(like):
         got = f"{type(a).__name__} of shape {getattr(a, 'shape', '?')} and type {getattr(a, 'dtype', '?')}"
         raise InputError(
-            f"{name}, {got}", allowed=f"{type(like).__name__} of shape {wanted} and type {like.dtype}",
+            f"{name}, {got}", allowed=f"{type(like).__name__} of shape {expected} and type {like.dtype}",
             problem=f"The array {name} does not match the field x.",
         )  # fmt: skip
     check_whole(name, a)
@@ -58,8 +58,8 @@ def check_axes(odd: Any, ndim: int) -> None:
 
 def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order: str) -> list[Any]:
     """Return the arrays of v, one per axis; raise `InputError` unless all arrays have the shapes for `shape`."""
-    several, form = (x.shape[1:], f"(fields, *{shape})") if order == "C" else (x.shape[:-1], f"(*{shape}, fields)")
-    if tuple(x.shape) != shape and tuple(several) != shape:
+    grid_shape, form = (x.shape[1:], f"(fields, *{shape})") if order == "C" else (x.shape[:-1], f"(*{shape}, fields)")
+    if tuple(x.shape) != shape and tuple(grid_shape) != shape:
         raise InputError(
             f"x of shape {tuple(x.shape)}", allowed=f"{shape}, or several fields, {form}",
             problem="The shape of x does not match the grid.",
@@ -116,9 +116,9 @@ def check_sign(x: Any, any_sign: bool) -> None:
 
 
 def check_courant(
-    plan: StagedPlan, v: Advector, shape: tuple[int, ...], turned: bool = False, name: str = "v"
+    plan: StagedPlan, v: Advector, shape: tuple[int, ...], is_reversed: bool = False, name: str = "v"
 ) -> None:  # fmt: skip
-    """Raise `InputError` for outflow Courant numbers above 1, with the point; `turned` : axes are reversed."""
+    """Raise `InputError` for outflow Courant numbers above 1, with the point; `is_reversed` : axes are reversed."""
     for array, a in (("v", v.v1), ("v", v.v2), ("v", v.v3), ("h", v.h)):
         if a is not None and not math.isfinite(float(a.sum())):
             raise InputError(
@@ -134,11 +134,11 @@ def check_courant(
     plan.device.run(plan.courant(numbers, v))
     worst = float(numbers.max())
     if worst > 1.0 + ROUNDING * float(array_module(numbers).finfo(plan.dtype).eps):
-        flat, place = int(numbers.argmax()), []
+        flat, indices = int(numbers.argmax()), []
         for n in reversed(shape):
             flat, index = divmod(flat, n)
-            place.insert(0, index)
-        point = tuple(place[::-1] if turned else place)
+            indices.insert(0, index)
+        point = tuple(indices[::-1] if is_reversed else indices)
         raise InputError(
             f"an outflow Courant number of {worst:.4g} at point {point}, of {name} and h",
             allowed="up to 1: the sum of |v|/h over the outflow faces",

@@ -43,14 +43,14 @@ from eagre.advection.scratch_cpu import (
     VARIABLE_H,
     H,
     P,
-    Place,
+    TileExtent,
     U,
     W,
     X,
     Y,
     Z,
-    ask_for_row,
     load,
+    prefetch_row,
 )  # fmt: skip
 from eagre.backend.cells import cell, entry, prange, real, switch
 from eagre.kernels.mpdata import (
@@ -71,41 +71,43 @@ LIMITED = switch("LIMITED", True)
 
 
 @cell
-def flux_north(s, at, full):
+def flux_north(s, offset, full):
     """Compute the flux through the south faces of a row, for the first one of a plane."""
     for i in range(full):
-        s[at + i + (NORTH * PLANE + ROW + 1)] = donor_flux(
-            s[at + i + ((ONE + X) * PLANE + 1)], s[at + i + ((ONE + X) * PLANE + ROW + 1)],
-            s[at + i + ((TWO + Y) * PLANE + ROW + 1)],
+        s[offset + i + (NORTH * PLANE + ROW + 1)] = donor_flux(
+            s[offset + i + ((ONE + X) * PLANE + 1)], s[offset + i + ((ONE + X) * PLANE + ROW + 1)],
+            s[offset + i + ((TWO + Y) * PLANE + ROW + 1)],
         )  # fmt: skip
 
 
 @cell
-def advect_row(s, t, at, row, full):
+def advect_row(s, t, offset, row, full):
     """Compute the donor cell: P of plane p - 1, and the maximum and minimum of it and the field."""
     for i in range(full):
-        s[at + i + (EAST * PLANE + ROW + 1)] = donor_flux(
-            s[at + i + ((ONE + X) * PLANE + ROW)], s[at + i + ((ONE + X) * PLANE + ROW + 1)],
-            s[at + i + ((TWO + U) * PLANE + ROW + 1)],
+        s[offset + i + (EAST * PLANE + ROW + 1)] = donor_flux(
+            s[offset + i + ((ONE + X) * PLANE + ROW)], s[offset + i + ((ONE + X) * PLANE + ROW + 1)],
+            s[offset + i + ((TWO + U) * PLANE + ROW + 1)],
         )  # fmt: skip
     for i in range(full):
-        x = s[at + i + ((ONE + X) * PLANE + ROW + 1)]
+        x = s[offset + i + ((ONE + X) * PLANE + ROW + 1)]
         north = donor_flux(
-            x, s[at + i + ((ONE + X) * PLANE + 2 * ROW + 1)], s[at + i + ((TWO + Y) * PLANE + 2 * ROW + 1)]
+            x, s[offset + i + ((ONE + X) * PLANE + 2 * ROW + 1)], s[offset + i + ((TWO + Y) * PLANE + 2 * ROW + 1)]
         )
-        top = donor_flux(x, s[at + i + ((TWO + X) * PLANE + ROW + 1)], s[at + i + ((TWO + W) * PLANE + ROW + 1)])
-        net = s[at + i + (EAST * PLANE + ROW + 2)] - s[at + i + (EAST * PLANE + ROW + 1)]
-        net += north - s[at + i + (NORTH * PLANE + ROW + 1)]
+        top = donor_flux(
+            x, s[offset + i + ((TWO + X) * PLANE + ROW + 1)], s[offset + i + ((TWO + W) * PLANE + ROW + 1)]
+        )
+        net = s[offset + i + (EAST * PLANE + ROW + 2)] - s[offset + i + (EAST * PLANE + ROW + 1)]
+        net += north - s[offset + i + (NORTH * PLANE + ROW + 1)]
         net += top - t[row + i + (F3 * PLANE + ROW + 1)]
-        s[at + i + (NORTH * PLANE + 2 * ROW + 1)] = north
+        s[offset + i + (NORTH * PLANE + 2 * ROW + 1)] = north
         t[row + i + (F3 * PLANE + ROW + 1)] = top
         if VARIABLE_H:
-            net /= s[at + i + ((TWO + H) * PLANE + ROW + 1)]
-        after = x - net
-        s[at + i + ((TWO + P) * PLANE + ROW + 1)] = after
+            net /= s[offset + i + ((TWO + H) * PLANE + ROW + 1)]
+        updated = x - net
+        s[offset + i + ((TWO + P) * PLANE + ROW + 1)] = updated
         if LIMITED:
-            s[at + i + ((TWO + HIGH) * PLANE + ROW + 1)] = max(x, after)
-            s[at + i + ((TWO + LOW) * PLANE + ROW + 1)] = min(x, after)
+            s[offset + i + ((TWO + HIGH) * PLANE + ROW + 1)] = max(x, updated)
+            s[offset + i + ((TWO + LOW) * PLANE + ROW + 1)] = min(x, updated)
 
 
 # -- corrective fluxes ----------------------------------------------------------------------------
@@ -190,36 +192,36 @@ def flux_south(s, n):
 
 
 @cell
-def fluxes_row(s, at, full, passable):
+def fluxes_row(s, offset, full, passable):
     """Compute corrective fluxes of a row: vertical ones through the faces at p - 1, and along x in plane p - 2."""
     for i in range(full):
-        s[at + i + ((TWO + Z) * PLANE + ROW + 1)] = flux_up(s, at + i, passable)
+        s[offset + i + ((TWO + Z) * PLANE + ROW + 1)] = flux_up(s, offset + i, passable)
     for i in range(full):
-        s[at + i + (A1 * PLANE + ROW + 1)] = flux_east(s, at + i)
+        s[offset + i + (A1 * PLANE + ROW + 1)] = flux_east(s, offset + i)
 
 
 @cell
-def south_row(s, at, full):
+def south_row(s, offset, full):
     """Compute corrective fluxes along y in plane p - 2, through the southern faces of a row."""
     for i in range(full):
-        s[at + i + (A2 * PLANE + ROW + 1)] = flux_south(s, at + i)
+        s[offset + i + (A2 * PLANE + ROW + 1)] = flux_south(s, offset + i)
 
 
 @cell
-def clear_row(s, at, full):
+def clear_row(s, offset, full):
     """Set the corrective fluxes along y to zero."""
     for i in range(full):
-        s[at + i + (A2 * PLANE + ROW + 1)] = real(0.0)
+        s[offset + i + (A2 * PLANE + ROW + 1)] = real(0.0)
 
 
 # -- the limiter and the second pass --------------------------------------------------------------
 
 
 @cell
-def shares_row(s, at, full):
+def shares_row(s, offset, full):
     """Compute UP and DOWN of plane p - 2: the allowed fractions of inflow and outflow of each point."""
     for i in range(full):
-        n = at + i
+        n = offset + i
         f1, f2, z1, z2 = n + (A1 * PLANE + ROW + 1), n + (A2 * PLANE + ROW + 1), (ONE + Z) * PLANE, (TWO + Z) * PLANE
         below, above = s[n + (z1 + ROW + 1)], s[n + (z2 + ROW + 1)]
         west, east, south, north = s[f1], s[f1 + 1], s[f2], s[f2 + ROW]
@@ -270,20 +272,20 @@ def limited_up(s, n):
 
 
 @cell
-def limit_south(s, at, full):
+def limit_south(s, offset, full):
     """Compute the limited fluxes through the southern faces of a row, for the first one of a plane."""
     for i in range(full):
-        s[at + i + (NORTH * PLANE + ROW + 1)] = limited_south(s, at + i)
+        s[offset + i + (NORTH * PLANE + ROW + 1)] = limited_south(s, offset + i)
 
 
 @cell
-def correct_row(s, t, at, row, out, k, j, place):
+def correct_row(s, t, offset, row, out, k, j, extent):
     """Corrective pass: row j of plane k = p - 3 is completed; plane p - 2 lacks the flux through its top."""
-    for i in range(place.full):
-        s[at + i + (EAST * PLANE + ROW + 1)] = limited_east(s, at + i)
-    i0 = np.uint32(place.i0)
-    for i in range(place.columns):
-        n = at + i + (EDGE - 1)
+    for i in range(extent.full):
+        s[offset + i + (EAST * PLANE + ROW + 1)] = limited_east(s, offset + i)
+    i0 = np.uint32(extent.i0)
+    for i in range(extent.columns):
+        n = offset + i + (EDGE - 1)
         north, below = limited_south(s, n + ROW), limited_up(s, n)
         net = s[n + (EAST * PLANE + ROW + 2)] - s[n + (EAST * PLANE + ROW + 1)]
         net += north - s[n + (NORTH * PLANE + ROW + 1)]
@@ -300,50 +302,50 @@ def correct_row(s, t, at, row, out, k, j, place):
 
 
 @cell
-def first_pass(s, t, b, p, arrays, place):
+def first_pass(s, t, b, p, arrays, extent):
     """Compute the donor cell in plane p - 1."""
     edge = 1 if ROW > 0 else 0
-    flux_north(s, np.uint32(b), place.full)
-    for r in range(place.rows + 4 * edge):
-        ask_for_row(arrays[0], p + 1, r, place)
-        ask_for_row(arrays[1], p + 1, r, place)
-        advect_row(s, t, np.uint32(b + r * STRIDE), np.uint32(LINE - 1 + r * STRIDE), place.full)
+    flux_north(s, np.uint32(b), extent.full)
+    for r in range(extent.rows + 4 * edge):
+        prefetch_row(arrays[0], p + 1, r, extent)
+        prefetch_row(arrays[1], p + 1, r, extent)
+        advect_row(s, t, np.uint32(b + r * STRIDE), np.uint32(LINE - 1 + r * STRIDE), extent.full)
 
 
 @cell
-def correction(s, b, p, arrays, sides, place):
+def correction(s, b, p, arrays, sides, extent):
     """Compute corrective fluxes, and the fractions of them that points allow."""
     edge, passable = 1 if ROW > 0 else 0, sides.numbers[AXIS_Z, PASSABLE, 0, p - 1 + EDGE]
-    west = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + EDGE]
-    east = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + place.columns + EDGE]
-    for r in range(edge, place.rows + 3 * edge):
-        at = np.uint32(b + r * STRIDE)
-        ask_for_row(arrays[2], p, r, place)
-        ask_for_row(arrays[3], p, r, place)
-        fluxes_row(s, at, place.full, passable)
-        s[at + np.uint32(A1 * PLANE + ROW + EDGE)] *= west
-        s[at + np.uint32(A1 * PLANE + ROW + EDGE + place.columns)] *= east
-    for r in range(edge, place.rows + 4 * edge):
-        at = np.uint32(b + r * STRIDE)
-        if edge == 1 and sides.numbers[AXIS_Y, PASSABLE, 0, place.j0 + r + 1] > real(0.0):
-            south_row(s, at, place.full)
+    west = sides.numbers[AXIS_X, PASSABLE, 0, extent.i0 + EDGE]
+    east = sides.numbers[AXIS_X, PASSABLE, 0, extent.i0 + extent.columns + EDGE]
+    for r in range(edge, extent.rows + 3 * edge):
+        offset = np.uint32(b + r * STRIDE)
+        prefetch_row(arrays[2], p, r, extent)
+        prefetch_row(arrays[3], p, r, extent)
+        fluxes_row(s, offset, extent.full, passable)
+        s[offset + np.uint32(A1 * PLANE + ROW + EDGE)] *= west
+        s[offset + np.uint32(A1 * PLANE + ROW + EDGE + extent.columns)] *= east
+    for r in range(edge, extent.rows + 4 * edge):
+        offset = np.uint32(b + r * STRIDE)
+        if edge == 1 and sides.numbers[AXIS_Y, PASSABLE, 0, extent.j0 + r + 1] > real(0.0):
+            south_row(s, offset, extent.full)
         else:
-            clear_row(s, at, place.full)
+            clear_row(s, offset, extent.full)
     if LIMITED:
-        for r in range(edge, place.rows + 3 * edge):
+        for r in range(edge, extent.rows + 3 * edge):
             if VARIABLE_H:
-                ask_for_row(arrays[4], p, r, place)
-            shares_row(s, np.uint32(b + r * STRIDE), place.full)
+                prefetch_row(arrays[4], p, r, extent)
+            shares_row(s, np.uint32(b + r * STRIDE), extent.full)
 
 
 @cell
-def second_pass(s, t, b, out, k, place):
+def second_pass(s, t, b, out, k, extent):
     """Complete plane k = p - 3, whose values are arbitrary before the first plane of a tile."""
     edge = 2 if ROW > 0 else 0
-    limit_south(s, np.uint32(b + edge * STRIDE), place.full)
-    for r in range(place.rows):
-        at, row = np.uint32(b + (r + edge) * STRIDE), np.uint32(LINE - 1 + r * STRIDE)
-        correct_row(s, t, at, row, out, np.uint32(k), np.uint32(place.j0 + r), place)
+    limit_south(s, np.uint32(b + edge * STRIDE), extent.full)
+    for r in range(extent.rows):
+        offset, row = np.uint32(b + (r + edge) * STRIDE), np.uint32(LINE - 1 + r * STRIDE)
+        correct_row(s, t, offset, row, out, np.uint32(k), np.uint32(extent.j0 + r), extent)
 
 
 @cell
@@ -357,16 +359,16 @@ def slide(s):
 
 
 @cell
-def march(s, t, arrays, out, sides, place, k0, k1):
+def stream_planes(s, t, arrays, out, sides, extent, k0, k1):
     """Compute planes k0 to k1 - 1 of a tile."""
     frame = 0
     for p in range(k0 - EDGE, k1 + EDGE):
         b = LINE - 1 + frame * (FRAME * PLANE)
-        load(s, b, p, arrays, sides, place)
-        first_pass(s, t, b, p, arrays, place)
+        load(s, b, p, arrays, sides, extent)
+        first_pass(s, t, b, p, arrays, extent)
         if p >= k0:
-            correction(s, b, p, arrays, sides, place)
-            second_pass(s, t, b, out, max(p - EDGE, k0), place)
+            correction(s, b, p, arrays, sides, extent)
+            second_pass(s, t, b, out, max(p - EDGE, k0), extent)
         frame += 1
         if frame == SLIDE:
             slide(s)
@@ -374,21 +376,21 @@ def march(s, t, arrays, out, sides, place, k0, k1):
 
 
 @entry
-def step_cpu(x, out, v, h, sides, scratch, beside, counts):
+def step_cpu(x, out, v, h, sides, scratch, extra, counts):
     """Make one step, x to out; v : `eagre.advection.plan.Advector`.
 
-    scratch, beside : (pieces, numbers); counts : tiles along z, y and x.
+    scratch, extra : (chunks, numbers); counts : tiles along z, y and x.
     """
     nz, ny, nx = x.shape
     tiles_z, tiles_y, tiles_x = counts
-    tiles, pieces = tiles_z * tiles_y * tiles_x, scratch.shape[0]
-    for piece in prange(pieces):
-        s, t, arrays = scratch[piece], beside[piece], (x, v.v3, v.v1, v.v2, h)
-        for tile in range(piece * tiles // pieces, (piece + 1) * tiles // pieces):
+    tiles, chunks = tiles_z * tiles_y * tiles_x, scratch.shape[0]
+    for chunk in prange(chunks):
+        s, t, arrays = scratch[chunk], extra[chunk], (x, v.v3, v.v1, v.v2, h)
+        for tile in range(chunk * tiles // chunks, (chunk + 1) * tiles // chunks):
             n = tile // tiles_x
             tk, tj, ti = n // tiles_y, n - n // tiles_y * tiles_y, tile - n * tiles_x
             i0, i1 = ti * nx // tiles_x, (ti + 1) * nx // tiles_x
             j0, j1 = tj * ny // tiles_y, (tj + 1) * ny // tiles_y
             full = (i1 - i0 + 4 + LINE) // LINE * LINE
-            place = Place(i0, j0, i1 - i0, j1 - j0, full)
-            march(s, t, arrays, out, sides, place, tk * nz // tiles_z, (tk + 1) * nz // tiles_z)
+            extent = TileExtent(i0, j0, i1 - i0, j1 - j0, full)
+            stream_planes(s, t, arrays, out, sides, extent, tk * nz // tiles_z, (tk + 1) * nz // tiles_z)

@@ -27,7 +27,7 @@ class Open(NamedTuple):
 class Table(NamedTuple):
     """Table of positions -depth to n + depth of an axis, (n + 2 depth + 1,), with the index of a point or face."""
 
-    place: Any
+    indices: Any
     factor: Any
     outside: Any
 
@@ -81,7 +81,7 @@ def tables_of(n: int, side: str | Open, odd: bool, depth: int, device: Device, d
         if value is not None and n > 1:
             factor[where], outside[where] = 0.0, value
     face, sign = faces(n, kind, depth)
-    shut = (kind == "open") & ((m == 0) | (m == n))
+    closed = (kind == "open") & ((m == 0) | (m == n))
     nothing = np.zeros(m.size)
 
     def table(index: np.ndarray, factor: np.ndarray, outside: np.ndarray = nothing) -> Table:
@@ -96,5 +96,5 @@ def tables_of(n: int, side: str | Open, odd: bool, depth: int, device: Device, d
         table(index, np.ones(m.size)),
         table(index, np.where((kind == "open") & beyond & (n > 1), 0.0, 1.0)),
         table(face, sign),
-        device.array(np.where(shut, 0.0, 1.0).astype(dtype)),
+        device.array(np.where(closed, 0.0, 1.0).astype(dtype)),
     )

@@ -33,8 +33,7 @@ def mpdata_cuda(fields, faces, sizes, tiles):
             TILE_IN_PLACE
             MARCH_IN_PLACE
 """
-# Planes of a tile that are to be done. Written twice: what one kind of warps keeps from tile to tile is not kept by the
-# other.
+# Planes of the next tile. The text is inserted twice: computing and copying warps have separate variables.
 TILE = """
 if next_tile < in_turns:
     tile, k0, k1 = next_tile, np.int32(0), np.int32(nz)
@@ -47,20 +46,21 @@ else:
     tile = np.uint32(in_turns + tile)
 above = np.uint32(tile // np.uint32(tiles[1]))
 i0 = np.int32((tile - above * np.uint32(tiles[1])) * np.uint32(WIDTH - 2 * EDGE))
-j0 = np.int32(above * np.uint32(HEIGHT - 2 * EDGE))  # places of the tables
-begin = np.uint32(max(i0 - EDGE, 0))  # the first point, and the first of those round the ring
-again = np.uint32(faces.along_i.jacobian.place[0] if i0 == 0 else 0)
-again1 = np.uint32(faces.along_i.along.place[0] if i0 == 0 else 0)
+j0 = np.int32(above * np.uint32(HEIGHT - 2 * EDGE))  # positions in the tables
+begin = np.uint32(max(i0 - EDGE, 0))  # first point, and first point beyond the periodic end
+again = np.uint32(faces.along_i.jacobian.indices[0] if i0 == 0 else 0)
+again1 = np.uint32(faces.along_i.along.indices[0] if i0 == 0 else 0)
 t, stop, complete = np.int32(k0 - 3), np.int32(k1 + 2), np.int32(k0 + 2)
 """
-# A warp that copies: where what it copies lies in a plane. What comes from the other end of a ring is asked for only
-# where there is one; but for single words, of which it is a tenth and whose places on chip have no register each.
+# Copying warps: source addresses of the copies in a plane. Columns from the other end of a periodic axis, a tenth of
+# the data, are copied only for tiles at an end of the axis. Copies of single values always include them: the addresses
+# of their destinations are computed and need no registers.
 SOURCES = """
 who = np.uint32(np.uint32(warp - np.uint32(WORKERS)) * np.uint32(LANES) + lane)
-ends = i0 == 0 or np.uint32(i0 + WIDTH) > nx  # otherwise nothing comes from the other end of a ring
-kp = np.int64(faces.along_k.jacobian.place[np.uint32(max(k0 - 1, 0))])
-kn = np.int64(faces.along_k.jacobian.place[np.uint32(k0)])
-kf = np.int64(faces.along_k.along.place[np.uint32(k0)])
+ends = i0 == 0 or np.uint32(i0 + WIDTH) > nx  # otherwise no column comes from the other end of the axis
+kp = np.int64(faces.along_k.jacobian.indices[np.uint32(max(k0 - 1, 0))])
+kn = np.int64(faces.along_k.jacobian.indices[np.uint32(k0)])
+kf = np.int64(faces.along_k.along.indices[np.uint32(k0)])
 for n in range(COPIES):
     chunk = np.uint32(who + np.uint32(n * COPIERS * LANES))
     line, part = np.uint32(chunk // np.uint32(PARTS)), np.uint32(chunk % np.uint32(PARTS))
@@ -74,7 +74,7 @@ for n in range(COPIES):
     else:
         to[n] = np.int64(who) + n * COPIERS * LANES
     jt = np.uint32(min(np.int32(j0 + np.int32(line)), np.int32(ny) + 2 * EDGE))
-    jp, jf = np.uint32(faces.along_j.jacobian.place[jt]), np.uint32(faces.along_j.along.place[jt])
+    jp, jf = np.uint32(faces.along_j.jacobian.indices[jt]), np.uint32(faces.along_j.along.indices[jt])
     ox = np.int64(source_of(np.uint32(jp * nx), begin, again, part, plane))
     o1 = np.int64(source_of(np.uint32(jp * (nx + np.uint32(1))), begin, again1, part, plane1))
     o2 = np.int64(source_of(np.uint32(jf * nx), begin, again, part, plane2))
@@ -102,12 +102,12 @@ while t <= stop:
             copies_arrived_but_last()
         else:
             copies_arrived()
-        tell(s, np.uint32(MEETING + 2))
+        warp_arrive(s, np.uint32(MEETING + 2))
         mbarrier_wait(s, np.uint32(MEETING + 2), phase)
         phase = np.uint32(phase ^ np.uint32(1))
     t = np.int32(t + 1)
 """
-# Where a thread is, and where its numbers lie in what is brought.
+# Position of a thread, and offsets of its values in the copied data.
 PLACES = """
 at = np.uint32(warp * np.uint32(WIDTH) + lane)
 row = np.int32(np.int32(warp) * ROWS + 1)
@@ -117,16 +117,16 @@ high = np.int32(min(np.int32(ny) - j0, HEIGHT - 2 * EDGE))
 for r in range(ROWS):
     kept[r] = row + r >= EDGE and row + r < high + EDGE
     jt = np.uint32(min(j + r, np.int32(ny) + 2 * EDGE))
-    jp = np.uint32(faces.along_j.jacobian.place[jt])
+    jp = np.uint32(faces.along_j.jacobian.indices[jt])
     for c in range(COLUMNS):
         column = np.int32(np.int32(lane) * COLUMNS + c)
         stored[c] = column >= EDGE and column < wide + EDGE
         it = np.uint32(min(i + c, np.int32(nx) + 2 * EDGE))
-        ip, i1 = np.uint32(faces.along_i.jacobian.place[it]), np.uint32(faces.along_i.along.place[it])
+        ip, i1 = np.uint32(faces.along_i.jacobian.indices[it]), np.uint32(faces.along_i.along.indices[it])
         lines = np.uint32(warp * np.uint32(ROWS * PITCH))
         if r == 0:
-            rx[c] = np.uint32(lines + place_of(np.uint32(jp * nx), begin, again, ip))
-        r1[r, c] = np.uint32(lines + place_of(np.uint32(jp * (nx + np.uint32(1))), begin, again1, i1))
+            rx[c] = np.uint32(lines + copied_offset(np.uint32(jp * nx), begin, again, ip))
+        r1[r, c] = np.uint32(lines + copied_offset(np.uint32(jp * (nx + np.uint32(1))), begin, again1, i1))
         if MIRRORED:
             f1[r, c] = faces.along_j.across.factor[jt] * faces.along_i.along.factor[it]
             f2[r, c] = faces.along_j.along.factor[jt] * faces.along_i.across.factor[it]
@@ -150,10 +150,10 @@ for r in range(ROWS):
                 g = fields[f]
                 fo[f, r, c] = g.along_j.factor[jt] * g.along_i.outside[it] + g.along_j.outside[jt]
 """
-# Asks for what plane b brings: the field of plane b + 1, the advector through its sides and its top, h.
+# Copies of plane b: the field of plane b + 1, the advector at the lateral faces and the upper face of plane b, and h.
 BRING = """
-kq = np.int64(faces.along_k.jacobian.place[np.uint32(b + (2 + EDGE))])
-kg = np.int64(faces.along_k.along.place[np.uint32(b + (2 + EDGE))])
+kq = np.int64(faces.along_k.jacobian.indices[np.uint32(b + (2 + EDGE))])
+kg = np.int64(faces.along_k.along.indices[np.uint32(b + (2 + EDGE))])
 new = np.int64(slot * np.uint32(ARRAYS * RAW))
 for n in range(COPIES):
     if (n + 1) * COPIERS * LANES <= HEIGHT * PARTS or there[n]:
@@ -174,7 +174,7 @@ for n in range(COPIES):
         ph[n] += bytes_of(faces.h, (kn - kp) * np.int64(plane))
 kp, kn, kf = kn, kq, kg
 """
-# The thread's own numbers of what plane t brought.
+# Values of the thread in the copied data of plane t.
 TAKE = """
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -206,7 +206,7 @@ if MIRRORED:
                 for f in range(FIELDS):
                     xn[f, r, c] = fields[f].along_k.factor[ku] * xn[f, r, c] + fields[f].along_k.outside[ku]
 """
-# What the warps below and above have of v2 of plane t.
+# v2 of plane t at the row of the warp above.
 NEAR = """
 for c in range(COLUMNS):
     v2u[c] = arrived_above(V2 + SLOT)
@@ -215,7 +215,7 @@ for c in range(COLUMNS):
         if beyond:
             v2u[c] *= across
 """
-# What the warps below and above have of the field of plane t, which came with the plane before.
+# Field of plane t at the rows of the warps below and above; the field was copied with the previous plane.
 BESIDE = """
 if MIRRORED:
     outside = t < 0 or t > highest
@@ -234,7 +234,7 @@ for c in range(COLUMNS):
                 xd[f, c] = fields[f].along_k.factor[kt] * xd[f, c] + fields[f].along_k.outside[kt]
                 xu[f, c] = fields[f].along_k.factor[kt] * xu[f, c] + fields[f].along_k.outside[kt]
 """
-# What a march begins with: planes t - 1 and t of fields, faces t of v3.
+# Initial values of a tile: planes t - 1 and t of the fields, faces t of v3.
 START = """
 turn, before = np.uint32(0), np.uint32(PLANE)
 past, now = np.uint32(ARRAYS * RAW), np.uint32(2 * ARRAYS * RAW)

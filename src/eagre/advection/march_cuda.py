@@ -65,7 +65,7 @@ EDGE = 3  # ghost points
 LANES = 32
 OTHERS = 20  # registers of a copying thread, in addition to its addresses
 GROUP = 4  # warps that release or acquire registers together
-AT_ONCE, LEAST, MOST = 8, 24, 256  # registers per thread: granularity of a release, minimum, maximum
+GRANULARITY, MIN_REGISTERS, MAX_REGISTERS = 8, 24, 256  # registers per thread; granularity: of a release
 WIDTH = switch("WIDTH", LANES)  # columns per tile
 SEVERAL = switch("SEVERAL", 1)  # values per copy
 MAIN = switch("MAIN", LANES)  # copies per row
@@ -94,15 +94,15 @@ class Faces(NamedTuple):
 
 
 @cell
-def source_of(row, begin, again, part, size):
+def source_of(row, begin, again, chunk, size):
     """Return the offset in a plane of a copied part of a row: MAIN parts from `begin`, then from `again`."""
-    start, further = (begin, part) if part < np.uint32(MAIN) else (again, np.uint32(part - np.uint32(MAIN)))
-    start = np.uint32((row + start) // np.uint32(SEVERAL) * np.uint32(SEVERAL) + further * np.uint32(SEVERAL))
+    start, position = (begin, chunk) if chunk < np.uint32(MAIN) else (again, np.uint32(chunk - np.uint32(MAIN)))
+    start = np.uint32((row + start) // np.uint32(SEVERAL) * np.uint32(SEVERAL) + position * np.uint32(SEVERAL))
     return np.uint32(min(start, np.uint32(size - np.uint32(SEVERAL))))
 
 
 @cell
-def place_of(row, begin, again, index):
+def copied_offset(row, begin, again, index):
     """Return the position of element `index` of a row in the copied data."""
     inside = index >= begin and index < np.uint32(begin + np.uint32(WIDTH))
     start, skipped = (begin, np.uint32(0)) if inside else (again, np.uint32(MAIN * SEVERAL))
@@ -117,15 +117,15 @@ def meet(shared, n, warps):
 
 
 @cell
-def tell(shared, n):
+def warp_arrive(shared, n):
     """Arrive at a barrier."""
     cuda.syncwarp()
     if cuda.threadIdx.x == 0:
         mbarrier_arrive(shared, n)
 
 
-@tell.variant("simulator")
-def _tell_nobody(shared, n):
+@warp_arrive.variant("simulator")
+def _no_arrival(shared, n):
     pass
 
 
@@ -143,11 +143,12 @@ SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "word": word, "flat_load": flat_load, "flat_store": flat_store,
     "address_at": address_at, "bytes_of": bytes_of, "copy_element_async": copy_element_async,
     "copy_16_bytes_async": copy_16_bytes_async, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
-    "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of, "place_of": place_of,
+    "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of, "copied_offset": copied_offset,
     "from_lane": from_lane, "from_lane_above": from_lane_above,
     "from_lane_below": from_lane_below, "by_sign": by_sign, "face_velocity": face_velocity,
     "corrective_flux": corrective_flux, "donor_flux": donor_flux, "flows": flows, "magnitude": magnitude,
-    "share_of": share_of, "meet": meet, "tell": tell, "mbarrier_wait": mbarrier_wait, "stand_aside": stand_aside,
+    "share_of": share_of, "meet": meet, "warp_arrive": warp_arrive, "mbarrier_wait": mbarrier_wait,
+    "stand_aside": stand_aside,
     "release_registers": release_registers, "acquire_registers": acquire_registers,
     "larger": larger, "smaller": smaller, "extremes": extremes, "reciprocal": reciprocal,
 }  # fmt: skip
@@ -157,11 +158,11 @@ class Copy(NamedTuple):
     """Copies to shared memory: number of copying warps, and values per copy."""
 
     warps: int
-    words: int
+    values: int
 
-    def parts(self, width: int) -> tuple[int, int]:
+    def per_row(self, width: int) -> tuple[int, int]:
         """Return the number of copies of a row of `width` values for any start, with four more from elsewhere."""
-        main, more = (-(-(most + self.words - 1) // self.words) for most in (width, 4))
+        main, more = (-(-(count + self.values - 1) // self.values) for count in (width, 4))
         return main, more
 
 
@@ -191,7 +192,7 @@ class Block(NamedTuple):
         return LANES * self.columns
 
     @property
-    def ring(self) -> int:
+    def buffer_planes(self) -> int:
         """Number of planes in the shared-memory ring buffer."""
         return self.ahead + 2
 
@@ -201,22 +202,22 @@ class Block(NamedTuple):
 
     def copies(self, copy: Copy) -> int:
         """Return the number of copies per thread of the copying warps for a plane of an array."""
-        return -(-self.height(copy) * sum(copy.parts(self.width)) // (copy.warps * LANES))
+        return -(-self.height(copy) * sum(copy.per_row(self.width)) // (copy.warps * LANES))
 
     def needed(self, copy: Copy, arrays: int) -> int:
         """Return the registers of a copying thread."""
-        return (2 * arrays + (copy.words > 1)) * self.copies(copy) + OTHERS
+        return (2 * arrays + (copy.values > 1)) * self.copies(copy) + OTHERS
 
     def lent(self, copy: Copy, arrays: int) -> tuple[int, int]:
         """Return the registers of a copying and of a computing thread after the release."""
-        kept = max(LEAST, -(-self.needed(copy, arrays) // AT_ONCE) * AT_ONCE)
-        left = self.registers // AT_ONCE * AT_ONCE * self.warps - kept * copy.warps
-        return kept, min(MOST, left // (self.warps - copy.warps) // AT_ONCE * AT_ONCE)
+        copier_registers = max(MIN_REGISTERS, -(-self.needed(copy, arrays) // GRANULARITY) * GRANULARITY)
+        left = self.registers // GRANULARITY * GRANULARITY * self.warps - copier_registers * copy.warps
+        return copier_registers, min(MAX_REGISTERS, left // (self.warps - copy.warps) // GRANULARITY * GRANULARITY)
 
-    def copied(self, words: int, arrays: int) -> Copy:
+    def copied(self, values: int, arrays: int) -> Copy:
         """Return the minimum number of copying warps whose registers hold the addresses of their copies."""
         for warps in [GROUP * self.lending] if self.lending else range(1, self.warps):
-            copy = Copy(warps, words)
+            copy = Copy(warps, values)
             if self.height(copy) <= 2 * EDGE:
                 break
             if self.needed(copy, arrays) <= self.registers:
@@ -234,43 +235,43 @@ class Kind(NamedTuple):
     opened: bool
 
 
-def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
+def _shared_offsets(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
     """Return the shared-memory offsets of published rows and copied data, and the total size."""
     once = ["P_FIRST", "A2", "SOUTH", "NORTH"] + ["P_LAST"] * (block.rows > 1)
-    places = {name: n for n, name in enumerate(once)} | {"DX": len(once), "BX": len(once) + 2, "S1": 0, "S3": 2}
-    own = len(once) + 2 * (1 if kind.gauge else 2)
+    offsets = {name: n for n, name in enumerate(once)} | {"DX": len(once), "BX": len(once) + 2, "S1": 0, "S3": 2}
+    rows_per_field = len(once) + 2 * (1 if kind.gauge else 2)
     if block.rows == 1:
-        places["P_LAST"] = places["P_FIRST"]
+        offsets["P_LAST"] = offsets["P_FIRST"]
     brought = {name: block.fields + n for n, name in enumerate(("V1", "V2", "V3", "H"))}
-    main, more = copy.parts(block.width)
-    pitch, height = (main + more) * copy.words, block.height(copy)
+    main, more = copy.per_row(block.width)
+    pitch, height = (main + more) * copy.values, block.height(copy)
     plane, raw = (block.warps - copy.warps + 2) * block.width, height * pitch
-    published = (block.fields * own + 2 * 2) * plane
+    published = (block.fields * rows_per_field + 2 * 2) * plane
     sizes = {
-        "OWN": own, "ARRAYS": block.fields + 3 + kind.variable, "PLANE": plane, "RAW": raw, "BEHIND": published,
-        "PITCH": pitch, "HEIGHT": height,
-        "MAIN": main, "MORE": more, "PARTS": main if copy.words > 1 else main + more, "COPIES": block.copies(copy),
-        "WORKERS": block.warps - copy.warps, "COPIERS": copy.warps, "SEVERAL": copy.words,
+        "OWN": rows_per_field, "ARRAYS": block.fields + 3 + kind.variable, "PLANE": plane, "RAW": raw,
+        "BEHIND": published, "PITCH": pitch, "HEIGHT": height,
+        "MAIN": main, "MORE": more, "PARTS": main if copy.values > 1 else main + more, "COPIES": block.copies(copy),
+        "WORKERS": block.warps - copy.warps, "COPIERS": copy.warps, "SEVERAL": copy.values,
     }  # fmt: skip
-    kept, taken = block.lent(copy, sizes["ARRAYS"])
-    sizes |= {"LENDING": block.lending, "KEPT": kept, "TAKEN": taken}
-    words = published + block.ring * sizes["ARRAYS"] * raw
-    return places | brought | sizes | {"MEETING": words}, words + 4
+    copier_registers, worker_registers = block.lent(copy, sizes["ARRAYS"])
+    sizes |= {"LENDING": block.lending, "KEPT": copier_registers, "TAKEN": worker_registers}
+    size = published + block.buffer_planes * sizes["ARRAYS"] * raw
+    return offsets | brought | sizes | {"MEETING": size}, size + 4
 
 
 @cache
 def entry_of(block: Block, kind: Kind, copy: Copy) -> tuple[Entry, dict[str, Any], int]:
     """Return the kernel, its switches, and the size of shared memory per block."""
-    places, words = _places(block, kind, copy)
+    offsets, size = _shared_offsets(block, kind, copy)
     counts = {
-        "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead, "RING": block.ring,
-        "TURNS": block.turns, "HELD": block.held,
+        "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead,
+        "RING": block.buffer_planes, "TURNS": block.turns, "HELD": block.held,
         "WIDTH": block.width, "EDGE": EDGE, "LANES": LANES, "GAUGE": kind.gauge, "LIMITED": kind.limited,
         "VARIABLE_H": kind.variable, "MIRRORED": kind.mirrored, "OPEN": kind.opened,
     }  # fmt: skip
-    text = unrolled(TEXT, counts | places)
-    made: Any = written(text, SCOPE)
-    entry = Entry(made.function)
+    text = unrolled(TEXT, counts | offsets)
+    generated: Any = written(text, SCOPE)
+    entry = Entry(generated.function)
     entry.source = text
-    switches = {"SEVERAL": copy.words, "MAIN": copy.parts(block.width)[0], "WIDTH": block.width, "GAUGE": kind.gauge}
-    return entry, switches, words
+    switches = {"SEVERAL": copy.values, "MAIN": copy.per_row(block.width)[0], "WIDTH": block.width, "GAUGE": kind.gauge}
+    return entry, switches, size

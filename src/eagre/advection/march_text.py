@@ -1,23 +1,23 @@
-"""The text of MPDATA's march on a GPU (`march_cuda`): loops over fields f, rows r and columns c of a thread.
+"""Source of the MPDATA streaming kernel (`march_cuda`): loops over fields f, rows r and columns c of a thread.
 
-Quantities of a thread's points are written as arrays, ``p0[f, r, c]``, and become single variables when the loops are
-written out. In names 0 is of plane t, 1 of t - 1, 2 of t - 2; d is what is to be done with the plane before.
+Quantities at the points of a thread are arrays in the source, ``p0[f, r, c]``, and become scalar variables when the
+loops are unrolled. Suffixes: 0 for plane t, 1 for t - 1, 2 for t - 2. d1, d2, d3 are limited fluxes.
 
 ======================= ==========================================================================================
-p, pw, ps               the field after the donor cell; west and south of here
+p, pw, ps               field after the donor cell at the point, and at its western and southern neighbours
 dx, dy, dz, bx, by, bz  differences and sums of the two neighbours of `p` along an axis
 s1, s2, s3              sums of the two faces of a point
 w                       v3 at the face below plane t (0) and above it (1)
-h, rh                   density times Jacobian and one over it
-qm, ql                  the larger and the smaller value of a point before and after the donor cell
-pm, pl, hm, lm          largest and smallest value of a point and its neighbours, those above but at the end
+h, rh                   density times Jacobian and its inverse
+qm, ql                  maximum and minimum of the values of a point before and after the donor cell
+pm, pl, hm, lm          maximum and minimum over a point and its neighbours; the upper neighbour is included last
 a1, a2, a3, a2e         corrective fluxes through the faces west, south, below, north
-sw, se, ss, sn, top     the share of the flux west, east, south, north, above that a point stands
-low                     the flux from below in the first pass
-flat, net               what leaves along x and z but for the top in the second pass, and along y as well
+sw, se, ss, sn, top     allowed fraction of the flux through the west, east, south, north and upper face of a point
+low                     flux through the lower face in the first pass
+flat, net               net outflow of the second pass along x and z without the upper face; net: also along y
 ======================= ==========================================================================================
 
-What is written as a call and is none stands for something longer (`march_words`).
+Macros are written as calls (`march_words`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from textwrap import indent
 from eagre.advection.march_begin import BEGIN, BESIDE, BRING, NEAR, PLACES, SOURCES, START, TAKE, TILE
 from eagre.advection.march_words import in_full
 
-# Every warp does all of it on every plane: what rows and planes outside give is used for no others, and a branch would
-# keep the compiler from doing one thing while it waits for another.
+# Every warp computes all quantities on every plane. Results of rows and planes outside the tile are not used by others,
+# and a branch would prevent the compiler from overlapping computations with waits.
 # The donor cell: plane t.
 FIRST = """
 TAKE_TURN
@@ -80,9 +80,9 @@ for c in range(COLUMNS):
             publish(BX + turn, bx0[f, ROWS - 1, c])
     publish_once(S1 + turn, s1_0[ROWS - 1, c])
     publish_once(S3 + turn, s3_0[ROWS - 1, c])
-tell(s, np.uint32(MEETING))
+warp_arrive(s, np.uint32(MEETING))
 """
-# Corrective fluxes along x in plane t - 1: nothing of other warps.
+# Corrective fluxes along x in plane t - 1, without data of other warps.
 WEST = """
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -125,7 +125,7 @@ for r in range(ROWS):
             a1[f, r, c] = corrective_flux(pw1[f, r, c], p1[f, r, c], v)
 mbarrier_wait(s, np.uint32(MEETING), phase)
 """
-# Along y in plane t - 1.
+# Corrective fluxes along y in plane t - 1.
 SOUTHERN = """
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -155,9 +155,9 @@ for r in range(ROWS):
             a2[f, r, c] = corrective_flux(ps1[f, r, c], p1[f, r, c], v)
             if r == 0:
                 publish(A2, a2[f, 0, c])
-tell(s, np.uint32(MEETING + 2))
+warp_arrive(s, np.uint32(MEETING + 2))
 """
-# Through the faces below plane t: nothing of other warps that is not there.
+# Corrective fluxes through the faces below plane t; data of other warps are complete.
 BELOW = """
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -179,7 +179,7 @@ for r in range(ROWS):
             a3[f, r, c] = corrective_flux(p1[f, r, c], p0[f, r, c], v)
 mbarrier_wait(s, np.uint32(MEETING + 2), phase)
 """
-# What points of plane t - 2 stand, and all that this needs of no other warp; plane t - 3 is done.
+# Allowed fractions at points of plane t - 2, and limited fluxes that need no other warp; plane t - 3 is complete.
 SHARES = """
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -237,7 +237,7 @@ for r in range(ROWS):
             a2o = d2[f, r + 1, c] if r < ROWS - 1 else d2e[f, r, c]
             net2[f, r, c] = flat[f, r, c] + (a2o - d2[f, r, c])
 """
-# On to the next plane.
+# Shift of the variables to the next plane.
 TURN = """
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -259,7 +259,7 @@ for r in range(ROWS):
             bx1[f, r, c], by1[f, r, c] = bx0[f, r, c], by0[f, r, c]
             hm1[f, r, c], lm1[f, r, c] = pm[f, r, c], pl[f, r, c]
 """
-# A plane after the other, and where the next one lies.
+# Next plane: index, phase of the barriers, offset in the ring buffer.
 NEXT = """
 t, phase = np.int32(t + 1), np.uint32(phase ^ np.uint32(1))
 turn, before = before, turn
@@ -276,4 +276,4 @@ PLANE = indent("".join((SHARES, TURN, FIRST, WEST, SECOND, SOUTHERN, BELOW, NEXT
 MARCH = PLACES + START + LOOP + PLANE
 PARTS = {"BRING": BRING, "TAKE": TAKE, "NEAR": NEAR, "BESIDE": BESIDE, "COPIES": SOURCES, "MARCH": MARCH, "TILE": TILE}
 TEXT = in_full(BEGIN, PARTS).strip()
-"""The kernel as `eagre.backend.unrolled.unrolled` takes it."""
+"""Source of the kernel, the input of `eagre.backend.unrolled.unrolled`."""

@@ -28,25 +28,25 @@ PLACE = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)"
 POINT = r"(\w+)\[((?:f, )?)r, c\]"
 
 
-def _moving(where: str, place: str) -> tuple[str, str]:
+def _moving(where: str, operand: str) -> tuple[str, str]:
     """Return the index of a thread including the plane offset, and the name, for ``NAME`` or ``NAME + turning``."""
-    name, _, turning = place.partition(" + ")
+    name, _, turning = operand.partition(" + ")
     return f"np.uint32({where} + {turning})" if turning else where, name
 
 
-def _edge(fields: str, place: str, rows: str) -> str:
+def _edge(fields: str, operand: str, rows: str) -> str:
     """Return the offset of a published row: of this warp, of the warp below or of the warp above."""
-    where, name = _moving("at", place)
+    where, name = _moving("at", operand)
     return f"s, {where}, ({'f' if fields else 'FIELDS'} * OWN + {name}) * PLANE + {rows}LANES * c"
 
 
-def _all_points(found: re.Match[str]) -> str:
+def _all_points(match: re.Match[str]) -> str:
     """Return source lines that set all points of a thread to zero, for each field or for columns."""
-    fields, text = not found[2], "for r in range(ROWS):\n    for c in range(COLUMNS):\n"
+    fields, text = not match[2], "for r in range(ROWS):\n    for c in range(COLUMNS):\n"
     text += "        for f in range(FIELDS):\n" if fields else ""
     space, index = (12, "f, r, c") if fields else (8, "r, c")
-    text += "".join(f"{' ' * space}{name}[{index}] = real(0.0)\n" for name in found[3].split(", "))
-    return indent(text, found[1])
+    text += "".join(f"{' ' * space}{name}[{index}] = real(0.0)\n" for name in match[3].split(", "))
+    return indent(text, match[1])
 
 
 def _west(m: re.Match[str]) -> str:
@@ -96,17 +96,17 @@ LONGER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 """Macros: neighbours, published rows, copied data."""
 
 
-def in_full(text: str, parts: Mapping[str, str]) -> str:
+def in_full(text: str, sections: Mapping[str, str]) -> str:
     """Return the source with all parts and macros expanded.
 
     ``NAME_TURN`` and so on, on a separate line, is the part NAME with SLOT as in `SLOTS`.
     """
 
-    def part(found: re.Match[str]) -> str:
-        return indent(parts[found[2]].replace("SLOT", SLOTS[found[3]]), found[1])
+    def section(match: re.Match[str]) -> str:
+        return indent(sections[match[2]].replace("SLOT", SLOTS[match[3]]), match[1])
 
     for _ in range(DEPTH):
-        text = re.sub(rf"^( *)({'|'.join(parts)})_({'|'.join(SLOTS)})$", part, text, flags=re.MULTILINE)
+        text = re.sub(rf"^( *)({'|'.join(sections)})_({'|'.join(SLOTS)})$", section, text, flags=re.MULTILINE)
     for pattern, longer in LONGER:
         text = re.sub(pattern, longer, text, flags=re.MULTILINE)
     return text

@@ -129,13 +129,13 @@ class Mpdata:
         self._kernels = one_of("kernels", kernels, ("fast", "reference"))
         self._plans: dict[tuple[int, str], StagedPlan] = {}
         self.order = one_of("order", order, ("C", "F"))
-        self._turns = False  # True for the solver of reversed axes of another solver
-        self._turned: Mpdata | None = None
+        self._is_reversed = False  # True for the solver of reversed axes of another solver
+        self._reversed: Mpdata | None = None
         self._distinct: Mpdata | None = None  # solver for the distinct points of duplicated axes
         in_c = self
         if self.order == "F":
-            in_c = self._turned = self._like(self.shape[::-1], self.boundaries[::-1])
-            in_c._turns = True
+            in_c = self._reversed = self._like(self.shape[::-1], self.boundaries[::-1])
+            in_c._is_reversed = True
         if repeating := in_c._repeating:
             shape = tuple(n - (axis in repeating) for axis, n in enumerate(in_c.shape))
             sides = tuple("periodic" if side == DUPLICATED else side for side in in_c.boundaries)
@@ -191,8 +191,8 @@ class Mpdata:
         faces = check_arrays(self.shape, x, v, h, self.order)
         if out is not None:
             check_out(out, x)
-        if self._turned is not None:
-            return self._step_turned(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
+        if self._reversed is not None:
+            return self._step_reversed(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
         if self._distinct is not None:
             return self._step_distinct(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
         fields, faces, h = contiguous(self.shape, x, faces, h)
@@ -202,36 +202,39 @@ class Mpdata:
             advector = self._advector(plan, faces, h)
             if check:
                 check_sign(x, self.options.gauge)
-                check_courant(plan, advector, self.shape, self._turns)
+                check_courant(plan, advector, self.shape, self._is_reversed)
             corrected = faces if self.solenoidal else with_divergence_term(faces, h, self.boundaries)
             if any(one is not other for one, other in zip(corrected, faces, strict=True)):
                 advector = self._advector(plan, corrected, h)
                 if check:
-                    check_courant(plan, advector, self.shape, self._turns, "v, corrected for its divergence,")
+                    check_courant(plan, advector, self.shape, self._is_reversed, "v, corrected for its divergence,")
             whole = out is not None and out.flags.c_contiguous and not _shares_memory(out, (x, *faces, h))
             result: Any = out if whole else device.zeros(fields.shape, fields.dtype)
-            after = result.reshape(fields.shape)
+            new_fields = result.reshape(fields.shape)
             lifted = (fields.shape[0], *plan.shape)
-            _advance(plan, fields.reshape(lifted), after.reshape(lifted), advector, mirrored, int(steps))
-            after = after.reshape(x.shape)
+            _advance(plan, fields.reshape(lifted), new_fields.reshape(lifted), advector, mirrored, int(steps))
+            new_fields = new_fields.reshape(x.shape)
             if out is None:
-                return after
+                return new_fields
             if not whole:
-                out[...] = after
+                out[...] = new_fields
         return out
 
-    def _step_turned(self, x: Any, faces: Sequence[Any], h: Any, *, odd: Collection[int], out: Any, **rest: Any) -> Any:
+    def _step_reversed(
+        self, x: Any, faces: Sequence[Any], h: Any, *, odd: Collection[int], out: Any, **options: Any
+    ) -> Any:  # fmt: skip
         """Advance arrays in Fortran order: with reversed axes they are in C order."""
-        assert self._turned is not None
+        assert self._reversed is not None
         check_axes(odd, len(self.shape))
         across = [len(self.shape) - 1 - axis for axis in odd]
-        turned = [a.T for a in reversed(faces)]
-        after = None if out is None else out.T
-        found = self._turned.step(x.T, turned, None if h is None else h.T, odd=across, out=after, **rest)
-        return found.T if out is None else out
+        reversed_faces = [a.T for a in reversed(faces)]
+        reversed_out = None if out is None else out.T
+        density = None if h is None else h.T
+        result = self._reversed.step(x.T, reversed_faces, density, odd=across, out=reversed_out, **options)
+        return result.T if out is None else out
 
     def _step_distinct(
-        self, x: Any, faces: Sequence[Any], h: Any, *, out: Any, check: bool, **rest: Any
+        self, x: Any, faces: Sequence[Any], h: Any, *, out: Any, check: bool, **options: Any
     ) -> Any:  # fmt: skip
         """Advance the distinct points and repeat the first point at the end."""
         assert self._distinct is not None
@@ -241,26 +244,26 @@ class Mpdata:
         def distinct(name: str, a: Any, axes: Sequence[int]) -> Any:
             return without_repeated_points(a, axes, name) if check else without_checks(a, axes)
 
-        moving = []
+        fluxes = []
         for along, a in enumerate(faces):
-            own = without_checks(a, [along - ndim]) if along in self._repeating else a
-            moving.append(distinct(f"v[{along}]", own, [axis for axis in axes if axis != along - ndim]))
+            distinct_faces = without_checks(a, [along - ndim]) if along in self._repeating else a
+            fluxes.append(distinct(f"v[{along}]", distinct_faces, [axis for axis in axes if axis != along - ndim]))
         density = None if h is None else distinct("h", h, axes)
-        found = self._distinct.step(distinct("x", x, axes), moving, density, check=check, **rest)
-        after = with_repeated_points(found, axes)
+        new_points = self._distinct.step(distinct("x", x, axes), fluxes, density, check=check, **options)
+        result = with_repeated_points(new_points, axes)
         if out is None:
-            return after
-        out[...] = after
+            return result
+        out[...] = result
         return out
 
     def _plan(self, device: Device, precision: str) -> StagedPlan:
         key = (id(device), precision)
         if key not in self._plans:
-            places = PLACES[len(self.shape)]
+            axes = PLACES[len(self.shape)]
             shape: list[int] = [1, 1, 1]
             sides: list[str | Open] = ["periodic", "periodic", "periodic"]
-            for place, n, side in zip(places, self.shape, self.boundaries, strict=True):
-                shape[place], sides[place] = n, side
+            for axis, n, side in zip(axes, self.shape, self.boundaries, strict=True):
+                shape[axis], sides[axis] = n, side
             self._plans[key] = plan_of(
                 device, precision, (shape[0], shape[1], shape[2]), (sides[0], sides[1], sides[2]), self.options,
                 self._kernels,
@@ -269,11 +272,11 @@ class Mpdata:
 
     def _advector(self, plan: StagedPlan, faces: Sequence[Any], h: Any) -> Advector:
         """Return the advector along x, y and z from the caller's arrays."""
-        found: list[Any] = [None, None, None]
-        for place, a in zip(PLACES[len(self.shape)], faces, strict=True):
-            shape = tuple(n + (place == axis) for axis, n in enumerate(plan.shape))
-            found[place] = a.reshape(shape) if plan.shape[place] > 1 else None
-        return Advector(found[2], found[1], found[0], None if h is None else h.reshape(plan.shape))
+        fluxes: list[Any] = [None, None, None]
+        for normal, a in zip(PLACES[len(self.shape)], faces, strict=True):
+            shape = tuple(n + (normal == axis) for axis, n in enumerate(plan.shape))
+            fluxes[normal] = a.reshape(shape) if plan.shape[normal] > 1 else None
+        return Advector(fluxes[2], fluxes[1], fluxes[0], None if h is None else h.reshape(plan.shape))
 
     def _device(self, x: Any) -> tuple[Device, str]:
         if getattr(x, "dtype", None) not in PRECISIONS:
@@ -303,7 +306,7 @@ def plan_of(
     if kernels == "fast" and plan_cpu.serves(device, options):
         return plan_cpu.FusedPlan(*arguments)
     if kernels == "fast" and plan_cuda.serves(device, options, shape):
-        return plan_cuda.MarchPlan(*arguments)
+        return plan_cuda.StreamingPlan(*arguments)
     return StagedPlan(*arguments)
 
 
@@ -338,9 +341,9 @@ def _shares_memory(out: Any, read: Sequence[Any]) -> bool:
 def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:
     """Return whether each of the axes k, j, i is one of the caller's axes `odd`."""
     check_axes(odd, ndim)
-    places = PLACES[ndim]
-    found = {places[axis] for axis in odd}
-    return 0 in found, 1 in found, 2 in found
+    axes = PLACES[ndim]
+    odd_axes = {axes[axis] for axis in odd}
+    return 0 in odd_axes, 1 in odd_axes, 2 in odd_axes
 
 
 def _checked_shape(shape: Any) -> tuple[int, ...]:

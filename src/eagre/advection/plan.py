@@ -11,7 +11,7 @@ from eagre.advection.ghosts import Open, Tables, tables_of
 from eagre.backend.device import Device, Launch, Work, check_precision
 
 NOWHERE = (False, False, False)
-TINY = {"single": 1e-37, "double": 1e-300}
+DIVISION_FLOOR = {"single": 1e-37, "double": 1e-300}
 
 
 class Options(NamedTuple):
@@ -70,7 +70,7 @@ class StagedPlan:
         return self.device.zeros((staged.FIELDS, *self.padded), self.dtype)
 
     @cached_property
-    def _kept(self) -> Advector:
+    def _pseudo_velocities(self) -> Advector:
         """Advector of the third and later passes."""
         nz, ny, nx = self.shape
         shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
@@ -85,13 +85,13 @@ class StagedPlan:
 
     def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any) -> Launch:
         if cell not in self._programs:
-            switches = {**self.options.switches, "MIN_DIVISOR": TINY[self.precision]}
+            switches = {**self.options.switches, "MIN_DIVISOR": DIVISION_FLOOR[self.precision]}
             self._programs[cell] = self.device.loop(cell, self.precision, switches)
         return self.device.over(self._programs[cell], region, arguments)
 
-    def _stage(self, cell: Any, low: int, after: int, *arguments: Any) -> Launch:
-        """Return a stage from position `low` on, without `after` positions at the other end."""
-        region = tuple(n - low - after for n in self.padded)
+    def _stage(self, cell: Any, low: int, trailing: int, *arguments: Any) -> Launch:
+        """Return a stage from position `low` on, without `trailing` positions at the other end."""
+        region = tuple(n - low - trailing for n in self.padded)
         return self._loop(cell, region, self.fields, low, *arguments)
 
     def fill(self, field: int, a: Any, odd: tuple[bool, bool, bool]) -> Launch:
@@ -101,13 +101,13 @@ class StagedPlan:
 
     def fill_advector(self, v: Advector) -> list[Work]:
         """Return launches that copy the advector with its ghost points; fluxes along axes of one point are not read."""
-        tables, made = self.tables(NOWHERE), []
+        tables, launches = self.tables(NOWHERE), []
         for along, field, a in ((2, staged.U1, v.v1), (1, staged.U2, v.v2), (0, staged.U3, v.v3)):
             if self.shape[along] == 1:
                 continue
             ways = [axis.along if n == along else axis.across for n, axis in enumerate(tables)]
-            made.append(self._loop(staged.fill, self.padded, self.fields, field, a, *ways))
-        return made
+            launches.append(self._loop(staged.fill, self.padded, self.fields, field, a, *ways))
+        return launches
 
     def fill_h(self, h: Any) -> Launch:
         """Return a launch that copies density times Jacobian with its ghost points; 1 for None."""
@@ -125,33 +125,34 @@ class StagedPlan:
 
         odd : whether x changes its sign across the walls of z, y and x, as the normal velocity does.
         """
-        made = [self.fill(staged.FIRST, x, odd), *self.fill_advector(v), self.fill_h(v.h)]
-        made.append(self._stage(staged.advect, 1, 1))
+        launches = [self.fill(staged.FIRST, x, odd), *self.fill_advector(v), self.fill_h(v.h)]
+        launches.append(self._stage(staged.advect, 1, 1))
         if self.options.passes == 1:
-            return [*made, self.take(staged.X, out)]
+            return [*launches, self.take(staged.X, out)]
         for left in reversed(range(1, self.options.passes)):
-            made += self._correction(out, left > 1)
+            launches += self._correction(out, left > 1)
             if left > 1:
-                made += [self.fill(staged.X, out, odd), *self.fill_advector(self._kept)]
-        return made
+                launches += [self.fill(staged.X, out, odd), *self.fill_advector(self._pseudo_velocities)]
+        return launches
 
-    def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
-        """Return launches of a step of several fields with one advector; moved : x, out, odd, see `launches`."""
-        return [launch for x, out, odd in moved for launch in self.launches(x, out, v, odd)]
+    def together(self, transported: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
+        """Return launches of a step of several fields with one advector; transported : x, out, odd, see `launches`."""
+        return [launch for x, out, odd in transported for launch in self.launches(x, out, v, odd)]
 
     def _correction(self, out: Any, again: bool) -> list[Work]:
         """Return a corrective pass: X to out; again : store its unlimited pseudo velocities as an advector."""
-        shut = [axis.passable for axis in self.tables(NOWHERE)]
+        open_faces = [axis.passable for axis in self.tables(NOWHERE)]
         first = self.depth - 1
-        made = [self._stage(staged.velocities, first, 2, *shut)]
+        launches = [self._stage(staged.velocities, first, 2, *open_faces)]
         if again:
             fields = (staged.V1, staged.V2, staged.V3)
-            made += [self.take(field, kept) for field, kept in zip(fields, self._kept, strict=False)]
+            targets = zip(fields, self._pseudo_velocities, strict=False)
+            launches += [self.take(field, target) for field, target in targets]
         if self.options.nonoscillatory:
-            made += [self._stage(staged.shares, first, 3), self._stage(staged.limit, first + 1, 3)]
-        return [*made, self._loop(staged.correct, self.shape, self.fields, self.depth, out)]
+            launches += [self._stage(staged.allowed_fractions, first, 3), self._stage(staged.limit, first + 1, 3)]
+        return [*launches, self._loop(staged.correct, self.shape, self.fields, self.depth, out)]
 
     def courant(self, out: Any, v: Advector) -> list[Work]:
         """Return launches that store outflow Courant numbers of points in out."""
-        made = [*self.fill_advector(v), self.fill_h(v.h)]
-        return [*made, self._loop(staged.outflow, self.shape, self.fields, self.depth, out)]
+        launches = [*self.fill_advector(v), self.fill_h(v.h)]
+        return [*launches, self._loop(staged.outflow, self.shape, self.fields, self.depth, out)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.advection import scratch_cpu
 from eagre.advection.fused_cpu import step_cpu
-from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
+from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, StagedPlan
 from eagre.backend.cells import Cell
 from eagre.backend.device import CpuDevice, Device, Launch, Work
 
@@ -38,8 +38,8 @@ class FusedPlan(StagedPlan):
         """Return the tiles along z, y and x: maximum for the scratch array, and four per thread if possible."""
         nz, ny, nx = self.shape
         across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS)
-        wanted = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1
-        return max(1, min(wanted, nz // PLANES)), *across
+        splits = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1
+        return max(1, min(splits, nz // PLANES)), *across
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
@@ -56,23 +56,23 @@ class FusedPlan(StagedPlan):
         return self._lines(frames * scratch_cpu.FRAME)
 
     @cached_property
-    def _beside(self) -> Any:
+    def _extra(self) -> Any:
         return self._lines(2)
 
     def _lines(self, planes: int) -> Any:
         """Return planes of the scratch array for each thread, aligned to a cache line."""
         line, tiles = LINE[self.precision], self._tiles[0] * self._tiles[1] * self._tiles[2]
-        pieces, numbers = min(self.device.threads, tiles), planes * self._sizes["PLANE"] + 2 * line
+        chunks, numbers = min(self.device.threads, tiles), planes * self._sizes["PLANE"] + 2 * line
         # Ones, so that divisions in the vector padding beyond the tile are valid.
-        made = np.ones(pieces * numbers + line, self.dtype)
-        first = -made.ctypes.data % 64 // made.itemsize
-        return made[first : first + pieces * numbers].reshape(pieces, numbers)
+        buffer = np.ones(chunks * numbers + line, self.dtype)
+        first = -buffer.ctypes.data % 64 // buffer.itemsize
+        return buffer[first : first + chunks * numbers].reshape(chunks, numbers)
 
     def _program(self, entry: Cell, variable: bool) -> Any:
         key = (entry, variable)
         if key not in self._programs:
             switches = {"GAUGE": self.options.gauge, "LIMITED": self.options.nonoscillatory, "VARIABLE_H": variable}
-            switches |= {"MIN_DIVISOR": TINY[self.precision], "LINE": LINE[self.precision], **self._sizes}
+            switches |= {"MIN_DIVISOR": DIVISION_FLOOR[self.precision], "LINE": LINE[self.precision], **self._sizes}
             self._programs[key] = self.device.program(entry, self.precision, switches)
         return self._programs[key]
 
@@ -94,9 +94,9 @@ class FusedPlan(StagedPlan):
             index, numbers = np.zeros((3, 5, longest), np.int32), np.zeros((3, 5, 2, longest), self.dtype)
             for axis, (*tables, passable) in enumerate(self.tables(odd)):
                 for kind, table in enumerate(tables):
-                    index[axis, kind, : table.place.size] = table.place
-                    numbers[axis, kind, 0, : table.place.size] = table.factor
-                    numbers[axis, kind, 1, : table.place.size] = table.outside
+                    index[axis, kind, : table.indices.size] = table.indices
+                    numbers[axis, kind, 0, : table.indices.size] = table.factor
+                    numbers[axis, kind, 1, : table.indices.size] = table.outside
                 numbers[axis, scratch_cpu.PASSABLE, 0, : passable.size] = passable
             self._packed[odd] = scratch_cpu.Sides(index, numbers)
         return self._packed[odd]
@@ -105,5 +105,5 @@ class FusedPlan(StagedPlan):
         faces = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
         program = self._program(step_cpu, v.h is not None)
         h = x if v.h is None else v.h
-        own = (self._sides(odd), self._scratch, self._beside, self._tiles)
-        return [Launch(program, (x, out, Advector(*faces), h, *own))]
+        workspace = (self._sides(odd), self._scratch, self._extra, self._tiles)
+        return [Launch(program, (x, out, Advector(*faces), h, *workspace))]

@@ -8,23 +8,23 @@ from math import prod
 from typing import Any
 
 from eagre.advection.march_cuda import EDGE, LANES, Block, Copy, Faces, Kind, OneField, entry_of
-from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
+from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, StagedPlan
 from eagre.backend.arrays import address_of
 from eagre.backend.device import Device, Launch, Work
 
 ASYNCHRONOUS = (8, 0)  # compute capability with asynchronous copies to shared memory
-MOST_NUMBERS = 2**32  # maximum values per field, as indices are 32-bit unsigned
+MAX_VALUES = 2**32  # maximum values per field, as indices are 32-bit unsigned
 
 
 def serves(device: Device, options: Options, shape: tuple[int, int, int]) -> bool:
     """Return whether the fused step supports these options, device and grid."""
     if device.kind != "cuda" or options.passes != 2 or options.third_order:
         return False
-    small = prod(n + 1 for n in shape) < MOST_NUMBERS
-    return small and device.properties.compute_capability >= ASYNCHRONOUS
+    is_indexable = prod(n + 1 for n in shape) < MAX_VALUES
+    return is_indexable and device.properties.compute_capability >= ASYNCHRONOUS
 
 
-class MarchPlan(StagedPlan):
+class StreamingPlan(StagedPlan):
     """Fused steps with one corrective pass, in one kernel; several fields with one advector share its loads."""
 
     @cached_property
@@ -43,20 +43,20 @@ class MarchPlan(StagedPlan):
         opened = any(side not in ("periodic", "wall") for side in self.sides)
         return Kind(self.options.gauge, self.options.nonoscillatory, variable, mirrored, opened)
 
-    def words_at_once(self, arrays: Sequence[Any]) -> int:
+    def values_per_copy(self, arrays: Sequence[Any]) -> int:
         """Return the values in 16 bytes if rows and planes are aligned to 16 bytes, otherwise 1."""
-        words = 16 // self.dtype().itemsize
+        values = 16 // self.dtype().itemsize
         _, ny, nx = self.shape
-        even = nx % words == 0 and ny * (nx + 1) % words == 0 and not any(address_of(a) % 16 for a in arrays)
-        return words if even else 1
+        even = nx % values == 0 and ny * (nx + 1) % values == 0 and not any(address_of(a) % 16 for a in arrays)
+        return values if even else 1
 
     def _program(self, block: Block, variable: bool, copy: Copy) -> tuple[Any, int]:
         """Return the kernel, and the shared memory per block, bytes."""
         if (block, variable, copy) not in self._programs:
-            entry, switches, words = entry_of(block, self.kind(variable), copy)
-            switches = {**switches, "MIN_DIVISOR": TINY[self.precision], "REGISTERS": block.registers}
+            entry, switches, size = entry_of(block, self.kind(variable), copy)
+            switches = {**switches, "MIN_DIVISOR": DIVISION_FLOOR[self.precision], "REGISTERS": block.registers}
             program = self.device.program(entry, self.precision, switches)
-            self._programs[block, variable, copy] = program, words * self.dtype().itemsize
+            self._programs[block, variable, copy] = program, size * self.dtype().itemsize
         return self._programs[block, variable, copy]
 
     @cached_property
@@ -73,23 +73,24 @@ class MarchPlan(StagedPlan):
     def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
         return self.together([(x, out, odd)], v)
 
-    def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
-        made: list[Work] = []
-        while moved:
-            block = self.block_for(len(moved))
-            made.append(self._launch(block, moved[: block.fields], v))
-            moved = moved[block.fields :]
-        return made
+    def together(self, transported: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
+        launches: list[Work] = []
+        while transported:
+            block = self.block_for(len(transported))
+            launches.append(self._launch(block, transported[: block.fields], v))
+            transported = transported[block.fields :]
+        return launches
 
-    def _launch(self, block: Block, moved: Sequence[tuple[Any, Any, Any]], v: Advector) -> Launch:
+    def _launch(self, block: Block, transported: Sequence[tuple[Any, Any, Any]], v: Advector) -> Launch:
         nz, ny, nx = self.shape
-        fields = tuple(OneField(x, out, *(axis.field for axis in self.tables(odd))) for x, out, odd in moved)
+        fields = tuple(OneField(x, out, *(axis.field for axis in self.tables(odd))) for x, out, odd in transported)
         v1, v2, v3 = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
-        arrays = [*(one[0] for one in moved), v1, v2, v3, *([] if v.h is None else [v.h])]
-        copy = block.copied(self.words_at_once(arrays), len(arrays))
+        arrays = [*(one[0] for one in transported), v1, v2, v3, *([] if v.h is None else [v.h])]
+        copy = block.copied(self.values_per_copy(arrays), len(arrays))
         program, shared = self._program(block, v.h is not None, copy)
-        faces = Faces(v1, v2, v3, moved[0][0] if v.h is None else v.h, *self.tables(NOWHERE))
+        faces = Faces(v1, v2, v3, transported[0][0] if v.h is None else v.h, *self.tables(NOWHERE))
         across = -(-nx // (block.width - 2 * EDGE))
         tiles = -(-ny // (block.height(copy) - 2 * EDGE)) * across
-        pieces = min(self.device.multiprocessors * block.blocks, tiles * nz)
-        return Launch(program, (fields, faces, self.shape, (tiles, across)), (pieces,), (LANES, block.warps), shared)
+        grid_blocks = min(self.device.multiprocessors * block.blocks, tiles * nz)
+        arguments = (fields, faces, self.shape, (tiles, across))
+        return Launch(program, arguments, (grid_blocks,), (LANES, block.warps), shared)

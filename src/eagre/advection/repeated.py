@@ -68,8 +68,8 @@ def _all_but_last(a: Any, axis: int) -> tuple[slice, ...]:
 def _check(a: Any, axis: int, name: str) -> None:
     xp = array_module(a)
     difference = xp.abs(xp.take(a, xp.asarray([-1]), axis=axis) - xp.take(a, xp.asarray([0]), axis=axis))
-    room = ROUNDING * float(xp.finfo(a.dtype).eps) * float(xp.abs(a).max()) if a.size else 0.0
-    if difference.size and not float(difference.max()) <= room:
+    tolerance = ROUNDING * float(xp.finfo(a.dtype).eps) * float(xp.abs(a).max()) if a.size else 0.0
+    if difference.size and not float(difference.max()) <= tolerance:
         worst = tuple(int(one) for one in xp.unravel_index(int(difference.argmax()), difference.shape))
         raise InputError(
             f"{name}, whose last point along axis {axis} differs from the first by "

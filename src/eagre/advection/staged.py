@@ -28,7 +28,7 @@ FIELDS = 11
 @cell
 def fill(k, j, i, s, field, a, along_k, along_j, along_i):
     """Copy a field with its ghost points; along_k, along_j, along_i : `Table`."""
-    value = a[along_k.place[k], along_j.place[j], along_i.place[i]]
+    value = a[along_k.indices[k], along_j.indices[j], along_i.indices[i]]
     value = along_i.factor[i] * value + along_i.outside[i]
     value = along_j.factor[j] * value + along_j.outside[j]
     s[field, k, j, i] = along_k.factor[k] * value + along_k.outside[k]
@@ -150,15 +150,15 @@ def bounds(s, k, j, i):
 
 
 @cell
-def shares(k, j, i, s, low):
+def allowed_fractions(k, j, i, s, low):
     """Compute UP and DOWN: the allowed fractions of inflow and outflow of a point."""
     k, j, i = k + low, j + low, i + low
-    high, least = bounds(s, k, j, i)
+    highest, lowest = bounds(s, k, j, i)
     w, south, below = fluxes(s, k, j, i)
     e, north, above = fluxes(s, k, j, i + 1)[0], fluxes(s, k, j + 1, i)[1], fluxes(s, k + 1, j, i)[2]
     h, x = s[H, k, j, i], s[X, k, j, i]
-    s[UP, k, j, i] = share_of((high - x) * h, inflow(w, e) + inflow(south, north) + inflow(below, above))
-    s[DOWN, k, j, i] = share_of((x - least) * h, inflow(-w, -e) + inflow(-south, -north) + inflow(-below, -above))
+    s[UP, k, j, i] = share_of((highest - x) * h, inflow(w, e) + inflow(south, north) + inflow(below, above))
+    s[DOWN, k, j, i] = share_of((x - lowest) * h, inflow(-w, -e) + inflow(-south, -north) + inflow(-below, -above))
 
 
 @cell

@@ -123,8 +123,8 @@ def _projection(
         sides = ("wall", "periodic", "periodic")
     metric = Metric(shape, (1.0, 1.0, 1.0), sides, hill=ground)
     projection = Projection(
-        device, precision, metric, tolerance=tolerance, method="gcr", guess="zero", most=most, kept=1,
-        preconditioner="line-jacobi" if hill else "none",
+        device, precision, metric, tolerance=tolerance, method="gcr", guess="zero", max_iterations=most,
+        num_directions=1, preconditioner="line-jacobi" if hill else "none",
     )  # fmt: skip
     rng = np.random.default_rng(9)
     for array in (projection.u, projection.v, projection.w):

@@ -10,7 +10,7 @@ from eagre.backend.device import Device, Launch
 from eagre.models.anelastic import advector_cuda, kernels
 from eagre.models.anelastic.advector_cpu import Weights, faces_cpu
 from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z, Pace
+from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z, StepCoefficients
 from eagre.solvers.gcr.fused import Tiles
 
 KINDS = {"wall": kernels.WALL, "periodic": kernels.PERIODIC, "open": kernels.OPEN}
@@ -67,7 +67,7 @@ class FaceFluxes:
             self._tiles = Tiles.of(device, shape)
             self.partial_maxima = device.zeros((self._tiles.blocks,), np.float64)
 
-    def launches(self, wind_n: Velocity, wind_nm1: Velocity, coefficients: Pace) -> list[Launch]:
+    def launches(self, wind_n: Velocity, wind_nm1: Velocity, coefficients: StepCoefficients) -> list[Launch]:
         """Return launches that compute v1, v2 and v3 from the current and past velocity."""
         if self._device.kind == "cuda":
             if not self._terrain:

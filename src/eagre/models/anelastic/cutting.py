@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -61,7 +61,7 @@ def subdomain_metric(metric: Metric, rows: Sequence[int]) -> Metric:
     return subdomain
 
 
-def subdomain_base_state(base_state: RestState, rows: Sequence[int]) -> RestState:
+def subdomain_base_state(base_state: BaseState, rows: Sequence[int]) -> BaseState:
     """Return the base state of rows."""
     attributes = {}
     for one in fields(base_state):
@@ -70,4 +70,4 @@ def subdomain_base_state(base_state: RestState, rows: Sequence[int]) -> RestStat
             attributes[one.name] = tuple(rows_of(profile, rows) for profile in value)
         else:
             attributes[one.name] = rows_of(value, rows) if isinstance(value, np.ndarray) else value
-    return RestState(**attributes)
+    return BaseState(**attributes)

@@ -13,9 +13,9 @@ from eagre.models.anelastic.closure import square_length, stiffness_of
 from eagre.models.anelastic.kernels import Axis, Slopes
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.operator import Vector
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
-from eagre.models.anelastic.stability import largest_mixing
+from eagre.models.anelastic.stability import max_diffusion_number
 from eagre.models.anelastic.stress import Layers, Medium, Mixing
 
 Array = np.ndarray
@@ -33,7 +33,7 @@ class Diffusion:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    base : RestState
+    base : BaseState
     h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
@@ -51,7 +51,7 @@ class Diffusion:
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, base: RestState, h: Any, slopes: Slopes, metric: Metric
+        self, setup: Setup, device: Device, precision: str, base: BaseState, h: Any, slopes: Slopes, metric: Metric
     ) -> None:
         self._setup, self._device, self._precision = setup, device, precision
         self._real, self._base_state, self._metric = check_precision(precision), base, metric
@@ -113,7 +113,7 @@ class Diffusion:
         """Launch that computes the maximum decay rate of each row."""
         setup = self._setup
         arguments = (self.mixing, self._base, self._rate, self._forcing, self._rows)
-        return self._over(stress.largest_mixing, (setup.shape[0] * setup.shape[1],), *arguments)
+        return self._over(stress.max_decay_rate, (setup.shape[0] * setup.shape[1],), *arguments)
 
     @property
     def _base(self) -> Any:
@@ -136,7 +136,7 @@ class Diffusion:
         """Set the next time step, s, which limits K in runs with adaptive steps."""
         if self._setup.adaptive and self._setup.closure is not None and dt != self._dt:
             self._dt = dt
-            self._device.fill(self._cap, np.full(1, largest_mixing(self._setup.shape) / dt, self._real))
+            self._device.fill(self._cap, np.full(1, max_diffusion_number(self._setup.shape) / dt, self._real))
 
     def mixing_of(self, name: str) -> Mixing:
         """Return K of a field."""

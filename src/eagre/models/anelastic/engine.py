@@ -13,12 +13,12 @@ from eagre.backend.group import Group
 from eagre.models.anelastic.closure import stiffness_of
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.legs import StepBatches
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup, metric_of
-from eagre.models.anelastic.stability import EITHER, LIMIT, ROOM, first_step, largest_explicit_number
+from eagre.models.anelastic.stability import EITHER, LIMIT, SAFETY_FACTOR, first_step, max_explicit_number
 from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
-from eagre.models.anelastic.step_bands import StepsBands, devices_of
+from eagre.models.anelastic.step_bands import DistributedSteps, devices_of
 from eagre.several import Banded, SeveralDevices
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
@@ -33,7 +33,7 @@ class Engine:
     Attributes
     ----------
     setup : Setup
-    base_state : RestState
+    base_state : BaseState
     metric : Metric
     counts : dict
         Number of steps, total pressure iterations, minimum and maximum time step, s, the larger of Courant number and
@@ -48,7 +48,7 @@ class Engine:
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup, self.precision = setup, precision
-        self.base_state = RestState.of(setup)
+        self.base_state = BaseState.of(setup)
         self.metric = metric_of(setup.levels, setup.grid, setup.boundaries)
         mass = self.base_state.density * self.metric.jacobian
         mass = mass / mass.mean()  # scaled to a mean of 1
@@ -58,17 +58,17 @@ class Engine:
         self.worst, self.fastest, self.mixes, self.stability_limit = (0, 0), 0.0, False, LIMIT
         self._copies: dict[str, Any] = {}
         on_gpu = self.device.kind == "cuda"
-        self._finite_checks = [one.watch for one in self.subdomains] if on_gpu else []
+        self._finite_checks = [one.finite_check for one in self.subdomains] if on_gpu else []
         self._batches: StepBatches | None = None
         if on_gpu and isinstance(self.steps, Steps):
             self._batches = StepBatches(self.steps, self._state_arrays())
 
-    def _create_steps(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | StepsBands]:
+    def _create_steps(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | DistributedSteps]:
         """Create the device, or the group of devices, and its time stepping."""
         setup, known = self.setup, (self.precision, self.base_state)
         if isinstance(device, Group):
             group = devices_of(device, setup)
-            return group, StepsBands(setup, group, *known, mass, self.metric)
+            return group, DistributedSteps(setup, group, *known, mass, self.metric)
         full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
         slopes = Slopes(**self.metric.arrays(device, self.precision))
         return device, Steps(setup, device, *known, device.array(mass.astype(self.real)), slopes, self.metric, full)
@@ -76,7 +76,7 @@ class Engine:
     @property
     def subdomains(self) -> list[Stages]:
         """Fields and launches of each device."""
-        return self.steps.parts if isinstance(self.steps, StepsBands) else [self.steps]
+        return self.steps.stages if isinstance(self.steps, DistributedSteps) else [self.steps]
 
     @property
     def real(self) -> Any:
@@ -112,7 +112,7 @@ class Engine:
         counts["courant"], self.worst = self.steps.courant()
         self.mixes, self.stability_limit = False, LIMIT
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
-            self.mixes, self.stability_limit = True, largest_explicit_number(counts["courant"])
+            self.mixes, self.stability_limit = True, max_explicit_number(counts["courant"])
             counts["courant"], self.worst = mixed
         self.fastest = max(self.fastest, counts["courant"])
         if self._batches is not None:
@@ -127,19 +127,19 @@ class Engine:
     def _shortened(self, dt: float, max_courant: float) -> float:
         """Return dt, s, reduced to the Courant number `max_courant`, with the advecting velocity of the coming step."""
         while max_courant < math.inf and max_courant < (courant := self._next_courant_number(dt)) < math.inf:
-            dt *= ROOM * max_courant / courant
+            dt *= SAFETY_FACTOR * max_courant / courant
         return dt
 
     def _next_courant_number(self, dt: float) -> float:
         """Return the Courant number of the next step of dt, s."""
         for subdomain in self.subdomains:
-            subdomain.pace.set(dt, 0.0 if self._begins_anew(dt) else self.steps.before)
+            subdomain.coefficients.set(dt, 0.0 if self._begins_anew(dt) else self.steps.previous_dt)
         self.steps.set_faces()
         return self.steps.courant()[0]
 
     def _begins_anew(self, dt: float) -> bool:
         """Return whether a step of dt, s, is the first, or much longer than the previous step."""
-        return self.steps.before < SHORT * dt
+        return self.steps.previous_dt < SHORT * dt
 
     def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
         """Return the point (k, j, i) of the maximum decay rate by the closure in the last step, and K there, m2/s."""
@@ -192,7 +192,7 @@ class Engine:
         coefficients = self.base_state.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
         values = (np.full_like(coefficients[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1)))
         projection.set_coefficients(*values)
-        for provisional, q_n in zip(projection.hat, fields.now, strict=True):
+        for provisional, q_n in zip(projection.provisional, fields.velocity, strict=True):
             if provisional is not q_n:
                 self.device.copy(provisional, q_n)
         projection.solve(dt)
@@ -209,33 +209,34 @@ class Engine:
         The same procedure applies after a step that was too short for extrapolation.
         """
         steps, fields = self.steps, self.steps.fields
-        steps.before = 0.0
-        for q_n, q_nm1 in zip(fields.now, fields.past, strict=True):  # initial velocity as previous velocity
+        steps.previous_dt = 0.0
+        # initial velocity as previous velocity
+        for q_n, q_nm1 in zip(fields.velocity, fields.previous_velocity, strict=True):
             self.device.copy(q_nm1, q_n)
         saved = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
         if self.subdomains[0].is_free:
             self._clear(fields.forces)
         else:
-            for one in fields.moved():
+            for one in fields.prognostic():
                 self.device.copy(one.force, one.x)
             steps.set_out(dt, time)
             steps.take_forces(dt)
         self._restore_start(saved)
-        begun = [self.device.host(one.force) for one in fields.moved()]
+        begun = [self.device.host(one.force) for one in fields.prognostic()]
         steps.step(dt, time)
-        for one in fields.moved():
+        for one in fields.prognostic():
             self.device.fill(one.force, self.real(0.5) * (begun.pop(0) + self.device.host(one.force)))
         self._restore_start(saved)
 
     def _restore_start(self, saved: Mapping[str, np.ndarray]) -> None:
         """Restore the velocity before the trial step and the saved fields."""
         fields = self.steps.fields
-        for q_n, q_nm1 in zip(fields.now, fields.past, strict=True):
+        for q_n, q_nm1 in zip(fields.velocity, fields.previous_velocity, strict=True):
             self.device.copy(q_n, q_nm1)
         for name, values in saved.items():
             self.device.fill(self.array(name), values)
         self._forget_pressure()
-        self.steps.before = 0.0
+        self.steps.previous_dt = 0.0
         self.steps.exchange()
 
     def _forget_pressure(self) -> None:
@@ -258,7 +259,7 @@ class Engine:
         self.steps.inflow.start(fields)
         self.project(first_step(self.setup, 1.0, self.velocity(), 1.0 / self.metric.stretch))
         self.steps.exchange()
-        for q_nm1, q_n in zip(state_fields.past, state_fields.now, strict=True):
+        for q_nm1, q_n in zip(state_fields.previous_velocity, state_fields.velocity, strict=True):
             self.device.copy(q_nm1, q_n)
 
     def first_step(self, courant: float | None) -> float:
@@ -282,7 +283,7 @@ class Engine:
 
     def _state_arrays(self) -> dict[str, Any]:
         """Return all arrays that the next step reads, by name."""
-        return self.steps.fields.kept | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
+        return self.steps.fields.restart_arrays | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
 
     def plane(self, array: Any, axis: int, n: int) -> np.ndarray:
         """Return a host copy of plane n of a field, normal to an axis (of z, y, x), float64."""
@@ -301,7 +302,7 @@ class Engine:
         return {name: self.device.host(array) for name, array in self._state_arrays().items()} | self._numbers()
 
     def _numbers(self) -> dict[str, np.ndarray]:
-        numbers = [*(self.counts[name] for name in COUNTS), self.steps.before, *self.steps.projection.steps]
+        numbers = [*(self.counts[name] for name in COUNTS), self.steps.previous_dt, *self.steps.projection.steps]
         return {"counts": np.array(numbers)}
 
     def checkpoint(self) -> dict[str, Any]:
@@ -325,10 +326,10 @@ class Engine:
                 self.device.copy(array, state[name])
             else:
                 self.device.fill(array, np.asarray(state[name]).astype(self.real))
-        *counts, self.steps.before, last, one_before = map(float, state["counts"])
+        *counts, self.steps.previous_dt, last, one_before = map(float, state["counts"])
         self.steps.projection.steps = (last, one_before)
         self.counts = dict(zip(COUNTS, counts, strict=True))
 
     def velocity(self) -> Velocity:
         """Return host copies of u, v and w, m/s, float64."""
-        return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.now))
+        return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.velocity))

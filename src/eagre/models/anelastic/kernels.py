@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real, switch
 from eagre.kernels.places import neighbour
-from eagre.models.anelastic.pace import HALF, MORE, SCALE
+from eagre.models.anelastic.pace import HALF, PREVIOUS_WEIGHT, SCALE
 
 TERRAIN = switch("TERRAIN", False)
 DRIVEN = switch("DRIVEN", False)  # True for a field with explicit tendencies
@@ -102,7 +102,7 @@ def outer_face(side, inner, kind):
 def add_force(k, j, i, x, force, drag, numbers):
     """Replace x by the advected field x + scale F + dt/2 D; F: previous increment dt/2 R, D: explicit tendency.
 
-    numbers : see `eagre.models.anelastic.pace.Pace`
+    numbers : see `eagre.models.anelastic.pace.StepCoefficients`
     """
     value = x[k, j, i] + numbers[SCALE] * force[k, j, i]
     if DRIVEN:
@@ -126,7 +126,7 @@ def add_tendency(k, j, i, x, drag, numbers):
 @cell
 def add_drag(k, j, i, provisional, drag, last, numbers):
     """Add the tendency at the end of the step: x + dt/2 ((1 + more) D^n - more D^(n-1)); store D^n in D^(n-1)."""
-    tendency, more = drag[k, j, i], numbers[MORE]
+    tendency, more = drag[k, j, i], numbers[PREVIOUS_WEIGHT]
     provisional[k, j, i] += numbers[HALF] * ((real(1.0) + more) * tendency - more * last[k, j, i])
     last[k, j, i] = tendency
 

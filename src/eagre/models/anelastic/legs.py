@@ -106,14 +106,14 @@ class StepBatches:
             graphs = self._bound()  # new graphs after a change of the kind of coefficients
             size = 1 if alone else graphs.size_for(len(times) - steps_completed)
             graphs.run(0, size)
-            self._steps.before = dt
+            self._steps.previous_dt = dt
             steps_completed += size
         return StepRecord(*map(float, self._device.host(self._record)))
 
     def _goes_on(self, dt: float) -> bool:
         """Return whether the next steps of dt, s, need no new data of the host."""
         steps = self._steps
-        return (steps.before, steps.projection.steps[0]) == (dt, dt) and not steps.driven_by_time
+        return (steps.previous_dt, steps.projection.steps[0]) == (dt, dt) and not steps.driven_by_time
 
     def _set_out(self, dt: float, time: float) -> None:
         self._steps.set_out(dt, time)
@@ -132,7 +132,7 @@ class StepBatches:
         """Roll back to the start of the last batch."""
         for name, array in self._state_arrays.items():
             self._device.copy(array, self._copies[name])
-        self._steps.before, self._steps.projection.steps = self._previous_steps
+        self._steps.previous_dt, self._steps.projection.steps = self._previous_steps
 
     def finished(self, record: StepRecord) -> bool:
         """Return whether all steps converged."""
@@ -152,12 +152,12 @@ class StepBatches:
     def _launches(self, iterations: int) -> list[Any]:
         steps = self._steps
         measures, mixing = steps.tendencies.diffusion.measured
-        arguments = (steps.advector.partial_maxima, mixing, steps.pace.dt, steps.projection.control, self._record)
+        arguments = (steps.advector.partial_maxima, mixing, steps.coefficients.dt, steps.projection.control, self._record)
         note = Launch(self._device.program(accumulate_record_cuda, "double"), arguments, (1,), (THREADS,))
         return [*steps.explicit(), *steps.projection.unlooked(iterations), *steps.finish(), *measures, note]
 
     def _save_state(self) -> None:
-        self._previous_steps = self._steps.before, self._steps.projection.steps
+        self._previous_steps = self._steps.previous_dt, self._steps.projection.steps
         for name, array in self._state_arrays.items():
             if name not in self._copies:
                 self._copies[name] = self._device.zeros(array.shape, array.dtype)

@@ -100,7 +100,7 @@ class Maxima:
         """Return the current value of each variable."""
         engine = self._engine()
         maxima = self._maxima(engine)
-        dt, counts = engine.steps.before, engine.counts
+        dt, counts = engine.steps.previous_dt, engine.counts
         values = {"max_abs_u": maxima[0], "max_abs_v": maxima[1], "max_w": maxima[2], "min_w": -maxima[3]}
         for n, field in enumerate(self._carried.values()):
             values |= {f"max_{field}": maxima[WIND + 2 * n], f"min_{field}": -maxima[WIND + 2 * n + 1]}
@@ -117,7 +117,7 @@ class Maxima:
         """Return the maxima over the points of one device."""
         device, setup, fields = subdomain.device, subdomain.setup, subdomain.fields
         nz, _, nx = setup.shape
-        rows, dtype = WIND + 2 * len(self._carried), fields.now.u.dtype
+        rows, dtype = WIND + 2 * len(self._carried), fields.velocity.u.dtype
         planes, lines = device.zeros((rows, nz, nx), dtype), device.zeros((rows, nz), dtype)
         inverse = [1.0 / d if n > 1 else 0.0 for d, n in zip(setup.spacing, setup.shape, strict=True)]
         over = device.array(np.array(inverse, dtype))
@@ -126,7 +126,7 @@ class Maxima:
             loop = device.loop(one, precision, {"TERRAIN": setup.terrain})
             return device.over(loop, (nz, nx), arguments)
 
-        work = [over_plane(max_wind, *fields.now, subdomain.slopes, over, planes)]
+        work = [over_plane(max_wind, *fields.velocity, subdomain.slopes, over, planes)]
         for n, name in enumerate(self._carried):
             work.append(over_plane(max_value, fields.present[name], WIND + 2 * n, planes))
         loop = device.loop(max_of_row, precision)

@@ -171,7 +171,7 @@ class MeanProfiles:
 
     def _sample(self, time: float, lasted: float) -> None:
         """Compute the averages at a time, s, in `_averages` and add them to `_accumulated` with a weight, s."""
-        device, dt = self._engine.device, self._engine.steps.before
+        device, dt = self._engine.device, self._engine.steps.previous_dt
         for subgrid in self._subgrids:
             subgrid.set_time(time)
         device.fill(self._numbers, np.array([2.0 / dt if dt else 0.0, lasted]))
@@ -205,7 +205,7 @@ class MeanProfiles:
         sums = device.zeros((rows.count - 1, *plane), np.float64)
         one, scale, weight = device.array(np.ones(1)), self._numbers[:1], self._numbers[1:]
         carried = [state.present[name] for name in self._carried]
-        fields = Winds(state.now.u, state.now.v, state.now.w, engine.steps.projection.phi)
+        fields = Winds(state.velocity.u, state.velocity.v, state.velocity.w, engine.steps.projection.phi)
         mean = [averages[row] for row in range(means)]
         wind = Winds(*mean[:4])
         first = [
@@ -216,7 +216,8 @@ class MeanProfiles:
         work.append(self._over(cells.sum_wind, plane, fields, scale, columns, wind, means, sums))
         for n, (field, average) in enumerate(zip(carried, mean[4:], strict=True)):
             row = means + len(WIND) + n * len(CARRIED)
-            work.append(self._over(cells.sum_carried, plane, field, state.now.w, average, mean[2], columns, row, sums))
+            arguments = (field, state.velocity.w, average, mean[2], columns, row, sums)
+            work.append(self._over(cells.sum_carried, plane, *arguments))
         work += self._closed(plane, one, sums)
         region = len(rows.moments), plane[0]
         last = [self._over(cells.average, region, sums[means:], self._over_weight, averages[means:])]
@@ -324,7 +325,7 @@ def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
         return []
     return [
         SubgridFluxes(
-            subdomain.setup, subdomain.device, engine.precision, subdomain.rest.density, subdomain.fields.present,
+            subdomain.setup, subdomain.device, engine.precision, subdomain.base.density, subdomain.fields.present,
             subdomain.tendencies.diffusion, subdomain.tendencies.ground,
         )
         for subdomain in engine.subdomains

@@ -43,12 +43,12 @@ from eagre.models.anelastic.outputs import (
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.restarting import stood_on, taken_up, with_perturbation, without_perturbation
+from eagre.models.anelastic.restarting import adapt_state, restart_references, with_perturbation, without_perturbation
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
 from eagre.models.anelastic.stability import checked_steps
-from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
+from eagre.models.anelastic.stepper import CHECK_INTERVAL, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
@@ -257,7 +257,7 @@ class AnelasticFlow(BaseModel):
             then holds the last good state.
         """
         stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=CHECK_INTERVAL)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
@@ -356,7 +356,7 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise identical restart."""
-        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, stood_on(self.setup))}
+        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, restart_references(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state returned by `state`.
@@ -364,7 +364,7 @@ class AnelasticFlow(BaseModel):
         Levels, terrain, base state and boundary conditions must be the same. Forcing, closure, viscosity and scalars
         can differ; notes of the model state which scalars were dropped or initialised.
         """
-        restored = taken_up(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
+        restored = adapt_state(without_perturbation(state), self._stepper.state(), self.setup, fresh=self.steps == 0)
         self._stepper.restore(restored.state)
         self._engine.steps.begin_tendencies(restored.begun, self.time)
         self._restart_notes = restored.notes

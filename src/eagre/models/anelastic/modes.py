@@ -16,7 +16,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.anelastic.chains import column_solver, mode_divider
 from eagre.models.anelastic.columns import Symbols, factor_modes
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.rings import Rings, rings_of, solve_rings_cpu
+from eagre.models.anelastic.rings import PeriodicFactors, periodic_factors, solve_periodic_cpu
 from eagre.solvers.poisson.axes import Axis
 
 ROUNDING_LIMIT = 1e-14  # symbols below this are rounding errors of sin(pi)
@@ -112,10 +112,10 @@ class Modes:
         self._solve = column_solver(device, precision, {"PARTS": modes.reals_per_mode})
         self._divide = mode_divider(device, precision, modes.reals_per_mode)
         row, closes = (self.shape[1], modes.reals_per_mode * self.shape[2]), modes.has_periodic_columns
-        arrays = (device.zeros(row, self._real) for _ in Rings._fields)
-        self._periodic_systems = Rings(*arrays) if closes else None
+        arrays = (device.zeros(row, self._real) for _ in PeriodicFactors._fields)
+        self._periodic_systems = PeriodicFactors(*arrays) if closes else None
         self._carried = device.zeros(row if closes else (1, 1), self._real)
-        self._close = device.program(solve_rings_cpu, precision) if closes else None
+        self._close = device.program(solve_periodic_cpu, precision) if closes else None
 
     def _symbols_in(self, real: Any) -> Symbols:
         """Return tables of symbols on the device in a precision, without coefficients."""
@@ -144,7 +144,7 @@ class Modes:
         if self._periodic_systems is not None:
             flat = self._modes.symbols[1][:, None] + np.repeat(self._modes.symbols[2], self._modes.reals_per_mode)
             b = float(self._sign * scale[0]) / self._modes.points
-            systems = rings_of(float(across[0]) * flat, float(up[0]) / (4.0 * self._dz**2), b, nz)
+            systems = periodic_factors(float(across[0]) * flat, float(up[0]) / (4.0 * self._dz**2), b, nz)
             for array, values in zip(self._periodic_systems, systems, strict=True):
                 device.fill(array, values.astype(self._real))
         if self._inverse is None:

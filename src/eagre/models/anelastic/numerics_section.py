@@ -63,6 +63,6 @@ class NumericsSection(Section):
 
     def options(self) -> dict[str, Any]:
         """Return arguments of the model."""
-        as_given = ("time_step", "courant_number", "viscosity", "diffusivity", "tolerance")
+        quantities = ("time_step", "courant_number", "viscosity", "diffusivity", "tolerance")
         switches = ("third_order", "nonoscillatory")
-        return {"coriolis": self.f} | {name: getattr(self, name) for name in (*as_given, *switches)}
+        return {"coriolis": self.f} | {name: getattr(self, name) for name in (*quantities, *switches)}

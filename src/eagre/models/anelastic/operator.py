@@ -97,7 +97,7 @@ def tensor_at(medium, k, j, i):
 
 
 @cell
-def given_at(normal, z, y, x):
+def prescribed_at(normal, z, y, x):
     """Return the prescribed G_I . v at boundaries."""
     if OPEN:
         a = normal.x[0 if x.here == 0 else 1, z.here, y.here] if x.on else real(0.0)
@@ -108,37 +108,37 @@ def given_at(normal, z, y, x):
 
 
 @cell
-def after_sides(hat, t, x_on, y_on, given):
+def after_sides(provisional, t, x_on, y_on, prescribed):
     """Return horizontal v^ and C (u, v, c11, c22, c12) after elimination of boundary derivatives along x and y."""
-    u, v, a11, a22, a12 = hat.x, hat.y, t.c11, t.c11, t.c12
+    u, v, a11, a22, a12 = provisional.x, provisional.y, t.c11, t.c11, t.c12
     if x_on:
         if TURNING:
-            v += a12 / a11 * (u - given.x)
+            v += a12 / a11 * (u - prescribed.x)
             a22 += a12 * a12 / a11
-        u, a11, a12 = given.x, real(0.0), real(0.0)
+        u, a11, a12 = prescribed.x, real(0.0), real(0.0)
     if y_on:
         if TURNING:
-            u -= a12 / a22 * (v - given.y)
+            u -= a12 / a22 * (v - prescribed.y)
             a11 += a12 * a12 / a22
-        v, a22, a12 = given.y, real(0.0), real(0.0)
+        v, a22, a12 = prescribed.y, real(0.0), real(0.0)
     return u, v, a11, a22, a12
 
 
 @cell
-def corrected(q, hat, t, on, given):
+def corrected(q, provisional, t, on, prescribed):
     """Return v = v^ - C grad phi with prescribed normal components; q: derivatives of phi along x, y, zeta."""
-    u, v, a11, a22, a12 = after_sides(hat, t, on.x, on.y, given)
+    u, v, a11, a22, a12 = after_sides(provisional, t, on.x, on.y, prescribed)
     slope = q.z
     if TERRAIN and on.z:
-        flow = t.g13 * (u - a11 * q.x - a12 * q.y) + t.g23 * (v + a12 * q.x - a22 * q.y) + t.g33 * hat.z
+        flow = t.g13 * (u - a11 * q.x - a12 * q.y) + t.g23 * (v + a12 * q.x - a22 * q.y) + t.g33 * provisional.z
         through = t.g13 * t.g13 * a11 + t.g23 * t.g23 * a22 + t.g33 * t.g33 * t.c33
-        slope = (flow - given.z) / through
+        slope = (flow - prescribed.z) / through
     g1 = q.x + t.g13 * slope
     g2 = q.y + t.g23 * slope
     u, v = u - (a11 * g1 + a12 * g2), v - (a22 * g2 - a12 * g1)
     if on.z:
-        return Vector(u, v, (given.z - t.g13 * u - t.g23 * v) / t.g33)
-    return Vector(u, v, hat.z - t.c33 * t.g33 * slope)
+        return Vector(u, v, (prescribed.z - t.g13 * u - t.g23 * v) / t.g33)
+    return Vector(u, v, provisional.z - t.c33 * t.g33 * slope)
 
 
 @cell
@@ -151,16 +151,16 @@ def differences(q, z, y, x):
 
 
 @cell
-def no_flow(hat, z, y, x):
+def no_flow(provisional, z, y, x):
     """Return v^ = 0, for the operator alone."""
     return Vector(real(0.0), real(0.0), real(0.0))
 
 
 @cell
-def flow(hat, z, y, x):
+def flow(provisional, z, y, x):
     """Return v^ at a point."""
     k, j, i = z.here, y.here, x.here
-    return Vector(hat.x[k, j, i], hat.y[k, j, i], hat.z[k, j, i])
+    return Vector(provisional.x[k, j, i], provisional.y[k, j, i], provisional.z[k, j, i])
 
 
 class Wind(NamedTuple):
@@ -177,16 +177,16 @@ class Wind(NamedTuple):
 IN_PLACE = switch("IN_PLACE", True)  # True if v^ is stored in the output array of v, False if in the force arrays
 FINISHES = switch("FINISHES", False)  # True if the forces are set to v minus their values, v_hat
 GUESSED = switch("GUESSED", True)  # True if phi is not 0
-HAT = switch("HAT", flow)  # `flow` for residuals and velocities, `no_flow` for the operator
+PROVISIONAL = switch("PROVISIONAL", flow)  # `flow` for residuals and velocities, `no_flow` for the operator
 
 
 @cell
-def velocity_at(q, hat, medium, normal, z, y, x):
+def velocity_at(q, provisional, medium, normal, z, y, x):
     """Return the velocity at a point."""
-    given = given_at(normal, z, y, x)
+    prescribed = prescribed_at(normal, z, y, x)
     t = tensor_at(medium, z.here, y.here, x.here)
     slopes = differences(q, z, y, x) if GUESSED else Vector(real(0.0), real(0.0), real(0.0))
-    return corrected(slopes, HAT(hat, z, y, x), t, Vector(x.on, y.on, z.on), given)
+    return corrected(slopes, PROVISIONAL(provisional, z, y, x), t, Vector(x.on, y.on, z.on), prescribed)
 
 
 @cell
@@ -197,49 +197,49 @@ def flux_up(v, medium, k, j, i):
 
 
 @cell
-def flux_x(q, hat, medium, normal, z, y, x):
+def flux_x(q, provisional, medium, normal, z, y, x):
     """Return rho* u."""
     density = density_at(medium.density, z.here, y.here, x.here)
-    return density * velocity_at(q, hat, medium, normal, z, y, x).x
+    return density * velocity_at(q, provisional, medium, normal, z, y, x).x
 
 
 @cell
-def flux_y(q, hat, medium, normal, z, y, x):
+def flux_y(q, provisional, medium, normal, z, y, x):
     """Return rho* v."""
     density = density_at(medium.density, z.here, y.here, x.here)
-    return density * velocity_at(q, hat, medium, normal, z, y, x).y
+    return density * velocity_at(q, provisional, medium, normal, z, y, x).y
 
 
 @cell
-def flux_z(q, hat, medium, normal, z, y, x):
+def flux_z(q, provisional, medium, normal, z, y, x):
     """Return rho* G3 . v."""
-    return flux_up(velocity_at(q, hat, medium, normal, z, y, x), medium, z.here, y.here, x.here)
+    return flux_up(velocity_at(q, provisional, medium, normal, z, y, x), medium, z.here, y.here, x.here)
 
 
 @cell
-def residual_of(q, hat, medium, normal, z, y, x):
-    """Return r = -(1 / rho*) div(rho* v) at a point; with `HAT` = `no_flow`: L q."""
+def residual_of(q, provisional, medium, normal, z, y, x):
+    """Return r = -(1 / rho*) div(rho* v) at a point; with `PROVISIONAL` = `no_flow`: L q."""
     zc, yc, xc = centre(z), centre(y), centre(x)
-    east = flux_x(q, hat, medium, normal, zc, yc, upper(x))
-    west = flux_x(q, hat, medium, normal, zc, yc, lower(x))
-    north = flux_y(q, hat, medium, normal, zc, upper(y), xc)
-    south = flux_y(q, hat, medium, normal, zc, lower(y), xc)
-    above = flux_z(q, hat, medium, normal, upper(z), yc, xc)
-    below = flux_z(q, hat, medium, normal, lower(z), yc, xc)
+    east = flux_x(q, provisional, medium, normal, zc, yc, upper(x))
+    west = flux_x(q, provisional, medium, normal, zc, yc, lower(x))
+    north = flux_y(q, provisional, medium, normal, zc, upper(y), xc)
+    south = flux_y(q, provisional, medium, normal, zc, lower(y), xc)
+    above = flux_z(q, provisional, medium, normal, upper(z), yc, xc)
+    below = flux_z(q, provisional, medium, normal, lower(z), yc, xc)
     total = (east - west) * x.over + (north - south) * y.over + (above - below) * z.over
     return -total / density_at(medium.density, z.here, y.here, x.here)
 
 
 @cell
-def set_residual(q, hat, out, medium, normal, z, y, x):
+def set_residual(q, provisional, out, medium, normal, z, y, x):
     """Compute prforc and divrhs in one: r, or L q."""
-    out.x[z.here, y.here, x.here] = residual_of(q, hat, medium, normal, z, y, x)
+    out.x[z.here, y.here, x.here] = residual_of(q, provisional, medium, normal, z, y, x)
 
 
 @cell
-def set_velocity(q, hat, out, medium, normal, z, y, x):
+def set_velocity(q, provisional, out, medium, normal, z, y, x):
     """Compute prforc: the velocity."""
-    v = velocity_at(q, hat, medium, normal, centre(z), centre(y), centre(x))
+    v = velocity_at(q, provisional, medium, normal, centre(z), centre(y), centre(x))
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = v.x
     out.y[k, j, i] = v.y
@@ -247,13 +247,13 @@ def set_velocity(q, hat, out, medium, normal, z, y, x):
 
 
 @cell
-def set_wind(q, hat, out, medium, normal, z, y, x):
-    """Compute prforc in place, and the increments dt/2 R of the step; out: `Wind`; hat is not read."""
+def set_wind(q, provisional, out, medium, normal, z, y, x):
+    """Compute prforc in place, and the increments dt/2 R of the step; out: `Wind`; provisional is not read."""
     if IN_PLACE:
         v = velocity_at(q, out, medium, normal, centre(z), centre(y), centre(x))
     else:
-        hat_there = Vector(out.force_x, out.force_y, out.force_z)
-        v = velocity_at(q, hat_there, medium, normal, centre(z), centre(y), centre(x))
+        stored = Vector(out.force_x, out.force_y, out.force_z)
+        v = velocity_at(q, stored, medium, normal, centre(z), centre(y), centre(x))
     k, j, i = z.here, y.here, x.here
     if FINISHES:
         out.force_x[k, j, i] = v.x - out.force_x[k, j, i]
@@ -265,18 +265,18 @@ def set_wind(q, hat, out, medium, normal, z, y, x):
 
 
 @cell
-def set_divergence(q, hat, out, medium, normal, z, y, x):
-    """Compute divrhs: r of the velocity `hat`; q is not read."""
+def set_divergence(q, provisional, out, medium, normal, z, y, x):
+    """Compute divrhs: r of the velocity `provisional`; q is not read."""
     k, j, i = z.here, y.here, x.here
     total = (
-        density_at(medium.density, k, j, x.high) * hat.x[k, j, x.high]
-        - density_at(medium.density, k, j, x.low) * hat.x[k, j, x.low]
+        density_at(medium.density, k, j, x.high) * provisional.x[k, j, x.high]
+        - density_at(medium.density, k, j, x.low) * provisional.x[k, j, x.low]
     ) * x.over
     total += (
-        density_at(medium.density, k, y.high, i) * hat.y[k, y.high, i]
-        - density_at(medium.density, k, y.low, i) * hat.y[k, y.low, i]
+        density_at(medium.density, k, y.high, i) * provisional.y[k, y.high, i]
+        - density_at(medium.density, k, y.low, i) * provisional.y[k, y.low, i]
     ) * y.over
-    above = flux_up(flow(hat, upper(z), centre(y), centre(x)), medium, z.high, j, i)
-    below = flux_up(flow(hat, lower(z), centre(y), centre(x)), medium, z.low, j, i)
+    above = flux_up(flow(provisional, upper(z), centre(y), centre(x)), medium, z.high, j, i)
+    below = flux_up(flow(provisional, lower(z), centre(y), centre(x)), medium, z.low, j, i)
     total += (above - below) * z.over
     out.x[k, j, i] = -total / density_at(medium.density, k, j, i)

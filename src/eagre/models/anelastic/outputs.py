@@ -10,9 +10,9 @@ from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
-from eagre.models.anelastic.orography import steepest
+from eagre.models.anelastic.orography import max_slope
 from eagre.models.anelastic.setup import Setup
-from eagre.models.anelastic.stability import COURANT, largest_courant
+from eagre.models.anelastic.stability import COURANT, max_stable_courant
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
@@ -58,22 +58,22 @@ def variables_of(setup: Setup) -> tuple[Variable, ...]:
 
 def needed_for(engine: Engine, name: str) -> tuple[str, ...]:
     """Return the names of the engine arrays from which a field is computed."""
-    made = {
+    sources = {
         "w_max": ("w",),
         "wind_speed": ("u", "v"),
         "theta_perturbation": ("theta",),
         "pressure": ("phi",),
         "vorticity": COMPONENTS,
     }
-    return made.get(name, (name,) if name in (*COMPONENTS, "theta", *engine.setup.scalars) else ())
+    return sources.get(name, (name,) if name in (*COMPONENTS, "theta", *engine.setup.scalars) else ())
 
 
-def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: float) -> np.ndarray:
+def compute_field(engine: Engine, name: str, raw: Mapping[str, np.ndarray], last_step: float) -> np.ndarray:
     """Compute a field, (nz, ny, nx), or (ny, nx) without levels, from host copies of the arrays of `needed_for`.
 
-    before : length of the last step, s; 0 before the first step.
+    last_step : length of the last step, s; 0 before the first step.
     """
-    rest, full = engine.base_state, np.ones(engine.setup.shape)
+    base, full = engine.base_state, np.ones(engine.setup.shape)
     if name in (*COMPONENTS, *engine.setup.scalars):
         return raw[name]
     if name == "w_max":
@@ -83,13 +83,13 @@ def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: fl
     if name == "theta_perturbation":
         return raw["theta"]
     if name == "theta":
-        return rest.theta * full + raw["theta"]
+        return base.theta * full + raw["theta"]
     if name == "pressure":
-        return raw["phi"] * pressure_factor(before)
+        return raw["phi"] * pressure_factor(last_step)
     if name == "vorticity":
         wind = Velocity(*(raw[one].astype(np.float64) for one in COMPONENTS))
         return np.sqrt(sum(one**2 for one in vorticity(engine, wind)))
-    static = {"ambient_theta": rest.theta, "density": rest.density, "height": engine.setup.levels.z}
+    static = {"ambient_theta": base.theta, "density": base.density, "height": engine.setup.levels.z}
     return static[name] * full
 
 
@@ -101,17 +101,17 @@ def pressure_factor(last_step: float) -> float:
 def field_of(engine: Engine, name: str) -> np.ndarray:
     """Return a host copy of a current field; `name` is one of `variables_of`."""
     raw = {one: engine.field(one) for one in needed_for(engine, name)}
-    return made_of(engine, name, raw, engine.steps.before)
+    return compute_field(engine, name, raw, engine.steps.previous_dt)
 
 
 def snapshot_of(engine: Engine, names: Sequence[str], real: np.dtype) -> Callable[[], dict[str, np.ndarray]]:
     """Start a copy of the current fields; return a function that waits for the copy and computes the fields."""
     needed = list(dict.fromkeys(one for name in names for one in needed_for(engine, name)))
-    copies, before = engine.device.begin_host([engine.array(one) for one in needed]), engine.steps.before
+    copies, last_step = engine.device.begin_host([engine.array(one) for one in needed]), engine.steps.previous_dt
 
     def fields() -> dict[str, np.ndarray]:
         raw = dict(zip(needed, copies(), strict=True))
-        return {name: made_of(engine, name, raw, before).astype(real) for name in names}
+        return {name: compute_field(engine, name, raw, last_step).astype(real) for name in names}
 
     return fields
 
@@ -142,27 +142,27 @@ def _air_of(setup: Setup) -> dict[str, str | float | int]:
     """Return attributes of the ambient state, sponge layers, surface, closure and forcing; N < 0 marks unstable air."""
     air, z = setup.air, setup.levels.z
     stability = air.stability(z, setup.spacing[0])
-    found: dict[str, str | float | int] = {
+    attributes: dict[str, str | float | int] = {
         "ambient_wind_x": _range_of(air.wind[0](z)),
         "ambient_wind_y": _range_of(air.wind[1](z)),
         "buoyancy_frequency": _range_of(np.sign(stability) * np.sqrt(np.abs(stability))),
     }
     if setup.top_sponge.any():
         lowest = setup.levels.height[np.flatnonzero(setup.top_sponge)[0]]
-        found["top_sponge"] = f"up to {setup.top_sponge.max():.6g} s-1 from z = {lowest:.6g} m"
+        attributes["top_sponge"] = f"up to {setup.top_sponge.max():.6g} s-1 from z = {lowest:.6g} m"
     if setup.side_sponges is not None:
-        found["side_sponges"] = f"up to {setup.side_sponges.max():.6g} s-1"
+        attributes["side_sponges"] = f"up to {setup.side_sponges.max():.6g} s-1"
     if setup.surface is not None:
-        found["surface_heat_flux"] = _range_of(Series.of(setup.surface.heat_flux).values)
+        attributes["surface_heat_flux"] = _range_of(Series.of(setup.surface.heat_flux).values)
         if setup.surface.roughness is not None:
-            found["roughness"] = _range_of(setup.surface.roughness)
+            attributes["roughness"] = _range_of(setup.surface.roughness)
     if setup.closure is not None:
-        found |= {
+        attributes |= {
             "closure": "smagorinsky",
             "closure_constant": setup.closure.constant,
             "prandtl": setup.closure.prandtl,
         }
-    return found | {name: _range_of(profile(z)) for name, profile in setup.forcing.profiles().items()}
+    return attributes | {name: _range_of(profile(z)) for name, profile in setup.forcing.profiles().items()}
 
 
 def _range_of(values: np.ndarray) -> str | float:
@@ -176,26 +176,26 @@ def notes_of(setup: Setup) -> list[str]:
     dz, dy, dx = setup.spacing
     apart = np.diff(setup.levels.height) if setup.shape[0] > 1 else np.array([dz])
     up = f"{dz:.4g}" if np.ptp(apart) < 1e-6 * dz else f"{apart.min():.4g} to {apart.max():.4g}"
-    found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
+    notes = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
     if (terrain := setup.levels.terrain_height) is not None:
-        found += [_ground_of(setup, terrain), *_thin_sponge(setup, terrain)]
+        notes += [_ground_of(setup, terrain), *_thin_sponge(setup, terrain)]
     z = setup.levels.z
     ambient = {axis: profile(z) for axis, profile in zip("xy", setup.air.wind, strict=True)}
-    found += blocked_wind(setup, ambient, "ambient wind")
+    notes += blocked_wind(setup, ambient, "ambient wind")
     ends = zip("yx", setup.boundaries[1:], strict=True)
     if setup.side_sponges is None and (lateral := [axis for axis, side in ends if side == "open"]):
-        found.append(
+        notes.append(
             f"open boundaries along {' and '.join(lateral)} without side sponge layers: the boundaries reflect waves"
         )
     if setup.surface is not None and (flux := strongest_heat(setup.surface)) > STRONG_HEAT:
         per_watt = float(np.max(setup.air.heat_capacity(np.zeros(1))))
-        found.append(
+        notes.append(
             f"heat_flux up to {flux:.4g} K m/s is {flux * per_watt:.2g} W/m2; use sensible_heat_flux for W/m2 "
             f"(factor {per_watt:.4g})"
         )
     if not setup.viscous:
-        found.append("no viscosity: the advection scheme provides the subgrid-scale dissipation (implicit LES)")
-    return found
+        notes.append("no viscosity: the advection scheme provides the subgrid-scale dissipation (implicit LES)")
+    return notes
 
 
 def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str) -> list[str]:
@@ -235,13 +235,13 @@ def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str
 def _ground_of(setup: Setup, ground: np.ndarray) -> str:
     """Return the range and maximum slope of the terrain, and whether it has a step at the ends of a periodic axis."""
     grid = setup.grid
-    most = steepest(ground, grid, (setup.boundaries[1] == "periodic", setup.boundaries[2] == "periodic"))
-    j, i = most.cell
+    maximum = max_slope(ground, grid, (setup.boundaries[1] == "periodic", setup.boundaries[2] == "periodic"))
+    j, i = maximum.cell
     where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
     note = f"terrain height {ground.min():.4g} to {ground.max():.4g} m, "
-    note += f"maximum slope {most.slope:.3g} along {most.axis} at {where}"
-    if most.cliff:
-        note += f", between the ends of a periodic axis ({most.inside:.3g} elsewhere): use blend in [domain]"
+    note += f"maximum slope {maximum.slope:.3g} along {maximum.axis} at {where}"
+    if maximum.cliff:
+        note += f", between the ends of a periodic axis ({maximum.inside:.3g} elsewhere): use blend in [domain]"
     return note
 
 
@@ -290,9 +290,9 @@ def summary_rows_of(engine: Engine) -> list[tuple[str, str]]:
 
 def _warning(engine: Engine) -> str:
     """Return a warning if the Courant number of a run with constant steps exceeded the stability limit."""
-    most = largest_courant(engine.setup.shape)
-    if engine.setup.adaptive or engine.fastest <= most:
+    limit = max_stable_courant(engine.setup.shape)
+    if engine.setup.adaptive or engine.fastest <= limit:
         return ""
     its = "a value " if engine.setup.closure is None else "a Courant number "
     safe = f"courant_number = {COURANT:g} is stable"
-    return f": {its}above {most:g} can amplify short waves in winds oblique to the grid; {safe}"
+    return f": {its}above {limit:g} can amplify short waves in winds oblique to the grid; {safe}"

@@ -14,12 +14,12 @@ from eagre.backend.device import Device, check_precision
 
 HALF = 0  # dt/2
 SCALE = 1  # ratio of dt to the previous step: increments dt/2 R are proportional to the time step
-MORE = 2  # the same ratio, 0 in the first step: weight of the previous tendency
+PREVIOUS_WEIGHT = 2  # the same ratio, 0 in the first step: weight of the previous tendency
 ALONG_Z, ALONG_Y, ALONG_X = 3, 5, 7  # weights of the current and past velocity in face fluxes
 SIZE = 9
 
 
-class Pace:
+class StepCoefficients:
     """Coefficients of a step.
 
     Parameters
@@ -42,19 +42,19 @@ class Pace:
         self.dt = device.zeros((1,), np.float64)
         self.numbers: Any = device.zeros((SIZE,), self._real) if device.kind == "cuda" else (self._real(0.0),) * SIZE
 
-    def set(self, dt: float, before: float) -> None:
+    def set(self, dt: float, previous: float) -> None:
         """Set the next and the previous time step, s; 0 without a previous step."""
-        if self._known == (dt, before):
+        if self._known == (dt, previous):
             return
-        last = before or dt
-        ratio, found = 0.5 * dt / last, [0.5 * dt, dt / last, dt / before if before else 0.0]
+        last = previous or dt
+        ratio, coefficients = 0.5 * dt / last, [0.5 * dt, dt / last, dt / previous if previous else 0.0]
         for spacing in self._spacing:
-            share = 0.5 * dt / spacing
-            found += [share * (1.0 + ratio), -share * ratio]
-        numbers = np.array(found).astype(self._real)
+            half_ratio = 0.5 * dt / spacing
+            coefficients += [half_ratio * (1.0 + ratio), -half_ratio * ratio]
+        numbers = np.array(coefficients).astype(self._real)
         if self._device.kind == "cuda":
             self._device.fill(self.numbers, numbers)
         else:
             self.numbers = tuple(numbers)
         self._device.fill(self.dt, np.array([dt]))
-        self._known = (dt, before)
+        self._known = (dt, previous)

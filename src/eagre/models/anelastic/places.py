@@ -16,7 +16,7 @@ from eagre.models.anelastic.setup import Setup
 from eagre.names import field_names
 
 Array = np.ndarray
-NEARLY = 1e-9  # tolerance of positions, in grid spacings
+POSITION_TOLERANCE = 1e-9  # tolerance of positions, in grid spacings
 
 
 class Between(NamedTuple):
@@ -24,10 +24,10 @@ class Between(NamedTuple):
 
     low: int
     high: int
-    share: float
+    fraction: float
 
 
-class Pick(Protocol):
+class Interpolator(Protocol):
     """Interpolator to fixed points."""
 
     z: Array  # heights of the points, m
@@ -48,14 +48,14 @@ def along(setup: Setup, axis: str, value: float) -> Between:
     points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[axis]
     n = "zyx".index(axis)
     spacing, count = setup.spacing[n], points.size
-    ring = setup.boundaries[n] == "periodic" and count > 1
+    is_periodic = setup.boundaries[n] == "periodic" and count > 1
     ends = float(points[0]), float(points[-1])
-    if ring:
+    if is_periodic:
         ends = ends[0], ends[0] + count * spacing
     elif count == 1:
         ends = ends[0] - spacing, ends[0] + spacing
-    room = NEARLY * spacing
-    if not ends[0] - room <= value <= ends[1] + room:
+    tolerance = POSITION_TOLERANCE * spacing
+    if not ends[0] - tolerance <= value <= ends[1] + tolerance:
         allowed = f"from {ends[0]:g} m to {ends[1]:g} m"
         raise InputError(
             f"{axis} = {value:g} m, outside the domain",
@@ -65,12 +65,13 @@ def along(setup: Setup, axis: str, value: float) -> Between:
         )
     if count == 1:
         return Between(0, 0, 0.0)
-    low = int(np.clip(np.searchsorted(points, value + room, side="right") - 1, 0, count - (1 if ring else 2)))
+    last = count - (1 if is_periodic else 2)
+    low = int(np.clip(np.searchsorted(points, value + tolerance, side="right") - 1, 0, last))
     high = (low + 1) % count
     width = spacing if low == count - 1 else float(points[high] - points[low])
-    share = float(np.clip((value - points[low]) / width, 0.0, 1.0))
-    share = 0.0 if share < NEARLY else (1.0 if share > 1.0 - NEARLY else share)
-    return Between(low, high, share)
+    fraction = float(np.clip((value - points[low]) / width, 0.0, 1.0))
+    fraction = 0.0 if fraction < POSITION_TOLERANCE else (1.0 if fraction > 1.0 - POSITION_TOLERANCE else fraction)
+    return Between(low, high, fraction)
 
 
 def ground_between(setup: Setup, y: Between, x: Between) -> float:
@@ -78,15 +79,15 @@ def ground_between(setup: Setup, y: Between, x: Between) -> float:
     ground = setup.levels.terrain_height
     if ground is None:
         return 0.0
-    first, second = ((1.0 - x.share) * ground[j, x.low] + x.share * ground[j, x.high] for j in (y.low, y.high))
-    return float((1.0 - y.share) * first + y.share * second)
+    first, second = ((1.0 - x.fraction) * ground[j, x.low] + x.fraction * ground[j, x.high] for j in (y.low, y.high))
+    return float((1.0 - y.fraction) * first + y.fraction * second)
 
 
 def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
     """Raise `InputError` for a height below the terrain or above the top, m; `where`: position for the message."""
-    top, room = float(setup.levels.height[-1]), NEARLY * setup.spacing[0]
+    top, tolerance = float(setup.levels.height[-1]), POSITION_TOLERANCE * setup.spacing[0]
     top = setup.top_height if setup.boundaries[0] == "periodic" else top
-    if z < ground - room:
+    if z < ground - tolerance:
         allowed = f"from the terrain height, {ground:.6g} m, to the top"
         raise InputError(
             f"z = {z:g} m{where}, below the terrain",
@@ -94,7 +95,7 @@ def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
             fix=f"z = {np.ceil(ground):g}",
             problem="The height is below the terrain.",
         )
-    if z > top + room:
+    if z > top + tolerance:
         raise InputError(
             f"z = {z:g} m{where}, above the top",
             allowed=f"up to {top:g} m",
@@ -106,27 +107,28 @@ def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
 class Plane:
     """Plane normal to an axis, interpolated between two planes of points. `z` is (n, 1), (n, m) or a number."""
 
-    def __init__(self, setup: Setup, axis: int, place: Between) -> None:
-        self._axis, self._place = axis, place
-        levels, share = setup.levels, place.share
+    def __init__(self, setup: Setup, axis: int, position: Between) -> None:
+        self._axis, self._position = axis, position
+        levels, fraction = setup.levels, position.fraction
         if axis == 0:
-            height = (1.0 - share) * levels.height[place.low] + share * levels.height[place.high]
+            height = (1.0 - fraction) * levels.height[position.low] + fraction * levels.height[position.high]
             self.z = np.asarray(height)
             if levels.terrain_height is not None and levels.share is not None:
-                self.z = height + levels.share[place.low] * levels.terrain_height
+                self.z = height + levels.share[position.low] * levels.terrain_height
             return
         self.z = levels.height[:, None]
         if levels.terrain_height is not None and levels.share is not None:
-            low, high = (levels.terrain_height.take(n, axis=axis - 1) for n in (place.low, place.high))
-            self.ground = (1.0 - share) * low + share * high
+            low, high = (levels.terrain_height.take(n, axis=axis - 1) for n in (position.low, position.high))
+            self.ground = (1.0 - fraction) * low + fraction * high
             self.z = self.z + levels.share[:, None] * self.ground
 
     def values(self, engine: Engine, array: Any) -> Array:
         """Return the values in the plane, (ny, nx), (nz, nx) or (nz, ny)."""
-        low, high, share = self._place
-        if share in (0.0, 1.0):
-            return engine.plane(array, self._axis, high if share else low)
-        return (1.0 - share) * engine.plane(array, self._axis, low) + share * engine.plane(array, self._axis, high)
+        low, high, fraction = self._position
+        if fraction in (0.0, 1.0):
+            return engine.plane(array, self._axis, high if fraction else low)
+        first, second = (engine.plane(array, self._axis, n) for n in (low, high))
+        return (1.0 - fraction) * first + fraction * second
 
 
 class Scattered:
@@ -142,13 +144,13 @@ class Scattered:
     def __init__(self, z: Array, corners: Sequence[tuple[Array, Array, Array, Array]]) -> None:
         self.z = z
         corners = [corner for corner in corners if np.any(corner[0] != 0.0)]
-        self._weights, k, j, i = (np.stack(np.broadcast_arrays(*parts)) for parts in zip(*corners, strict=True))
+        self._weights, k, j, i = (np.stack(np.broadcast_arrays(*arrays)) for arrays in zip(*corners, strict=True))
         self._indices = k, j, i
 
     def values(self, engine: Engine, array: Any) -> Array:
         """Return the values at the points."""
-        found = engine.values_at(array, *self._indices)
-        return (self._weights * found).sum(axis=0)
+        corner_values = engine.values_at(array, *self._indices)
+        return (self._weights * corner_values).sum(axis=0)
 
 
 def under_and_over(setup: Setup, z: Array | float, ground: Array | float) -> tuple[Array, Array]:
@@ -174,13 +176,14 @@ def plane_at_height(setup: Setup, z: float) -> Plane | Scattered:
     check_height(setup, z, 0.0 if ground is None else float(ground.min()), "")
     if ground is None:
         return Plane(setup, 0, along(setup, "z", z))
-    k, share = under_and_over(setup, z, ground)
-    share = np.where(ground <= z, share, np.nan)
-    at = np.indices(ground.shape)
-    return Scattered(np.full(ground.shape, z), [(1.0 - share, k, at[0], at[1]), (share, k + 1, at[0], at[1])])
+    k, fraction = under_and_over(setup, z, ground)
+    fraction = np.where(ground <= z, fraction, np.nan)
+    indices = np.indices(ground.shape)
+    corners = [(1.0 - fraction, k, indices[0], indices[1]), (fraction, k + 1, indices[0], indices[1])]
+    return Scattered(np.full(ground.shape, z), corners)
 
 
-def points_at(setup: Setup, places: Iterable[tuple[float, float, float]]) -> Scattered:
+def points_at(setup: Setup, points: Iterable[tuple[float, float, float]]) -> Scattered:
     """Return an interpolation to points (x, y, z), m.
 
     Raises
@@ -190,28 +193,28 @@ def points_at(setup: Setup, places: Iterable[tuple[float, float, float]]) -> Sca
     """
     rows: list[list[tuple[float, int, int, int]]] = []
     heights: list[float] = []
-    for x, y, z in places:
+    for x, y, z in points:
         at_x, at_y = along(setup, "x", x), along(setup, "y", y)
         check_height(setup, z, ground_between(setup, at_y, at_x), f" at x = {x:g} m, y = {y:g} m")
         heights.append(z)
         rows.append(_corners(setup, at_x, at_y, z))
-    parts = [tuple(np.array(part) for part in zip(*corner, strict=True)) for corner in zip(*rows, strict=True)]
-    return Scattered(np.array(heights), parts)  # type: ignore[arg-type]
+    corners = [tuple(np.array(values) for values in zip(*corner, strict=True)) for corner in zip(*rows, strict=True)]
+    return Scattered(np.array(heights), corners)  # type: ignore[arg-type]
 
 
 def _corners(setup: Setup, x: Between, y: Between, z: float) -> list[tuple[float, int, int, int]]:
     """Return weights and indices of the eight grid points around a position."""
-    found = []
-    for j, along_y in ((y.low, 1.0 - y.share), (y.high, y.share)):
-        for i, along_x in ((x.low, 1.0 - x.share), (x.high, x.share)):
+    corners = []
+    for j, along_y in ((y.low, 1.0 - y.fraction), (y.high, y.fraction)):
+        for i, along_x in ((x.low, 1.0 - x.fraction), (x.high, x.fraction)):
             if setup.levels.terrain_height is None:
-                low, high, share = along(setup, "z", z)
+                low, high, fraction = along(setup, "z", z)
             else:
-                below, part = under_and_over(setup, z, float(setup.levels.terrain_height[j, i]))
-                low, high, share = int(below), min(int(below) + 1, setup.shape[0] - 1), float(part)
+                below, remainder = under_and_over(setup, z, float(setup.levels.terrain_height[j, i]))
+                low, high, fraction = int(below), min(int(below) + 1, setup.shape[0] - 1), float(remainder)
             weight = along_y * along_x
-            found += [(weight * (1.0 - share), low, j, i), (weight * share, high, j, i)]
-    return found
+            corners += [(weight * (1.0 - fraction), low, j, i), (weight * fraction, high, j, i)]
+    return corners
 
 
 # -- fields ------------------------------------------------------------------------------------------------
@@ -238,11 +241,11 @@ def checked_names(setup: Setup, names: Sequence[str] | None, usual: Sequence[str
 
 
 @dataclass(frozen=True)
-class Fetching:
+class FieldSampler:
     """Interpolation of current fields to points."""
 
     engine: Callable[[], Engine]  # current engine: a copied model has another one
-    pick: Pick
+    interpolator: Interpolator
 
     def fetch(self, names: Iterable[str]) -> dict[str, Array]:
         """Return the current values of `measurable` fields, float64."""
@@ -250,10 +253,11 @@ class Fetching:
 
     def _one(self, name: str) -> Array:
         engine = self.engine()
-        own = engine.steps.fields
+        fields = engine.steps.fields
         if name == "pressure":
-            return pressure_factor(engine.steps.before) * self.pick.values(engine, engine.steps.projection.phi)
+            phi = self.interpolator.values(engine, engine.steps.projection.phi)
+            return pressure_factor(engine.steps.previous_dt) * phi
         if name in ("theta", "theta_perturbation"):
-            found = self.pick.values(engine, own.theta)
-            return found if name == "theta_perturbation" else found + engine.setup.air.ambient(self.pick.z)
-        return self.pick.values(engine, own.present[name])
+            theta = self.interpolator.values(engine, fields.theta)
+            return theta if name == "theta_perturbation" else theta + engine.setup.air.ambient(self.interpolator.z)
+        return self.interpolator.values(engine, fields.present[name])

@@ -9,7 +9,7 @@ import numpy as np
 from eagre.backend.device import Work, check_precision
 from eagre.errors import InputError
 from eagre.models.anelastic.pressure import PressureOperator
-from eagre.models.anelastic.stars import FlatKernels, is_star, largest_of, star_of
+from eagre.models.anelastic.stars import FlatKernels, eigenvalue_bound, is_separable, stencil_of
 from eagre.solvers.gcr.polynomial import chebyshev_weights
 
 
@@ -36,7 +36,7 @@ class Polynomial:
     def __init__(
         self, operator: PressureOperator, sweeps: int, flat: FlatKernels | None = None, control: Any = None
     ) -> None:
-        if not is_star(operator):
+        if not is_separable(operator):
             said = "preconditioner = 'chebyshev' over terrain, with Coriolis or coefficients that vary along x or y"
             raise InputError(
                 said,
@@ -53,7 +53,7 @@ class Polynomial:
 
     def refresh(self) -> None:
         """Update the coefficients of the operator."""
-        first, second, *others = chebyshev_weights(largest_of(star_of(self._operator)), self._sweeps)
+        first, second, *others = chebyshev_weights(eigenvalue_bound(stencil_of(self._operator)), self._sweeps)
         numbers = [(-first - second, -first * second, 0.0), *((1.0, one, -one) for one in others)]
         for array, values in zip(self._numbers, numbers, strict=True):
             self._operator.device.fill(array, np.array([[values]], self._real))
@@ -69,10 +69,10 @@ class Polynomial:
 
     def launches(self, r: Any, q: Any) -> list[Work]:
         """Return launches of q = P r, both (nz, ny, nx)."""
-        there, found = (q, self._other), []
+        there, sweeps = (q, self._other), []
         last = r
         for n, numbers in enumerate(self._numbers):
             out = there[(len(self._numbers) - 1 - n) % 2]
-            found.append(self._sweep(last, r, numbers, out))
+            sweeps.append(self._sweep(last, r, numbers, out))
             last = out
-        return found
+        return sweeps

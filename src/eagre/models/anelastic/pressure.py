@@ -59,33 +59,35 @@ class PressureOperator(Coefficients):
         return True
 
     def _over(
-        self, point: Any, q: Any, hat: Any, out: Any, forced: bool = True, switches: Mapping[str, Any] | None = None
-    ) -> Launch:
-        here = {"POINT": point, "HAT": cells.flow if forced else cells.no_flow, "OPEN": self._open and forced}
+        self, point: Any, q: Any, provisional: Any, out: Any, forced: bool = True,
+        switches: Mapping[str, Any] | None = None,
+    ) -> Launch:  # fmt: skip
+        here = {"POINT": point, "PROVISIONAL": cells.flow if forced else cells.no_flow, "OPEN": self._open and forced}
         here |= switches or {}
-        arguments = (q, hat, out, self.medium, self._normal, self._grid)
+        arguments = (q, provisional, out, self.medium, self._normal, self._grid)
         if self.device.kind == "cuda":
             program = self.device.loop(at_point, self.precision, {**self._switches, **here})
             return self.device.over(program, self.metric.shape, arguments)
         return Launch(self.device.program(rows_cpu, self.precision, {**self._switches, **here}), arguments)
 
-    def velocity(self, phi: Any, hat: Any, out: Any) -> Launch:
-        """Return launches of prforc: out = v^ - C grad phi; hat, out: (u, v, w), can be the same arrays."""
-        return self._over(cells.set_velocity, phi, cells.Vector(*hat), cells.Vector(*out))
+    def velocity(self, phi: Any, provisional: Any, out: Any) -> Launch:
+        """Return launches of prforc: out = v^ - C grad phi; provisional, out: (u, v, w), can be the same arrays."""
+        return self._over(cells.set_velocity, phi, cells.Vector(*provisional), cells.Vector(*out))
 
-    def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
+    def wind(self, phi: Any, velocity: Any, forces: Any, from_velocity: bool) -> Launch:
         """Return launches of prforc into velocity, from v^ there or in forces; forces become v minus their values."""
         out = cells.Wind(*velocity, *(velocity if forces is None else forces))
-        here = {"IN_PLACE": in_place, "FINISHES": forces is not None}
+        here = {"IN_PLACE": from_velocity, "FINISHES": forces is not None}
         return self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)
 
-    def residual(self, phi: Any, hat: Any, r: Any) -> Launch:
+    def residual(self, phi: Any, provisional: Any, r: Any) -> Launch:
         """Return launches of prforc and divrhs: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""
-        return self._over(cells.set_residual, phi, cells.Vector(*hat), cells.Vector(r, r, r))
+        return self._over(cells.set_residual, phi, cells.Vector(*provisional), cells.Vector(r, r, r))
 
-    def start(self, hat: Any, r: Any) -> Launch:
+    def start(self, provisional: Any, r: Any) -> Launch:
         """Return launches of the residual of phi = 0."""
-        return self._over(cells.set_residual, r, cells.Vector(*hat), cells.Vector(r, r, r), switches={"GUESSED": False})
+        vectors = cells.Vector(*provisional), cells.Vector(r, r, r)
+        return self._over(cells.set_residual, r, *vectors, switches={"GUESSED": False})
 
     def divergence(self, velocity: Any, r: Any) -> Launch:
         """Return launches of divrhs: r = -(1 / rho*) div(rho* v)."""
@@ -107,15 +109,15 @@ class PressureOperator(Coefficients):
 
     def sweep(self, q: Any, r: Any, numbers: Any, out: Any) -> Launch:
         """Return launches of out = a q + b L q + c r; `numbers` holds a, b, c, (1, 1, 3); out must differ from q."""
-        given = cells.Vector(r, numbers, r)
-        return self._over(horizontal.set_sweep, q, given, cells.Vector(out, out, out), forced=False)
+        operands = cells.Vector(r, numbers, r)
+        return self._over(horizontal.set_sweep, q, operands, cells.Vector(out, out, out), forced=False)
 
     def line_system(self, over_beta: float, out: tuple[Any, Any, Any]) -> Launch:
         """Return the column systems of `sweeps`: d, w d, a; d = rho* / beta, or -(diagonal of H) if 1 / beta is 0."""
         number = self.device.array(np.full((1, 1, 1), over_beta, check_precision(self.precision)))
         launch = self._over(horizontal.set_line_system, out[0], cells.Vector(*out), cells.Vector(*out), forced=False)
-        given = cells.Normal(number, number, number)
-        arguments = tuple(given if isinstance(part, cells.Normal) else part for part in launch.arguments)
+        inverse_beta = cells.Normal(number, number, number)
+        arguments = tuple(inverse_beta if isinstance(one, cells.Normal) else one for one in launch.arguments)
         return launch._replace(arguments=arguments)
 
     def line_right(self, q: Any, r: Any, d: Any, out: Any) -> Launch:

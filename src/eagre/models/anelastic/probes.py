@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.places import Fetching, along, checked_names, ground_between, points_at
+from eagre.models.anelastic.places import FieldSampler, along, checked_names, ground_between, points_at
 
 USUAL = ("u", "v", "w", "theta")
 
@@ -47,12 +47,12 @@ class Probes:
         setup = engine().setup
         self.names: list[str] = []
         rows: list[tuple[float, float, float]] = []
-        for name, given in probes.items():
-            x, y = float(given["x"]), given.get("y")
+        for name, coordinates in probes.items():
+            x, y = float(coordinates["x"]), coordinates.get("y")
             y = float(setup.grid.y[0] if y is None and setup.grid.ny == 1 else y or 0.0)
-            places = along(setup, "y", y), along(setup, "x", x)
-            z = given.get("z")
-            ground = ground_between(setup, *places)
+            position = along(setup, "y", y), along(setup, "x", x)
+            z = coordinates.get("z")
+            ground = ground_between(setup, *position)
             column = setup.levels.height * (1.0 - ground / (setup.levels.height[-1] or 1.0)) + ground
             heights = column if z is None else np.atleast_1d(np.asarray(z, float))
             rows += [(x, y, float(height)) for height in heights]
@@ -64,7 +64,7 @@ class Probes:
                 )
         self.variables = checked_names(setup, variables, USUAL)
         self.coordinates = _coordinates(rows)
-        self._fetching = Fetching(engine, points_at(setup, rows))
+        self._fetching = FieldSampler(engine, points_at(setup, rows))
 
     def sample(self) -> dict[str, np.ndarray]:
         """Return the current values of each variable, (n,)."""

@@ -160,8 +160,8 @@ class TableProfile:
 def _layers(thickness: Array, low: Array, high: Array) -> Array:
     """Integrate 1 / value over layers in which the value is linear from `low` to `high`."""
     ratio = high / low - 1.0
-    small = np.abs(ratio) < 1e-6
-    mean = np.where(small, 1.0 - 0.5 * ratio, np.log1p(ratio) / np.where(small, 1.0, ratio))
+    is_uniform = np.abs(ratio) < 1e-6
+    mean = np.where(is_uniform, 1.0 - 0.5 * ratio, np.log1p(ratio) / np.where(is_uniform, 1.0, ratio))
     return thickness / low * mean
 
 

@@ -9,8 +9,8 @@ Use::
     projection.set_coefficients(c11, c12, c33)      # after a change of dt or the sponge layer
     projection.set_normal(x=..., y=..., z=...)      # open boundaries only
     ... write v^ into projection.u, .v, .w (device arrays, or the model's own, given as velocity=(u, v, w)) ...
-    made = projection.solve(dt)                     # u, v, w are the projected velocity now, phi the pressure
-    made.iterations, made.divergence                # divergence: dt max |div v| before the last update of u, v, w
+    result = projection.solve(dt)                   # u, v, w are the projected velocity now, phi the pressure
+    result.iterations, result.divergence            # divergence: dt max |div v| before the last update of u, v, w
 
 phi = (dt / 2) p' / rho_b is the first guess of GCR in the next solution (`guess="extrapolated"`: linear extrapolation
 in time from the last two solutions). Direct solutions start from 0. phi, and `older` for extrapolated guesses, are part
@@ -33,7 +33,7 @@ from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.polynomial import Polynomial
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.spectral import Spectral
-from eagre.models.anelastic.stars import FlatKernels, is_star, star_of
+from eagre.models.anelastic.stars import FlatKernels, is_separable, stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.fused import FusedIteration
 from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
@@ -92,7 +92,7 @@ class Projection:
         Device arrays (nz, ny, nx), m/s, to project; new arrays by default.
     forces : (u, v, w), optional
         Device arrays that are set to the projected velocity minus their values.
-    hat_in_forces : bool
+    provisional_in_forces : bool
         True if v^ is stored in `forces`; otherwise in `velocity`.
     tolerance : float
         Maximum of dt max |div v|.
@@ -101,12 +101,12 @@ class Projection:
     preconditioner : {"auto", "fft", "line-jacobi", "richardson", "chebyshev", "none"}
         Preconditioner of GCR: the flat operator with horizontal means ("auto"), sweeps with column systems, or
         polynomial sweeps over flat terrain.
-    kept : int, optional
+    num_directions : int, optional
         k of GCR(k); by default 1, and 3 with Coriolis over terrain or between walls (unsymmetric operator).
     sweeps : int
         Number of sweeps; for "chebyshev" 2 to 16, good values are 6 to 8.
     guess : {"previous", "extrapolated", "zero"}
-    most : int
+    max_iterations : int
         Maximum number of iterations.
     kernels : {"fast", "reference"}
         "fast" uses fused kernels if available; "reference" uses one kernel for each part of an iteration.
@@ -114,7 +114,7 @@ class Projection:
     Attributes
     ----------
     u, v, w, phi : arrays (nz, ny, nx) on the device
-    hat : (u, v, w)
+    provisional : (u, v, w)
         Arrays of v^.
     older : array or None
         phi of the previous step, for extrapolated guesses.
@@ -140,25 +140,25 @@ class Projection:
         *,
         velocity: tuple[Any, Any, Any] | None = None,
         forces: tuple[Any, Any, Any] | None = None,
-        hat_in_forces: bool = False,
+        provisional_in_forces: bool = False,
         tolerance: float = 1e-7,
         method: str = "auto",
         preconditioner: str = "auto",
-        kept: int | None = None,
+        num_directions: int | None = None,
         sweeps: int = 2,
         guess: str = "previous",
-        most: int = 500,
+        max_iterations: int = 500,
         kernels: str = "fast",
     ) -> None:
         self._device, self._precision, self._real = device, precision, check_precision(precision)
-        self.metric, self.shape, self.tolerance, self._most = metric, metric.shape, tolerance, most
+        self.metric, self.shape, self.tolerance, self._max_iterations = metric, metric.shape, tolerance, max_iterations
         self._method = one_of("method", method, METHODS)
         self._preconditioner = one_of("preconditioner", preconditioner, PRECONDITIONERS)
-        self._guess, self._kept, self._sweeps = one_of("guess", guess, GUESSES), kept, sweeps
-        own = [device.zeros(self.shape, self._real) for _ in range(3)] if velocity is None else velocity
-        self.u, self.v, self.w = own
-        self.hat = tuple(forces) if forces is not None and hat_in_forces else (self.u, self.v, self.w)
-        self._forces, self._in_place = forces, not (forces is not None and hat_in_forces)
+        self._guess, self._num_directions, self._sweeps = one_of("guess", guess, GUESSES), num_directions, sweeps
+        arrays = [device.zeros(self.shape, self._real) for _ in range(3)] if velocity is None else velocity
+        self.u, self.v, self.w = arrays
+        self.provisional = tuple(forces) if forces is not None and provisional_in_forces else (self.u, self.v, self.w)
+        self._forces, self._from_velocity = forces, not (forces is not None and provisional_in_forces)
         self.phi, self._r, self._b = (device.zeros(self.shape, self._real) for _ in range(3))
         self.older = device.zeros(self.shape, self._real) if guess == "extrapolated" else None
         self.steps = (0.0, 0.0)
@@ -171,32 +171,32 @@ class Projection:
 
     def _shaped(self, name: str, values: Any) -> np.ndarray:
         """Return a number, profile or field as (nz, 1, 1) or (nz, ny, nx), in double precision."""
-        found = np.asarray(values, float)
+        array = np.asarray(values, float)
         nz = self.shape[0]
-        if found.ndim == 1:
-            found = found[:, None, None]
-        if found.ndim == 0 or found.shape == (1, 1, 1):
-            found = np.full((nz, 1, 1), float(found.reshape(())))
-        if found.shape not in ((nz, 1, 1), self.shape):
+        if array.ndim == 1:
+            array = array[:, None, None]
+        if array.ndim == 0 or array.shape == (1, 1, 1):
+            array = np.full((nz, 1, 1), float(array.reshape(())))
+        if array.shape not in ((nz, 1, 1), self.shape):
             raise InputError(
-                f"{name} of shape {found.shape}",
+                f"{name} of shape {array.shape}",
                 allowed=f"a number, ({nz},) or {self.shape}",
                 problem=f"The shape of {name} is not the shape of the grid.",
             )
-        return np.ascontiguousarray(found)
+        return np.ascontiguousarray(array)
 
     # -- what may change -------------------------------------------------------------------------
 
     def set_coefficients(self, c11: Any = 1.0, c12: Any = 0.0, c33: Any = 1.0) -> None:
         """Set C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
-        parts = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
-        if self._is_bound and self.operator.holds(*parts):
+        entries = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
+        if self._is_bound and self.operator.holds(*entries):
             return
-        if self._is_bound and self.operator.update(*parts) and self._direct == self._takes_direct:
+        if self._is_bound and self.operator.update(*entries) and self._direct == self._takes_direct:
             self._refresh()
             return
         self.operator = PressureOperator(
-            self._device, self._precision, self.metric, self._density, *parts, normal=self._normal
+            self._device, self._precision, self.metric, self._density, *entries, normal=self._normal
         )
         self._bind()
         self._is_bound = True
@@ -208,8 +208,8 @@ class Projection:
         The lower boundary is first; values are positive along the axis, 0 by default. Inflow and outflow must balance
         in each class of points that differences over two grid spacings connect.
         """
-        given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, z))
-        values = [one.astype(self._real) for one in given]
+        normals, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, z))
+        values = [one.astype(self._real) for one in normals]
         if self._normal is not None:
             for array, one in zip(self._normal, values, strict=True):
                 self._device.fill(array, one)
@@ -241,33 +241,34 @@ class Projection:
 
     def _bind(self) -> None:
         """Create the launches for the kinds of coefficients."""
-        device, operator, hat = self._device, self.operator, self.hat
+        device, operator, provisional = self._device, self.operator, self.provisional
         self._refreshing, self._direct = [], self._takes_direct
         flat, test = self._flat_kernels()
         wind = (self.u, self.v, self.w)
-        self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._in_place)]
-        start: list[Work] = [operator.residual(self.phi, hat, self._r), test.measured]
+        self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._from_velocity)]
+        start: list[Work] = [operator.residual(self.phi, provisional, self._r), test.measured]
         if flat is not None:
-            start = [flat.residual(self.phi, hat, self._r, test.control, test.partials)]
+            start = [flat.residual(self.phi, provisional, self._r, test.control, test.partials)]
         if self._direct:
-            begin = flat.divergence(hat, self._r) if flat is not None else operator.start(hat, self._r)
+            begin = flat.divergence(provisional, self._r) if flat is not None else operator.start(provisional, self._r)
             self._until: Any = self._direct_solution(begin, test, start)
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
         weights = Weights(operator.medium.density, (edges[0], edges[1], edges[2]))
-        kept = self._kept or (3 if operator.turning else 1)
+        num_directions = self._num_directions or (3 if operator.turning else 1)
         known = (device, self._precision, self.phi, self._r)
-        if flat is not None and kept == 1 and self._preconditioner == "none":
-            wraps = self.metric.sides[0] == "periodic"
-            fused = FusedIteration(*known, test, start, star_of(operator), wraps, weights)
-            self._refreshing.append(lambda: fused.refill(star_of(self.operator)))
+        if flat is not None and num_directions == 1 and self._preconditioner == "none":
+            periodic_z = self.metric.sides[0] == "periodic"
+            fused = FusedIteration(*known, test, start, stencil_of(operator), periodic_z, weights)
+            self._refreshing.append(lambda: fused.refill(stencil_of(self.operator)))
             self._until = fused
             return
-        first, every = [operator.residual(self.phi, hat, self._r)], 1 if self._preconditioner in ("auto", "fft") else 4
-        own = ResidualTest(device, self._precision, self._r, max(2, kept))
-        apply, precondition = self._steps_of_an_iteration(flat, own.control)
-        self._until = GcrIteration(*known, first, apply, precondition, weights, kept, every, own).until
+        first = [operator.residual(self.phi, provisional, self._r)]
+        gcr_test = ResidualTest(device, self._precision, self._r, max(2, num_directions))
+        apply, precondition = self._steps_of_an_iteration(flat, gcr_test.control)
+        options = num_directions, 1 if self._preconditioner in ("auto", "fft") else 4, gcr_test
+        self._until = GcrIteration(*known, first, apply, precondition, weights, *options).until
 
     def _direct_solution(self, begin: Work, test: ResidualTest, judged: list[Work]) -> Until:
         """Return launches of phi = -P^-1 r, repeated to the tolerance; begin: r of phi = 0; judged: r and its test.
@@ -283,7 +284,7 @@ class Projection:
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
         """Return the GPU kernels for flat terrain, and the convergence test."""
         device, precision = self._device, self._precision
-        if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_star(self.operator):
+        if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_separable(self.operator):
             return None, ResidualTest(device, precision, self._r)
         flat = FlatKernels(device, precision, self.operator)
         self._refreshing.append(lambda: flat.refill(self.operator))
@@ -347,9 +348,9 @@ class Projection:
         """
         self._device.run(self._first_guess(dt))
         self.steps = (dt, self.steps[0])
-        made = self._until.run(self.tolerance / dt, self._most)
+        result = self._until.run(self.tolerance / dt, self._max_iterations)
         self._device.run(self._final)
-        return Projected(made.iterations, made.norm * dt)
+        return Projected(result.iterations, result.norm * dt)
 
     def set_out(self, dt: float) -> None:
         """Set the next time step, s, and the first guess, before launches of `unlooked`."""
@@ -365,7 +366,7 @@ class Projection:
         The result is bitwise identical to `solve` if that needs no more iterations. Launches are valid until `bound`
         changes.
         """
-        return [*self._until.unlooked(self._small, self._most, iterations), *self._final]
+        return [*self._until.unlooked(self._small, self._max_iterations, iterations), *self._final]
 
     @property
     def control(self) -> Any:
@@ -376,13 +377,13 @@ class Projection:
         """Return launches that set phi from the last solutions, which are proportional to their time steps."""
         if self._direct:
             return []
-        (last, before), device = self.steps, self._device
+        (last, second_last), device = self.steps, self._device
         if self._guess == "zero" or last == 0.0:
             factor = float(self._guess != "zero")
         else:
             factor = dt / last
-        if self.older is not None and before > 0.0:
-            a, b = factor * (1.0 + factor), factor * dt / before
+        if self.older is not None and second_last > 0.0:
+            a, b = factor * (1.0 + factor), factor * dt / second_last
         else:
             a, b = factor, 0.0
         if self.older is not None:

@@ -21,15 +21,15 @@ from eagre.models.anelastic.cutting import rows_of
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projected, add, stretch
-from eagre.models.anelastic.spectral_bands import SpectralBands
+from eagre.models.anelastic.spectral_bands import DistributedSpectral
 from eagre.models.anelastic.stages import Fields, Stages
-from eagre.models.anelastic.stars import FlatKernels, is_star
+from eagre.models.anelastic.stars import FlatKernels, is_separable
 from eagre.several import Banded, SeveralDevices
 from eagre.solvers.gcr.bands import DistributedGcr, DistributedResidualTest
 from eagre.solvers.gcr.iteration import Weights
 from eagre.stepping.until import Until
 
-MOST = 500  # maximum number of iterations
+MAX_ITERATIONS = 500  # maximum number of iterations
 
 
 @cell
@@ -38,7 +38,7 @@ def clear_halo(k, j, i, a, low, high):
     a[k, j if j < low else j + high - low, i] = real(0.0)
 
 
-class ProjectionBands:
+class DistributedProjection:
     """Projection of velocities on several devices.
 
     Parameters
@@ -49,7 +49,7 @@ class ProjectionBands:
         Metric of the global grid.
     density : (nz, 1, 1) or (nz, ny, nx)
         rho_b, kg/m^3, of the global grid.
-    parts, metrics : sequences
+    stages, metrics : sequences
         Stages and metrics of each device.
     fields : Fields
         Fields of all devices.
@@ -58,7 +58,7 @@ class ProjectionBands:
 
     Attributes
     ----------
-    phi, hat, steps, bound
+    phi, provisional, steps, bound
         See `Projection`.
     final : stage
         Last stage of a solution: the velocity from phi.
@@ -67,17 +67,17 @@ class ProjectionBands:
     older = None
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, metric: Metric, density: np.ndarray, parts: Sequence[Stages],
+        self, devices: SeveralDevices, precision: str, metric: Metric, density: np.ndarray, stages: Sequence[Stages],
         metrics: Sequence[Metric], fields: Fields, tolerance: float,
     ) -> None:  # fmt: skip
         self._devices, self._precision, self.metric, self._density = devices, precision, metric, density
-        self._metrics, self._parts, self.tolerance = metrics, parts, tolerance
-        self._real = parts[0].fields.now.u.dtype.type
+        self._metrics, self._stages, self.tolerance = metrics, stages, tolerance
+        self._real = stages[0].fields.velocity.u.dtype.type
         self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
-        self._is_free = parts[0].is_free
-        self.hat = fields.forces if self._is_free else fields.now
+        self._is_free = stages[0].is_free
+        self.provisional = fields.forces if self._is_free else fields.velocity
         self.steps, self.bound = (0.0, 0.0), 0
-        self._normal: list[cells.Normal | None] = [None] * len(parts)
+        self._normal: list[cells.Normal | None] = [None] * len(stages)
         self._coefficients: Coefficients | None = None
         one = np.ones((metric.shape[0], 1, 1))
         self.set_coefficients(one, 0.0 * one, one)
@@ -86,26 +86,26 @@ class ProjectionBands:
 
     def set_coefficients(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
         """Set C of the global grid, each part (nz, 1, 1) or (nz, ny, nx)."""
-        known, parts = self._coefficients, (c11, c12, c33)
-        if known is not None and known.holds(*parts):
+        known, entries = self._coefficients, (c11, c12, c33)
+        if known is not None and known.holds(*entries):
             return
-        if known is not None and known.update(*parts) and known.exact == self._direct:
+        if known is not None and known.update(*entries) and known.exact == self._direct:
             for rank, operator in enumerate(self._operators):
-                operator.update(*(rows_of(one, self._rows(rank)) for one in parts))
+                operator.update(*(rows_of(one, self._rows(rank)) for one in entries))
             for operator, flat in zip(self._operators, self._flat, strict=False):
                 flat.refill(operator)
             self._refresh()
             return
-        self._coefficients = Coefficients(self.metric, self._density, *parts)
+        self._coefficients = Coefficients(self.metric, self._density, *entries)
         self._bind(self._coefficients)
 
     def set_normal(self, x: Any = None, y: Any = None) -> Balance:
         """Set balanced normal velocities at open boundaries; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
-        given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
-        for rank, member in enumerate(self._devices.devices):
+        normals, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
+        for rank, device in enumerate(self._devices.devices):
             rows = self._rows(rank)
-            values = given[0].take(rows, axis=-1), given[1], rows_of(given[2], rows)
-            self._normal[rank] = cells.Normal(*(member.array(one.astype(self._real)) for one in values))
+            values = normals[0].take(rows, axis=-1), normals[1], rows_of(normals[2], rows)
+            self._normal[rank] = cells.Normal(*(device.array(one.astype(self._real)) for one in values))
         assert self._coefficients is not None
         self._bind(self._coefficients)
         return balance
@@ -134,9 +134,9 @@ class ProjectionBands:
         ConvergenceError
             If the tolerance is not reached.
         """
-        made = self.find(dt)
+        result = self.find(dt)
         self._devices.run([self.final])
-        return made
+        return result
 
     def find(self, dt: float) -> Projected:
         """Solve for phi, without the stage `final`."""
@@ -145,21 +145,21 @@ class ProjectionBands:
         if factor != 1.0:
             self._devices.run([self._loop(stretch, self.phi, self._real(factor))])
         self.steps = (dt, last)
-        made = self._until.run(self.tolerance / dt, MOST)
-        return Projected(made.iterations, made.norm * dt)
+        result = self._until.run(self.tolerance / dt, MAX_ITERATIONS)
+        return Projected(result.iterations, result.norm * dt)
 
     def _bind(self, known: Coefficients) -> None:
         """Create the launches for the kinds of coefficients."""
         devices, self._direct, self.bound = self._devices, known.exact, self.bound + 1
         self._operators = [
             PressureOperator(
-                member, self._precision, self._metrics[rank],
+                device, self._precision, self._metrics[rank],
                 *(rows_of(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
                 normal=self._normal[rank],
             )
-            for rank, member in enumerate(devices.devices)
+            for rank, device in enumerate(devices.devices)
         ]  # fmt: skip
-        self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
+        self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
         self._flat = self._flat_kernels()
         self.final = self._each(self._wind)
@@ -170,18 +170,18 @@ class ProjectionBands:
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
         known_to_all = (devices, self._precision, self.phi, self._r, first)
-        kept = 3 if known.turning else 1
-        self._until = DistributedGcr(*known_to_all, self._apply, self._precondition, weights, kept).until
+        num_directions = 3 if known.turning else 1
+        self._until = DistributedGcr(*known_to_all, self._apply, self._precondition, weights, num_directions).until
 
     def _flat_kernels(self) -> list[FlatKernels]:
         """Return the GPU kernels of each device for flat terrain, or None."""
         devices, operators = self._devices, self._operators
         if devices.kind != "cuda" or not self._direct or any(one is not None for one in self._normal):
             return []
-        if not all(map(is_star, operators)):
+        if not all(map(is_separable, operators)):
             return []
-        members = enumerate(devices.devices)
-        return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in members]
+        ranks = enumerate(devices.devices)
+        return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in ranks]
 
     def _direct_solution(self) -> Until:
         """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
@@ -209,21 +209,21 @@ class ProjectionBands:
         return self._density.shape == self.metric.shape
 
     def _wind(self, rank: int) -> Any:
-        own, kernels = self._parts[rank].fields, self._flat or self._operators
-        return kernels[rank].wind(self.phi.parts[rank], own.now, own.forces, not self._is_free)
+        fields, kernels = self._stages[rank].fields, self._flat or self._operators
+        return kernels[rank].wind(self.phi.parts[rank], fields.velocity, fields.forces, not self._is_free)
 
-    def _hat(self, rank: int) -> tuple[Any, Any, Any]:
-        u, v, w = (one.parts[rank] for one in self.hat)
+    def _provisional(self, rank: int) -> tuple[Any, Any, Any]:
+        u, v, w = (one.parts[rank] for one in self.provisional)
         return u, v, w
 
     def _residual(self, rank: int, test: DistributedResidualTest | None = None) -> Any:
-        arguments = self.phi.parts[rank], self._hat(rank), self._r.parts[rank]
+        arguments = self.phi.parts[rank], self._provisional(rank), self._r.parts[rank]
         if self._flat and test is not None:
             return self._flat[rank].residual(*arguments, test.control.parts[rank], test.partials.local[rank])
         return self._operators[rank].residual(*arguments)
 
     def _begun(self, rank: int) -> Any:
-        arguments = self._hat(rank), self._r.parts[rank]
+        arguments = self._provisional(rank), self._r.parts[rank]
         return self._flat[rank].divergence(*arguments) if self._flat else self._operators[rank].start(*arguments)
 
     def _apply(self, q: Banded, out: Banded) -> list[Stage]:
@@ -238,7 +238,7 @@ class ProjectionBands:
 
     def _each(self, launch: Callable[[int], Any]) -> Stage:
         """Return a stage of one launch per device."""
-        return [[launch(rank)] for rank in range(len(self._parts))]
+        return [[launch(rank)] for rank in range(len(self._stages))]
 
     def _loop(self, one: Any, *arguments: Any) -> Stage:
         """Return a stage of a loop over all points of the devices."""
@@ -247,8 +247,8 @@ class ProjectionBands:
     def _cleared(self, a: Banded) -> Stage:
         """Return a stage that sets `a` to 0 on halo rows."""
         (nz, _, nx), stage = self.metric.shape, []
-        for rank, (member, part) in enumerate(zip(self._devices.devices, a.parts, strict=True)):
+        for rank, (device, array) in enumerate(zip(self._devices.devices, a.parts, strict=True)):
             inside = self._devices.inside(rank)
-            loop, rows = member.loop(clear_halo, self._precision), part.shape[1] - inside.stop + inside.start
-            stage.append([member.over(loop, (nz, rows, nx), (part, inside.start, inside.stop))])
+            loop, rows = device.loop(clear_halo, self._precision), array.shape[1] - inside.stop + inside.start
+            stage.append([device.over(loop, (nz, rows, nx), (array, inside.start, inside.stop))])
         return stage

@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class RestState:
+class BaseState:
     """Base-state profiles at the points: (nz, 1, 1), over terrain (nz, ny, nx).
 
     Attributes
@@ -32,7 +32,7 @@ class RestState:
         u_e, v_e.
     balanced : pair, m/s
         Geostrophic wind of the large-scale pressure gradient; the ambient wind by default.
-    absorber : s-1
+    sponge : s-1
         Damping rate of the top sponge layer.
     coldest : K
         Minimum theta_e of the grid.
@@ -45,11 +45,11 @@ class RestState:
     buoyancy: Array
     wind: tuple[Array, Array]
     balanced: tuple[Array, Array]
-    absorber: Array
+    sponge: Array
     coldest: float
 
     @classmethod
-    def of(cls, setup: Setup) -> RestState:
+    def of(cls, setup: Setup) -> BaseState:
         """Evaluate the profiles at the heights of the points."""
         air, z, spacing = setup.air, setup.levels.z, setup.spacing[0]
         theta_b = air.reference(z)
@@ -76,7 +76,7 @@ class RestState:
         ``c33 = 1 / (1 + a + (dt/2)^2 N^2 / (1 + b))``.
         """
         half = 0.5 * dt
-        a, gamma = half * self.absorber, half * coriolis
+        a, gamma = half * self.sponge, half * coriolis
         size = (1.0 + a) ** 2 + gamma**2
         (ue, ve), (ug, vg) = self.wind, self.balanced
         return {

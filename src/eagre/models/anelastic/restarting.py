@@ -20,14 +20,14 @@ OWN = ("u", "v", "w", "theta", "phi")
 PERTURBATION = "theta_perturbation"  # theta' in restart files; earlier versions wrote it as theta
 
 
-def stood_on(setup: Setup) -> dict[str, Basis]:
+def restart_references(setup: Setup) -> dict[str, Basis]:
     """Return the reference data of a state: levels, terrain, base state, boundaries and wind at open boundaries."""
     levels, air, of = setup.levels, setup.air, "of the run that wrote it"
     z, box = levels.height, f"levels, top_height and terrain_height in [domain] {of}"
     ground = np.zeros(0) if levels.terrain_height is None else levels.terrain_height
     section, nothing = f"[atmosphere] {of}", np.zeros(z.shape)
     theta, density = (f"equations, {key} in {section}" for key in ("theta and frequencies", "theta and density"))
-    found = {
+    references = {
         "heights": Basis("levels at heights", z, "m", box),
         "terrain_height": Basis("terrain height", ground, "m", box),
         "air_density": Basis("reference density", air.density(z) + nothing, "kg/m3", density),
@@ -37,12 +37,12 @@ def stood_on(setup: Setup) -> dict[str, Basis]:
     }
     for axis, kind in zip("zyx", setup.boundaries, strict=True):
         name = f"boundaries_{axis}"
-        found[name] = Basis(name, KINDS.index(kind), "", f"{name} in [domain] {of}", KINDS)
+        references[name] = Basis(name, KINDS.index(kind), "", f"{name} in [domain] {of}", KINDS)
     if open_axes(setup):
         for name, profile in zip("uv", air.wind, strict=True):
             what = f"ambient wind {name} at open boundaries"
-            found[f"air_wind_{name}"] = Basis(what, profile(z) + nothing, "m/s", f"wind in {section}")
-    return found
+            references[f"air_wind_{name}"] = Basis(what, profile(z) + nothing, "m/s", f"wind in {section}")
+    return references
 
 
 def with_perturbation(state: State) -> dict[str, Array]:
@@ -56,7 +56,7 @@ def without_perturbation(state: State) -> dict[str, Array]:
 
 
 @dataclass(frozen=True)
-class TakenUp:
+class AdaptedState:
     """State that a run can continue from.
 
     Attributes
@@ -74,7 +74,7 @@ class TakenUp:
     notes: tuple[str, ...] = ()
 
 
-def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
+def adapt_state(state: State, current: State, setup: Setup, fresh: bool) -> AdaptedState:
     """Adapt the state of a run with other scalars or other forcing.
 
     Scalars that the state lacks keep their initial values if the run is `fresh`, that is, has no completed step.
@@ -82,7 +82,7 @@ def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
 
     Parameters
     ----------
-    state, own : mapping of name to array
+    state, current : mapping of name to array
         State to load; current state of the run.
     setup : Setup
     fresh : bool
@@ -93,25 +93,26 @@ def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
         For a state of another model or grid, or with other reference data.
     """
     # profiles (keys "averages...") and maps can be requested again
-    own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
-    fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
-    check_state(state, {}, setup.grid, parts=stood_on(setup))
-    found = _with_what_it_lacks(state, own, setup, fresh)
-    check_state(found.state, fields, setup.grid, [name for name in own if name not in fields])
-    return found
+    current = {name: array for name, array in current.items() if not name.startswith(("averages", "maps"))}
+    fields = {name: array.shape for name, array in current.items() if array.ndim == 3}
+    check_state(state, {}, setup.grid, parts=restart_references(setup))
+    adapted = _with_missing_fields(state, current, setup, fresh)
+    check_state(adapted.state, fields, setup.grid, [name for name in current if name not in fields])
+    return adapted
 
 
-def _with_what_it_lacks(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
-    driven = tuple(name.removeprefix("drag_") for name in own if name.startswith("drag_") and name not in state)
+def _with_missing_fields(state: State, current: State, setup: Setup, fresh: bool) -> AdaptedState:
+    added = [name for name in current if name.startswith("drag_") and name not in state]
+    unknown_tendencies = tuple(name.removeprefix("drag_") for name in added)
     begun = [name for name in setup.scalars if name not in state and fresh]
     left = [name for name in carried(state) if name not in setup.scalars]
-    lacking = {f"drag_{name}" for name in driven} | {*begun}
-    ambient = {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in OWN}
-    lacking |= ambient | {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in begun}
+    lacking = {*added, *begun}
+    ambient = {name for name in current if name.startswith("inflow_") and name.split("_", 2)[2] in OWN}
+    lacking |= ambient | {name for name in current if name.startswith("inflow_") and name.split("_", 2)[2] in begun}
     time = float(state["clock"][0] + state["clock"][1]) if "clock" in state else 0.0
     said = [f"scalar {name} starts from its initial values at t = {time:g} s: not in the restart" for name in begun]
     said += [f"scalar {name} of the restart is dropped: the case does not define it" for name in left]
-    return TakenUp({**{name: own[name] for name in lacking}, **state}, driven, tuple(said))
+    return AdaptedState({**{name: current[name] for name in lacking}, **state}, unknown_tendencies, tuple(said))
 
 
 def carried(state: State) -> list[str]:

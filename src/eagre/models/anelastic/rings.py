@@ -14,7 +14,7 @@ import numpy as np
 from eagre.backend.cells import cell, entry, prange, real
 
 
-class Rings(NamedTuple):
+class PeriodicFactors(NamedTuple):
     """Factors of modes, (ny, m) each: -scale r / c, factor of b; r, 0 for e = 0; 1 / (1 - r^N)."""
 
     factor: Any
@@ -22,13 +22,13 @@ class Rings(NamedTuple):
     closing: Any
 
 
-def rings_of(e: np.ndarray, coupling: float, scale: float, nz: int) -> Rings:
+def periodic_factors(e: np.ndarray, coupling: float, scale: float, nz: int) -> PeriodicFactors:
     """Return the factors of modes in double precision; e : (ny, m), at least 0; coupling : c, positive."""
-    chain = nz if nz % 2 else nz // 2
+    size = nz if nz % 2 else nz // 2
     half = e / (2.0 * coupling)
     ratio = np.where(e > 0.0, 1.0 / (1.0 + half + np.sqrt(half * (2.0 + half))), 0.0)
     factor = -scale / coupling * np.where(e > 0.0, ratio, 1.0)
-    return Rings(factor, ratio, 1.0 / (1.0 - ratio**chain))
+    return PeriodicFactors(factor, ratio, 1.0 / (1.0 - ratio**size))
 
 
 @cell
@@ -57,21 +57,21 @@ def close_column(f, j, i, first, count):
 
 
 @cell
-def go_round(f, rings, carried, j, first, count, back):
+def sweep_periodic(f, factors, carried, j, first, count, back):
     """Evaluate y_n = r y_(n-1) + b_n along a system in one direction, with periodic initial value from `carried`."""
     nz, _, m = f.shape
     for i in range(m):
-        carried[j, i] *= rings.closing[j, i]
+        carried[j, i] *= factors.closing[j, i]
     for n in range(count):
         k = (first + 2 * (count - 1 - n if back else n)) % nz
         for i in range(m):
-            y = rings.ratio[j, i] * carried[j, i] + f[k, j, i]
+            y = factors.ratio[j, i] * carried[j, i] + f[k, j, i]
             f[k, j, i] = y
             carried[j, i] = y
 
 
 @cell
-def up(f, rings, carried, j, first, count):
+def up(f, factors, carried, j, first, count):
     """Apply (1 - r S)^-1 to b times its factor."""
     nz, _, m = f.shape
     for i in range(m):
@@ -79,14 +79,14 @@ def up(f, rings, carried, j, first, count):
     for n in range(count):
         k = (first + 2 * n) % nz
         for i in range(m):
-            b = rings.factor[j, i] * f[k, j, i]
+            b = factors.factor[j, i] * f[k, j, i]
             f[k, j, i] = b
-            carried[j, i] = rings.ratio[j, i] * carried[j, i] + b
-    go_round(f, rings, carried, j, first, count, False)
+            carried[j, i] = factors.ratio[j, i] * carried[j, i] + b
+    sweep_periodic(f, factors, carried, j, first, count, False)
 
 
 @cell
-def down(f, rings, carried, j, first, count):
+def down(f, factors, carried, j, first, count):
     """Apply (1 - r S^-1)^-1."""
     nz, _, m = f.shape
     for i in range(m):
@@ -94,20 +94,20 @@ def down(f, rings, carried, j, first, count):
     for n in range(count):
         k = (first + 2 * (count - 1 - n)) % nz
         for i in range(m):
-            carried[j, i] = rings.ratio[j, i] * carried[j, i] + f[k, j, i]
-    go_round(f, rings, carried, j, first, count, True)
+            carried[j, i] = factors.ratio[j, i] * carried[j, i] + f[k, j, i]
+    sweep_periodic(f, factors, carried, j, first, count, True)
 
 
 @entry
-def solve_rings_cpu(f, rings, carried):
+def solve_periodic_cpu(f, factors, carried):
     """Solve in place; f (nz, ny, m): b, real numbers of modes; carried (ny, m): scratch."""
     nz, ny, m = f.shape
-    chains = 1 if nz % 2 else 2
-    count = nz // chains
+    systems = 1 if nz % 2 else 2
+    count = nz // systems
     for j in prange(ny):
-        for first in range(chains):
-            up(f, rings, carried, j, first, count)
-            down(f, rings, carried, j, first, count)
+        for first in range(systems):
+            up(f, factors, carried, j, first, count)
+            down(f, factors, carried, j, first, count)
             for i in range(m):
-                if rings.ratio[j, i] == real(0.0):
+                if factors.ratio[j, i] == real(0.0):
                     close_column(f, j, i, first, count)

@@ -39,7 +39,7 @@ class Setup:
     forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay rates in rows along x, without mixing
     adaptive: bool = False  # True for adaptive time steps
     advection: Options = field(default_factory=Options)
-    time_statistics: Asked | None = None  # what is gathered at points
+    time_statistics: Asked | None = None  # requested statistics at points
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ from eagre.advection.plan import Advector
 from eagre.backend.device import Device, Work, check_precision
 from eagre.errors import InputError
 from eagre.models.anelastic import forces
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -24,7 +24,7 @@ def ends_of(field: Array, axis: int) -> Array:
     return np.moveaxis(np.take(field, [0, -1], axis), axis, 0)
 
 
-def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
+def set_wind_through(projection: Any, setup: Setup, base: BaseState) -> None:
     """Set the normal wind of open boundaries to the ambient wind, corrected for equal inflow and outflow of mass.
 
     Raises
@@ -32,12 +32,12 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
     InputError
         If the correction exceeds a tenth of the wind.
     """
-    given = {
-        axis: ends_of(rest.wind["xy".index(axis)] + np.zeros(setup.shape), ACROSS[axis]) for axis in open_axes(setup)
+    normal_wind = {
+        axis: ends_of(base.wind["xy".index(axis)] + np.zeros(setup.shape), ACROSS[axis]) for axis in open_axes(setup)
     }
-    if not given:
+    if not normal_wind:
         return
-    balance = projection.set_normal(**given)
+    balance = projection.set_normal(**normal_wind)
     if (correction := balance.relative_correction) > NEARLY_BALANCED:
         raise InputError(
             f"open boundaries with an ambient wind that needs a correction of {100.0 * correction:.0f} % for equal "
@@ -50,12 +50,12 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
 
 def open_axes(setup: Setup) -> list[str]:
     """Return the axes with open boundaries."""
-    return [axis for axis, place in ACROSS.items() if setup.boundaries[place] == "open" and setup.shape[place] > 1]
+    return [axis for axis, index in ACROSS.items() if setup.boundaries[index] == "open" and setup.shape[index] > 1]
 
 
-def ambient_inflow(setup: Setup, rest: RestState, names: Sequence[str]) -> dict[str, Array]:
+def ambient_inflow(setup: Setup, base: BaseState, names: Sequence[str]) -> dict[str, Array]:
     """Return the inflow values of the ambient state, by the names of `Inflow.arrays`."""
-    ambient = {"u": rest.wind[0], "v": rest.wind[1]}
+    ambient = {"u": base.wind[0], "v": base.wind[1]}
     return {
         f"inflow_{axis}_{name}": ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
         for axis in open_axes(setup)
@@ -81,11 +81,11 @@ class Inflow:
         Values on the device by ``"inflow_x_u"`` and so on, (2, nz, ny) across x, (2, nz, nx) across y.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, rest: RestState, names: list[str]) -> None:
+    def __init__(self, setup: Setup, device: Device, precision: str, base: BaseState, names: list[str]) -> None:
         self._setup, self._device, self._precision = setup, device, precision
         self._axes, real = open_axes(setup), check_precision(precision)
         self.arrays: dict[str, Any] = {
-            name: device.array(values.astype(real)) for name, values in ambient_inflow(setup, rest, names).items()
+            name: device.array(values.astype(real)) for name, values in ambient_inflow(setup, base, names).items()
         }
 
     def start(self, fields: Mapping[str, Array]) -> None:
@@ -96,11 +96,11 @@ class Inflow:
     def launches(self, name: str, x: Any, faces: Advector) -> list[Work]:
         """Return launches that set a field at inflow points."""
         nz, ny, nx = self._setup.shape
-        found: list[Work] = []
+        launches: list[Work] = []
         for axis in self._axes:
             cell, v, region = (
                 (forces.hold_x, faces.v1, (nz, ny, 2)) if axis == "x" else (forces.hold_y, faces.v2, (nz, 2, nx))
             )
             loop = self._device.loop(cell, self._precision)
-            found.append(self._device.over(loop, region, (x, v, self.arrays[f"inflow_{axis}_{name}"])))
-        return found
+            launches.append(self._device.over(loop, region, (x, v, self.arrays[f"inflow_{axis}_{name}"])))
+        return launches

@@ -13,7 +13,7 @@ from eagre.fields import Variable
 from eagre.io.cf import axis_attributes, level_attributes
 from eagre.io.measured import Axis
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.places import Between, Fetching, Plane, along, checked_names, plane_at_height
+from eagre.models.anelastic.places import Between, FieldSampler, Plane, along, checked_names, plane_at_height
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -31,7 +31,7 @@ class Slice:
         Returns the current engine.
     variables : sequence of str, optional
         Names of fields; wind and theta' by default.
-    place : number
+    location : number
         One of x, y, z, m, or i, j, k. A plane at z is horizontal; values below the terrain are NaN. A plane at k
         follows the terrain.
 
@@ -51,27 +51,27 @@ class Slice:
     """
 
     def __init__(
-        self, engine: Callable[[], Engine], variables: Sequence[str] | None = None, **place: float | None
+        self, engine: Callable[[], Engine], variables: Sequence[str] | None = None, **location: float | None
     ) -> None:
         setup = engine().setup
-        given = {name: value for name, value in place.items() if value is not None}
-        if len(given) != 1 or not set(given) <= set(ACROSS):
+        locations = {name: value for name, value in location.items() if value is not None}
+        if len(locations) != 1 or not set(locations) <= set(ACROSS):
             raise InputError(
-                " and ".join(given) or "a slice without a plane",
+                " and ".join(locations) or "a slice without a plane",
                 allowed="one of x, y, z, i, j, k",
                 fix="z = 100.0",
                 problem="A slice requires exactly one plane.",
             )
-        ((name, value),) = given.items()
+        ((name, value),) = locations.items()
         self.across = ACROSS[name]
         axis = "zyx".index(self.across)
         if name == "z":
-            pick: Any = plane_at_height(setup, float(value))
+            interpolator: Any = plane_at_height(setup, float(value))
         elif name in "xy":
-            pick = Plane(setup, axis, along(setup, name, float(value)))
+            interpolator = Plane(setup, axis, along(setup, name, float(value)))
         else:
             n = int(checked_number(name, value, 0, setup.shape[axis] - 1))
-            pick = Plane(setup, axis, Between(n, n, 0.0))
+            interpolator = Plane(setup, axis, Between(n, n, 0.0))
             points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[self.across]
             value = float(points[n])
         self.position = float(value)
@@ -80,9 +80,10 @@ class Slice:
         )  # of one x or y: as the fields of a flow in a plane
         self.variables: Sequence[Variable] = checked_names(setup, variables, USUAL)
         self.dimensions = {one.name: plane for one in self.variables}
-        follows = pick.z if name == "k" and np.ndim(pick.z) == 2 else None
-        self.axes: Sequence[Axis] = axes_of(setup, self.across, self.position, getattr(pick, "ground", None), follows)
-        self._fetching = Fetching(engine, pick)
+        altitude = interpolator.z if name == "k" and np.ndim(interpolator.z) == 2 else None
+        ground = getattr(interpolator, "ground", None)
+        self.axes: Sequence[Axis] = axes_of(setup, self.across, self.position, ground, altitude)
+        self._fetching = FieldSampler(engine, interpolator)
 
     def sample(self) -> dict[str, np.ndarray]:
         """Return the current values of each variable."""
@@ -98,29 +99,29 @@ def axes_of(
     ground : (n,), terrain height along a slice normal to x or y, m; altitude : (ny, nx), altitude of a level, m;
     levels : indices of the levels.
     """
-    kept, found = levels, list[Axis]()
+    indices, axes = levels, list[Axis]()
     levels = setup.levels
     named = {one: axis_attributes(one, f"{one} of the points") for one in "xy"}
     for one, values in (("y", setup.grid.y), ("x", setup.grid.x)):
-        found.append(Axis(one, (one,), np.array([position]) if one == across else values, named[one]))
+        axes.append(Axis(one, (one,), np.array([position]) if one == across else values, named[one]))
     if across == "z":
         about = level_attributes() | ({"standard_name": "altitude"} if levels.terrain_height is not None else {})
         if altitude is None:
-            return [*found, Axis("z", (), np.array(position), _without_axis(about))]
+            return [*axes, Axis("z", (), np.array(position), _without_axis(about))]
         about = {"long_name": "altitude of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
         over_flat = {"long_name": "height of the level above flat terrain", "units": "m"}
-        return [*found, Axis("z", (), np.array(position), over_flat), Axis("altitude", ("y", "x"), altitude, about)]
-    height = levels.height[kept]
+        return [*axes, Axis("z", (), np.array(position), over_flat), Axis("altitude", ("y", "x"), altitude, about)]
+    height = levels.height[indices]
     if levels.share is None or (across and ground is None):
-        return [*found, Axis("z", ("z",), height, level_attributes())]
+        return [*axes, Axis("z", ("z",), height, level_attributes())]
     plane = levels.terrain_height if ground is None else ground[:, None] if across == "x" else ground[None]
-    share = {"long_name": "fraction of the terrain height in the altitude of the level", "units": "1"}
+    fraction_attributes = {"long_name": "fraction of the terrain height in the altitude of the level", "units": "1"}
     hill = {"long_name": "terrain height", "units": "m", "standard_name": "surface_altitude"}
     return [
-        *found,
+        *axes,
         Axis("z", ("z",), height, level_attributes("height_a", "height_b", "surface_altitude")),
         Axis("height_a", ("z",), height, {"long_name": "height of the level above flat terrain", "units": "m"}),
-        Axis("height_b", ("z",), levels.share[kept], share),
+        Axis("height_b", ("z",), levels.share[indices], fraction_attributes),
         Axis("surface_altitude", ("y", "x"), plane, hill),
     ]
 

@@ -12,7 +12,7 @@ from eagre.given import own_array
 from eagre.io.measured import Axis
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
-from eagre.models.anelastic.places import Fetching, checked_names, plane_at_height
+from eagre.models.anelastic.places import FieldSampler, checked_names, plane_at_height
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -77,7 +77,7 @@ class Spectra:
         fields = checked_names(setup, variables, USUAL)
         self._names = [one.name for one in fields]
         levels = _checked_heights(setup, heights)
-        self._planes = [Fetching(engine, plane_at_height(setup, float(z))) for z in levels]
+        self._planes = [FieldSampler(engine, plane_at_height(setup, float(z))) for z in levels]
         self._spacing = {"x": setup.grid.dx, "y": setup.grid.dy}
         self._weights = plane_weights(setup.shape, setup.boundaries)
         declared = {f"{one.name}_spectrum_{axis}": (one, axis) for one in fields for axis in self._along}
@@ -91,20 +91,20 @@ class Spectra:
     def sample(self) -> dict[str, Array]:
         """Return the current spectral densities, (heights, wavenumbers)."""
         planes = [fetching.fetch(self._names) for fetching in self._planes]
-        found = {}
+        spectra = {}
         for axis in self._along:
             weights = self._weights["xy".index(axis)]
             for name in self._names:
                 lines = [plane[name] if axis == "x" else plane[name].T for plane in planes]
-                found[f"{name}_spectrum_{axis}"] = np.array(
+                spectra[f"{name}_spectrum_{axis}"] = np.array(
                     [one_sided(one, self._spacing[axis], weights) for one in lines]
                 )
-        return found
+        return spectra
 
 
 def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
     """Return the periodic axes of the spectra."""
-    ring = [axis for n, axis in ((2, "x"), (1, "y")) if setup.boundaries[n] == "periodic" and setup.shape[n] > 1]
+    periodic = [axis for n, axis in ((2, "x"), (1, "y")) if setup.boundaries[n] == "periodic" and setup.shape[n] > 1]
     for axis in axes or ():
         if axis not in ("x", "y"):
             raise InputError(
@@ -113,27 +113,27 @@ def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
                 fix='axes = ["x"]',
                 problem="Spectra are computed along x and y.",
             )
-        if axis not in ring:
+        if axis not in periodic:
             side = "one point" if setup.shape["zyx".index(axis)] == 1 else setup.boundaries["zyx".index(axis)]
             raise InputError(
                 f"spectra along {axis}, which has boundaries {side!r}",
                 allowed="spectra along periodic axes",
                 problem=f"The axis {axis} is not periodic.",
             )
-    if not ring:
+    if not periodic:
         raise InputError(
             "spectra where neither x nor y is periodic",
             allowed="spectra along periodic axes",
             fix='boundaries_x = "periodic"',
             problem="Spectra require a periodic axis.",
         )
-    return list(dict.fromkeys(axes or ring))
+    return list(dict.fromkeys(axes or periodic))
 
 
 def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
     """Return increasing heights above all terrain, m."""
-    found = own_array("heights", heights)
-    if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
+    levels = own_array("heights", heights)
+    if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all() or not (np.diff(levels) > 0.0).all():
         raise InputError(
             "these heights of spectra",
             allowed="increasing heights, m",
@@ -141,23 +141,23 @@ def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
             problem="The heights of the spectra do not increase.",
         )
     ground = 0.0 if setup.levels.terrain_height is None else float(setup.levels.terrain_height.max())
-    if found[0] < ground:
+    if levels[0] < ground:
         raise InputError(
-            f"spectra at z = {found[0]:g} m, below the highest terrain",
+            f"spectra at z = {levels[0]:g} m, below the highest terrain",
             allowed=f"from {ground:.6g} m",
             problem="A height of the spectra is below the highest terrain.",
         )
-    return found
+    return levels
 
 
 def _declared_axes(setup: Setup, heights: Array, along: Sequence[str]) -> list[Axis]:
     """Return the axes of heights, m, and wavenumbers, rad/m."""
     standard = "height" if setup.levels.terrain_height is None else "altitude"
     about = {"long_name": "height above z = 0", "units": "m", "standard_name": standard, "axis": "Z", "positive": "up"}
-    found = [Axis("z", ("z",), heights, about)]
+    axes = [Axis("z", ("z",), heights, about)]
     for axis in along:
         n, d = {"x": (setup.grid.nx, setup.grid.dx), "y": (setup.grid.ny, setup.grid.dy)}[axis]
         waves = 2.0 * np.pi / (n * d) * np.arange(1, n // 2 + 1)
         name = f"wavenumber_{axis}"
-        found.append(Axis(name, (name,), waves, {"long_name": f"angular wavenumber along {axis}", "units": "rad m-1"}))
-    return found
+        axes.append(Axis(name, (name,), waves, {"long_name": f"angular wavenumber along {axis}", "units": "rad m-1"}))
+    return axes

@@ -24,16 +24,16 @@ from eagre.models.anelastic.spectral import complex_of, options_of, solved
 from eagre.several import Banded, SeveralDevices
 
 
-class Share:
+class ModeSlab:
     """Modes of x on a device.
 
     Parameters
     ----------
     device : Device
     precision : str
-    basis : Basis
+    spectral_basis : Basis
         Modes of the global grid.
-    own : slice
+    mode_range : slice
         Modes of x on this device.
     reached : bool
         True if kernels read the memory of other GPUs.
@@ -42,31 +42,33 @@ class Share:
 
     Attributes
     ----------
-    turned : bool
+    is_transposed : bool
         True for transforms along y on a GPU: memory order (nz, n, ny).
     numbers : (nz, ny, n)
-        Values of the modes; complex if `turned`, otherwise real.
+        Values of the modes; complex if `is_transposed`, otherwise real.
     """
 
     def __init__(
-        self, device: Device, precision: str, basis: GridModes, own: slice, reached: bool, dz: float, sign: float
-    ) -> None:
-        z, y, x = basis.symbols
+        self, device: Device, precision: str, spectral_basis: GridModes, mode_range: slice, reached: bool, dz: float,
+        sign: float,
+    ) -> None:  # fmt: skip
+        z, y, x = spectral_basis.symbols
         self._device, self._real = device, check_precision(precision)
-        self._is_complex = 2 in basis.waves
-        self._waves = tuple(k for k in basis.waves if k < 2)
-        nz, ny, n = *basis.shape[:2], own.stop - own.start
-        self.turned = reached and device.kind == "cuda" and self._is_complex and 1 in basis.waves
-        self._basis = basis._replace(symbols=(z, x[own], y) if self.turned else (z, y, x[own]))
+        self._is_complex = 2 in spectral_basis.waves
+        self._waves = tuple(k for k in spectral_basis.waves if k < 2)
+        nz, ny, n = *spectral_basis.shape[:2], mode_range.stop - mode_range.start
+        self.is_transposed = reached and device.kind == "cuda" and self._is_complex and 1 in spectral_basis.waves
+        x = x[mode_range]
+        self._basis = spectral_basis._replace(symbols=(z, x, y) if self.is_transposed else (z, y, x))
         self.modes = Modes(device, precision, self._basis, dz, sign)
         dtype = complex_of(self._real) if self._is_complex else self._real
-        self.spectrum = device.zeros((nz, n, ny) if self.turned else (nz, ny, n), dtype)
-        self.numbers = self.spectrum.transpose(0, 2, 1) if self.turned else self.spectrum.view(self._real)
+        self.spectrum = device.zeros((nz, n, ny) if self.is_transposed else (nz, ny, n), dtype)
+        self.numbers = self.spectrum.transpose(0, 2, 1) if self.is_transposed else self.spectrum.view(self._real)
 
     @property
     def work(self) -> list[Work]:
         """Solve for the modes in place; for periodic x and y a CUDA graph can contain it."""
-        if not self.turned:
+        if not self.is_transposed:
             return [HostCall(self._solve, ())]
         forward, backward = self._device.complex_transforms(self.spectrum, (0, 2) if 0 in self._waves else (2,))
         return [forward, self.modes.launch(self.spectrum.view(self._real)), backward]
@@ -89,7 +91,7 @@ class Share:
             self.spectrum[...] = f
 
 
-class SpectralBands:
+class DistributedSpectral:
     """Solver q = P^-1 r of the flat operator; q is valid on all rows of a device, including halo rows.
 
     Parameters
@@ -104,74 +106,74 @@ class SpectralBands:
 
     def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._devices, self._real = devices, check_precision(precision)
-        self._basis = basis = GridModes.of(metric, devices.devices[0])
-        ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.devices))]).tolist()
+        self._basis = spectral_basis = GridModes.of(metric, devices.devices[0])
+        ends = np.cumsum([0, *equal_parts(spectral_basis.symbols[2].size, len(devices.devices))]).tolist()
         self._modes = [slice(*pair) for pair in pairwise(ends)]
-        shares = zip(devices.devices, self._modes, strict=True)
+        ranges = zip(devices.devices, self._modes, strict=True)
         known = devices.graphs or devices.target == "simulator", metric.spacing[0], sign
-        self._shares = [Share(member, precision, basis, own, *known) for member, own in shares]
-        nz = basis.shape[0]
-        self._is_complex = 2 in basis.waves
+        self._slabs = [ModeSlab(device, precision, spectral_basis, mode_range, *known) for device, mode_range in ranges]
+        nz = spectral_basis.shape[0]
+        self._is_complex = 2 in spectral_basis.waves
         complex_ = complex_of(self._real) if self._is_complex else self._real
         self._rows = [
-            member.zeros((nz, high - low, basis.symbols[2].size), complex_)
-            for member, (low, high) in zip(devices.devices, map(devices.held, range(len(ends) - 1)), strict=True)
+            device.zeros((nz, high - low, spectral_basis.symbols[2].size), complex_)
+            for device, (low, high) in zip(devices.devices, map(devices.held, range(len(ends) - 1)), strict=True)
         ]
         self._publish()
         self._transforms: dict[int, Any] = {}
 
     def _publish(self) -> None:
         transport = LocalTransport(self._devices.group)
-        for rank, (rows, share) in enumerate(zip(self._rows, self._shares, strict=True)):
-            transport.publish(rank, "rows", rows if share.turned else rows.view(self._real))
-            transport.publish(rank, "modes", share.numbers)
+        for rank, (rows, slab) in enumerate(zip(self._rows, self._slabs, strict=True)):
+            transport.publish(rank, "rows", rows if slab.is_transposed else rows.view(self._real))
+            transport.publish(rank, "modes", slab.numbers)
         ranks, there, back = range(len(self._rows)), [], []
-        for band in ranks:
-            inside, own, all_ = self._devices.inside(band), self._devices.own(band), slice(None)
+        for rank_from in ranks:
+            inside, interior, all_ = self._devices.inside(rank_from), self._devices.own(rank_from), slice(None)
             for other in ranks:
                 modes = self._numbers(other)
-                there.append(Message("rows", band, other, (all_, inside, modes), (all_, own, all_), "modes"))
+                there.append(Message("rows", rank_from, other, (all_, inside, modes), (all_, interior, all_), "modes"))
                 back += [
-                    Message("modes", other, band, (all_, of, all_), (all_, here, modes), "rows")
-                    for here, of in self._held(band)
+                    Message("modes", other, rank_from, (all_, of, all_), (all_, here, modes), "rows")
+                    for here, of in self._held(rank_from)
                 ]
         self._there, self._back = transport.exchange(there), transport.exchange(back)
 
     def _numbers(self, rank: int) -> slice:
         """Return the range of the modes of a device in a row."""
-        parts, own = 2 if self._is_complex and not self._shares[rank].turned else 1, self._modes[rank]
-        return slice(parts * own.start, parts * own.stop)
+        factor, modes = 2 if self._is_complex and not self._slabs[rank].is_transposed else 1, self._modes[rank]
+        return slice(factor * modes.start, factor * modes.stop)
 
     def _held(self, rank: int) -> list[tuple[slice, slice]]:
         """Return ranges of the rows of a device: local and global."""
-        (low, high), ny, found = self._devices.held(rank), self._basis.shape[1], []
-        at = low
-        while at < high:
-            end = min(high, (at // ny + 1) * ny)
-            found.append((slice(at - low, end - low), slice(at % ny, at % ny + end - at)))
-            at = end
-        return found
+        (low, high), ny, ranges = self._devices.held(rank), self._basis.shape[1], []
+        row = low
+        while row < high:
+            end = min(high, (row // ny + 1) * ny)
+            ranges.append((slice(row - low, end - low), slice(row % ny, row % ny + end - row)))
+            row = end
+        return ranges
 
     def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
         """See `Modes`."""
-        for share in self._shares:
-            share.modes.set_coefficients(across, up, scale)
+        for slab in self._slabs:
+            slab.modes.set_coefficients(across, up, scale)
 
     def launches(self, right: Banded, out: Banded) -> list[Any]:
         """Return stages of out = P^-1 right."""
         there, back = [], []
-        for rank, member in enumerate(self._devices.devices):
-            forward, backward = self._along_x(rank, member, right.parts[rank], out.parts[rank])
+        for rank, device in enumerate(self._devices.devices):
+            forward, backward = self._along_x(rank, device, right.parts[rank], out.parts[rank])
             there.append([forward])
             back.append([backward])
-        return [there, BARRIER, self._there, [share.work for share in self._shares], BARRIER, self._back, back]
+        return [there, BARRIER, self._there, [slab.work for slab in self._slabs], BARRIER, self._back, back]
 
-    def _along_x(self, rank: int, member: Device, right: Any, out: Any) -> tuple[HostCall, HostCall]:
+    def _along_x(self, rank: int, device: Device, right: Any, out: Any) -> tuple[HostCall, HostCall]:
         """Transform all rows of a device along x."""
         rows = self._rows[rank]
         if self._is_complex:
             if rank not in self._transforms:
-                self._transforms[rank] = member.real_transforms(right, rows, out, (2,))
+                self._transforms[rank] = device.real_transforms(right, rows, out, (2,))
             forward, backward = self._transforms[rank]
             return forward._replace(arguments=(right,)), backward._replace(arguments=(out,))
         cosines = self._basis.cosines[2]

@@ -16,15 +16,15 @@ from eagre.models.anelastic.setup import Setup
 
 LONGEST = 1e9  # s
 COURANT = 0.5
-ROOM = 0.95  # target Courant number of adaptive steps, as a fraction of the limit: allows ten equal steps
-LARGEST = (1.0, 1.0, 0.592, 0.529)  # maximum stable Courant numbers, by the number of dimensions
+SAFETY_FACTOR = 0.95  # target Courant number of adaptive steps, as a fraction of the limit: allows ten equal steps
+MAX_COURANT = (1.0, 1.0, 0.592, 0.529)  # maximum stable Courant numbers, by the number of dimensions
 EXPLICIT = 0.5  # maximum stable decay per step of tendencies extrapolated from two steps
 LIMIT = 1.0  # outflow Courant number above which a cell loses more than its mass
 EITHER = 0.568  # Courant number and diffusion number up to which their combination is stable
 QUIET = 10.0  # m/s: speed assumed for the first step of a flow at rest
 
 
-def largest_courant(shape: Sequence[int]) -> float:
+def max_stable_courant(shape: Sequence[int]) -> float:
     """Return the maximum Courant number that is stable for all wind directions.
 
     Without active limiter, infinite-gauge MPDATA is linear. For plane waves in a uniform wind its amplification factor
@@ -36,19 +36,19 @@ def largest_courant(shape: Sequence[int]) -> float:
     ----------
     shape : (nz, ny, nx)
     """
-    return LARGEST[sum(n > 1 for n in shape)]
+    return MAX_COURANT[sum(n > 1 for n in shape)]
 
 
 def longest_explicit_step(rate: float) -> float:
     """Return ``EXPLICIT / rate``, s, for the maximum decay rate of explicit tendencies, s-1.
 
     The rate of a viscosity is ``4 nu sum 1/d^2``. With advection, the shortest waves grow above
-    `largest_explicit_number`, which is at least 0.5 up to the two- and three-dimensional limits of `largest_courant`.
+    `max_explicit_number`, which is at least 0.5 up to the two- and three-dimensional limits of `max_stable_courant`.
     """
     return min(LONGEST, EXPLICIT / rate) if rate > 0.0 else LONGEST
 
 
-def largest_explicit_number(courant: float) -> float:
+def max_explicit_number(courant: float) -> float:
     """Return ``1 - 4 C^2 / 3``: the maximum stable product of dt and the decay rate of explicit tendencies.
 
     A step is ``x^(n+1) = A (x^n + dt/2 D^n) + dt/2 (2 D^n - D^(n-1))`` with the advection A (`step`) and D = -r x. With
@@ -58,19 +58,19 @@ def largest_explicit_number(courant: float) -> float:
 
     Without wind (a = 1), g is -1 at s = 1. With wind, the tendency of the previous step belongs to other air, and the
     limit decreases. The formula is the limit over all waves for wind along an axis. For other directions it is accurate
-    to 2 % up to the Courant numbers of `largest_courant`.
+    to 2 % up to the Courant numbers of `max_stable_courant`.
     """
     return 1.0 - 4.0 * courant**2 / 3.0
 
 
-def largest_mixing(shape: Sequence[int]) -> float:
+def max_diffusion_number(shape: Sequence[int]) -> float:
     """Return the maximum diffusion number of a closure for adaptive steps of any Courant number.
 
     Parameters
     ----------
     shape : (nz, ny, nx)
     """
-    return ROOM * largest_explicit_number(min(largest_courant(shape), LARGEST[2]))
+    return SAFETY_FACTOR * max_explicit_number(min(max_stable_courant(shape), MAX_COURANT[2]))
 
 
 def forcing_rates(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> list[np.ndarray]:
@@ -123,9 +123,9 @@ def checked_steps(
     """
     if time_step is None:
         aim = checked_number("courant_number", COURANT if courant_number is None else courant_number, 1e-6, 1.0)
-        most = largest_courant(shape)
-        if aim > most:
-            allowed = f"up to {most:g} in {sum(n > 1 for n in shape)} dimensions; larger values amplify short waves"
+        limit = max_stable_courant(shape)
+        if aim > limit:
+            allowed = f"up to {limit:g} in {sum(n > 1 for n in shape)} dimensions; larger values amplify short waves"
             raise InputError(
                 f"courant_number = {aim:g}",
                 allowed=allowed,
@@ -160,8 +160,8 @@ def first_step(setup: Setup, courant: float, v: Velocity, stretch: np.ndarray) -
     """
     dz, dy, dx = setup.spacing
     rate = np.abs(v.u) / dx + np.abs(v.v) / dy + np.abs(v.w) * stretch[:, None, None] / dz
-    moving = [d for d, n in zip(setup.spacing, setup.shape, strict=True) if n > 1]
-    return min(setup.time_step, 0.5 * courant / max(float(rate.max()), 1e-30), courant * min(moving) / QUIET)
+    resolved = [d for d, n in zip(setup.spacing, setup.shape, strict=True) if n > 1]
+    return min(setup.time_step, 0.5 * courant / max(float(rate.max()), 1e-30), courant * min(resolved) / QUIET)
 
 
 def rounded_down(value: float) -> float:

@@ -16,22 +16,22 @@ from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.diffusion import EVEN, PARITY
 from eagre.models.anelastic.kernels import ImplicitTerms, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pace import Pace
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.pace import StepCoefficients
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import Inflow
 from eagre.models.anelastic.stars import elementwise
 from eagre.models.anelastic.tendencies import Tendencies
-from eagre.models.anelastic.watch import Watch
+from eagre.models.anelastic.watch import FiniteCheck
 
 
-class Moved(NamedTuple):
-    """Prognostic field with implicit forces: name, current values, increment dt/2 R (psi_hat in a step), past."""
+class PrognosticField(NamedTuple):
+    """Prognostic field with implicit forces: name, current values, increment dt/2 R (psi_hat in a step), past value."""
 
     name: str
     x: Any
     force: Any
-    past: Any
+    previous: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +40,15 @@ class Fields:
 
     Attributes
     ----------
-    now, past : Velocity
-        v^n and v^(n-1), m/s. Within a step `now` holds psi~ and v^.
+    velocity, previous_velocity : Velocity
+        v^n and v^(n-1), m/s. Within a step `velocity` holds psi~ and v^.
     forces : Velocity
         Increments dt/2 R of the velocity; within a step v_hat.
     theta, heating
         theta', K, and its increment dt/2 R; None without buoyancy.
     scalars : dict
         Passive scalars by name.
-    spare
+    scratch
         Output array of the advection of a scalar.
     drag : dict
         Explicit tendencies D^n by field name.
@@ -56,48 +56,50 @@ class Fields:
         D^(n-1).
     """
 
-    now: Velocity
-    past: Velocity
+    velocity: Velocity
+    previous_velocity: Velocity
     forces: Velocity
     theta: Any
     heating: Any
     scalars: dict[str, Any]
-    spare: Any
+    scratch: Any
     drag: dict[str, Any]
     last_drag: dict[str, Any]
 
     @classmethod
-    def zeros(cls, setup: Setup, device: Device, real: Any, driven: Sequence[str]) -> Fields:
+    def zeros(cls, setup: Setup, device: Device, real: Any, forced: Sequence[str]) -> Fields:
         """Return a state of zeros."""
 
         def zeros() -> Any:
             return device.zeros(setup.shape, real)
 
-        now, past, forces = (Velocity(zeros(), zeros(), zeros()) for _ in range(3))
+        velocity, previous_velocity, forces = (Velocity(zeros(), zeros(), zeros()) for _ in range(3))
         theta, heating = (zeros(), zeros()) if setup.stratified else (None, None)
         scalars = {name: zeros() for name in setup.scalars}
-        drag, last_drag = ({name: zeros() for name in driven} for _ in range(2))
-        return cls(now, past, forces, theta, heating, scalars, zeros() if scalars else None, drag, last_drag)
+        drag, last_drag = ({name: zeros() for name in forced} for _ in range(2))
+        scratch = zeros() if scalars else None
+        return cls(velocity, previous_velocity, forces, theta, heating, scalars, scratch, drag, last_drag)
 
-    def moved(self) -> list[Moved]:
+    def prognostic(self) -> list[PrognosticField]:
         """Return the prognostic fields with implicit forces."""
-        found = [Moved(*one) for one in zip("uvw", self.now, self.forces, self.past, strict=True)]
-        return found if self.theta is None else [*found, Moved("theta", self.theta, self.heating, None)]
+        wind = zip("uvw", self.velocity, self.forces, self.previous_velocity, strict=True)
+        fields = [PrognosticField(*one) for one in wind]
+        return fields if self.theta is None else [*fields, PrognosticField("theta", self.theta, self.heating, None)]
 
     @property
     def present(self) -> dict[str, Any]:
         """Current arrays by field name."""
-        return {one.name: one.x for one in self.moved()} | self.scalars
+        return {one.name: one.x for one in self.prognostic()} | self.scalars
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def restart_arrays(self) -> dict[str, Any]:
         """All arrays that the next step reads, by restart name."""
-        found = dict(self.present)
-        found |= {f"past_{name}": array for name, array in zip("uvw", self.past, strict=True)}
-        found |= {f"force_{name}": array for name, array in zip("uvw", self.forces, strict=True)}
+        arrays = dict(self.present)
+        arrays |= {f"past_{name}": array for name, array in zip("uvw", self.previous_velocity, strict=True)}
+        arrays |= {f"force_{name}": array for name, array in zip("uvw", self.forces, strict=True)}
         if self.heating is not None:
-            found["force_theta"] = self.heating
-        return found | {f"drag_{name}": array for name, array in self.last_drag.items()}
+            arrays["force_theta"] = self.heating
+        return arrays | {f"drag_{name}": array for name, array in self.last_drag.items()}
 
 
 class Stages:
@@ -108,7 +110,7 @@ class Stages:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    base : BaseState
     h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
@@ -116,7 +118,7 @@ class Stages:
     metric : Metric
     masses : (nz, ny, nx) or None, on the device
         h at every point; None if it is 1.
-    driven : sequence of str
+    forced : sequence of str
         Names of the fields with explicit tendencies.
     rows : slice, optional
         Interior rows of a subdomain; all rows by default.
@@ -129,17 +131,17 @@ class Stages:
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric,
-        masses: Any, driven: Sequence[str], rows: slice | None = None,
+        self, setup: Setup, device: Device, precision: str, base: BaseState, h: Any, slopes: Slopes, metric: Metric,
+        masses: Any, forced: Sequence[str], rows: slice | None = None,
     ) -> None:  # fmt: skip
         self.setup, self.device, self.precision, self.slopes = setup, device, precision, slopes
-        self.rest = rest
+        self.base = base
         self._real = np.float32 if precision == "single" else np.float64
-        self.fields = fields = Fields.zeros(setup, device, self._real, driven)
-        self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
-        self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
+        self.fields = fields = Fields.zeros(setup, device, self._real, forced)
+        self.tendencies = Tendencies(setup, device, precision, base, h, slopes, metric, fields.present, fields.drag)
+        self.inflow = Inflow(setup, device, precision, base, list(fields.present))
         self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.boundaries, setup.terrain, rows)
-        self.pace = Pace(device, precision, setup.spacing)
+        self.coefficients = StepCoefficients(device, precision, setup.spacing)
         self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
         self.is_free = not (setup.stratified or setup.coriolis or setup.top_sponge.any())
         self._advection = plan_of(device, precision, setup.shape, setup.boundaries, setup.advection)
@@ -153,15 +155,15 @@ class Stages:
         self.measure = device.over(loop, (lines,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
 
     def take_implicit(self, dt: float) -> dict[str, np.ndarray]:
-        """Set and return the implicit coefficients of a time step, s; see `RestState.implicit`."""
-        parts = self.rest.implicit(dt, self.setup.coriolis)
+        """Set and return the implicit coefficients of a time step, s; see `BaseState.implicit`."""
+        entries = self.base.implicit(dt, self.setup.coriolis)
         if self._at_rest is None:
-            arrays = (self.device.array(parts[name].astype(self._real)) for name in ImplicitTerms._fields)
+            arrays = (self.device.array(entries[name].astype(self._real)) for name in ImplicitTerms._fields)
             self._at_rest = ImplicitTerms(*arrays)
         else:
             for name, array in zip(ImplicitTerms._fields, self._at_rest, strict=True):
-                self.device.fill(array, parts[name].astype(self._real))
-        return parts
+                self.device.fill(array, entries[name].astype(self._real))
+        return entries
 
     def take_for_last(self, names: Sequence[str]) -> None:
         """Copy the explicit tendencies of fields to the previous tendencies."""
@@ -169,9 +171,9 @@ class Stages:
             self.device.copy(self.fields.last_drag[name], self.fields.drag[name])
 
     @property
-    def watch(self) -> Watch:
+    def finite_check(self) -> FiniteCheck:
         """Check of the prognostic fields for finite values."""
-        return Watch(self.device, self.precision, [one.x for one in self.fields.moved()])
+        return FiniteCheck(self.device, self.precision, [one.x for one in self.fields.prognostic()])
 
     def outflow(self) -> np.ndarray:
         """Return the maximum outflow Courant number of each row in the last step, (nz, ny)."""
@@ -184,60 +186,61 @@ class Stages:
 
     def faces(self) -> list[Work]:
         """Return launches that compute the advecting fluxes."""
-        return list(self.advector.launches(self.fields.now, self.fields.past, self.pace))
+        return list(self.advector.launches(self.fields.velocity, self.fields.previous_velocity, self.coefficients))
 
     def explicit(self, faces_set: bool = False) -> list[Work]:
         """Return launches that overwrite the current fields by v^, and the forces by v_hat and theta_hat."""
-        fields, found = self.fields, [] if faces_set else self.faces()
-        moved = fields.moved()
-        found += self.tendencies.launches()
-        found += [self._forced(one) for one in moved]
-        found += self._advect([(one.x, one.force, PARITY.get(one.name, EVEN)) for one in moved])
-        for one in moved:
-            found += self._with_tendency(one.name, one.force)
+        fields, launches = self.fields, [] if faces_set else self.faces()
+        prognostic = fields.prognostic()
+        launches += self.tendencies.launches()
+        launches += [self._forced(one) for one in prognostic]
+        launches += self._advect([(one.x, one.force, PARITY.get(one.name, EVEN)) for one in prognostic])
+        for one in prognostic:
+            launches += self._with_tendency(one.name, one.force)
         for name, x in fields.scalars.items():
             if name in fields.drag:
-                found.append(self._over("add_tendency", x, fields.drag[name], self.pace.numbers))
-            found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare)]
-            found.append(self._over("take", x, fields.spare))
-        return found if self.is_free else [*found, self.without_pressure()]
+                launches.append(self._over("add_tendency", x, fields.drag[name], self.coefficients.numbers))
+            launches += [*self._advect([(x, fields.scratch, EVEN)]), *self._with_tendency(name, fields.scratch)]
+            launches.append(self._over("take", x, fields.scratch))
+        return launches if self.is_free else [*launches, self.without_pressure()]
 
     def without_pressure(self) -> Work:
         """Return a launch that computes v^ from v_hat and theta_hat, stored in the force arrays."""
         fields = self.fields
         heat = fields.forces.w if fields.heating is None else fields.heating
-        return self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)
+        return self._over("without_pressure", fields.forces, heat, self._at_rest, fields.velocity)
 
-    def _forced(self, one: Moved) -> Work:
-        """Return a launch that sets psi~ and the past velocity."""
+    def _forced(self, one: PrognosticField) -> Work:
+        """Return a launch that sets psi~ and the previous velocity."""
         is_driven = one.name in self.fields.drag
-        arguments = (one.x, one.force, self.fields.drag.get(one.name, one.x), self.pace.numbers)
-        if one.past is None:
+        arguments = (one.x, one.force, self.fields.drag.get(one.name, one.x), self.coefficients.numbers)
+        if one.previous is None:
             return self._over("add_force", *arguments, switches={"DRIVEN": is_driven})
         if self.device.kind != "cuda":
-            return self._over("add_force_to_wind", *arguments, one.past, switches={"DRIVEN": is_driven})
-        return elementwise(self.device, self.precision, is_driven, (*arguments, one.past))
+            return self._over("add_force_to_wind", *arguments, one.previous, switches={"DRIVEN": is_driven})
+        return elementwise(self.device, self.precision, is_driven, (*arguments, one.previous))
 
-    def _with_tendency(self, name: str, hat: Any) -> list[Work]:
+    def _with_tendency(self, name: str, provisional: Any) -> list[Work]:
         """Return launches that add the explicit tendency at the end of the step, and set inflow values."""
         fields, faces = self.fields, self.advector
-        found: list[Work] = []
+        launches: list[Work] = []
         if name in fields.drag:
-            found.append(self._over("add_drag", hat, fields.drag[name], fields.last_drag[name], self.pace.numbers))
-        return found + self.inflow.launches(name, hat, Advector(faces.v1, faces.v2, faces.v3))
+            arguments = (provisional, fields.drag[name], fields.last_drag[name], self.coefficients.numbers)
+            launches.append(self._over("add_drag", *arguments))
+        return launches + self.inflow.launches(name, provisional, Advector(faces.v1, faces.v2, faces.v3))
 
     def finish(self) -> list[Work]:
         """Return launches that compute theta' and its increment from v^(n+1); the projection updates the velocity."""
         fields = self.fields
         if fields.theta is None:
             return []
-        return [self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest)]
+        return [self._over("finish_theta", fields.theta, fields.heating, fields.velocity.w, self._at_rest)]
 
-    def _advect(self, moved: Sequence[tuple[Any, Any, tuple[int, int, int]]]) -> list[Work]:
+    def _advect(self, prognostic: Sequence[tuple[Any, Any, tuple[int, int, int]]]) -> list[Work]:
         """Return launches that advect fields, given as (source, target, parity)."""
         faces = self.advector
         advector = Advector(faces.v1, faces.v2, faces.v3, self._masses)
-        fields = [(x, out, (z < 0, y < 0, along_x < 0)) for x, out, (z, y, along_x) in moved]
+        fields = [(x, out, (z < 0, y < 0, along_x < 0)) for x, out, (z, y, along_x) in prognostic]
         return self._advection.together(fields, advector)
 
     def _over(self, name: str, *arguments: Any, switches: Mapping[str, Any] | None = None) -> Work:

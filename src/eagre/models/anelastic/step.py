@@ -24,13 +24,13 @@ from eagre.models.anelastic.diffusion import SHORTEST
 from eagre.models.anelastic.kernels import Slopes
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected, Projection
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import set_wind_through
 from eagre.models.anelastic.stages import Stages
-from eagre.models.anelastic.tendencies import driven
+from eagre.models.anelastic.tendencies import forced_fields
 
-Place = tuple[float, tuple[int, int]]
+MaxLocation = tuple[float, tuple[int, int]]
 """Maximum over a grid, and its k and j."""
 
 
@@ -40,25 +40,25 @@ class Steps(Stages):
     Attributes
     ----------
     projection : Projection
-    before : float
+    previous_dt : float
         Previous time step, s; 0 before the first step.
     faces_set : bool
         True if the advecting fluxes of the next step are computed.
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric,
+        self, setup: Setup, device: Device, precision: str, base: BaseState, h: Any, slopes: Slopes, metric: Metric,
         masses: Any,
     ) -> None:  # fmt: skip
-        super().__init__(setup, device, precision, rest, h, slopes, metric, masses, driven(setup, rest))
+        super().__init__(setup, device, precision, base, h, slopes, metric, masses, forced_fields(setup, base))
         self.projection = Projection(
-            device, precision, metric, rest.density, velocity=self.fields.now, forces=self.fields.forces,
-            hat_in_forces=self.is_free, tolerance=setup.tolerance,
+            device, precision, metric, base.density, velocity=self.fields.velocity, forces=self.fields.forces,
+            provisional_in_forces=self.is_free, tolerance=setup.tolerance,
         )  # fmt: skip
-        set_wind_through(self.projection, setup, rest)
+        set_wind_through(self.projection, setup, base)
         self._dt = 0.0  # time step of the implicit coefficients, s
         self._explicit: Callable[[], None] | None = None
-        self.before, self.faces_set = 0.0, False
+        self.previous_dt, self.faces_set = 0.0, False
 
     def prepare(self) -> None:
         """Start the compilation of the kernels of a step."""
@@ -70,10 +70,10 @@ class Steps(Stages):
         faces_set, self.faces_set = self.faces_set, False
         self.set_out(dt, time)
         self._begin(faces_set)
-        made = self.projection.solve(dt)
+        result = self.projection.solve(dt)
         self.device.run(self.finish())
-        self.before = dt
-        return made
+        self.previous_dt = dt
+        return result
 
     def take_forces(self, dt: float) -> None:
         """Compute the increments dt/2 R of a step without advection, from v_hat and theta_hat in the force arrays."""
@@ -99,10 +99,10 @@ class Steps(Stages):
         """Set the data that depend on the next time step, s, and its start time, s."""
         self.tendencies.set_time(time, dt)
         if dt != self._dt:
-            parts = self.take_implicit(dt)
-            self.projection.set_coefficients(parts["c11"], parts["c12"], parts["c33"])
+            entries = self.take_implicit(dt)
+            self.projection.set_coefficients(entries["c11"], entries["c12"], entries["c33"])
             self._dt = dt
-        self.pace.set(dt, self.before)
+        self.coefficients.set(dt, self.previous_dt)
 
     @property
     def driven_by_time(self) -> bool:
@@ -112,17 +112,17 @@ class Steps(Stages):
     def exchange(self) -> None:
         """Do nothing: a single device has no halo rows."""
 
-    def courant(self) -> Place:
+    def courant(self) -> MaxLocation:
         """Return the maximum outflow Courant number of the last step, its k and j (on a GPU only if above 1)."""
         if self.device.kind == "cuda":
-            most = float(self.device.host(self.advector.partial_maxima).max())
-            if most <= 1.0:
-                return most, (0, 0)
-        return largest(self.outflow())
+            max_courant = float(self.device.host(self.advector.partial_maxima).max())
+            if max_courant <= 1.0:
+                return max_courant, (0, 0)
+        return max_location(self.outflow())
 
-    def mixing(self, dt: float) -> Place:
+    def mixing(self, dt: float) -> MaxLocation:
         """Return dt times the maximum decay rate by closure and forcing in the last step of dt, s, and its k and j."""
-        fastest, row = largest(self.tendencies.diffusion.rates())
+        fastest, row = max_location(self.tendencies.diffusion.rates())
         return fastest * dt, row
 
     def fastest_mixing(self) -> float:
@@ -135,8 +135,8 @@ class Steps(Stages):
 
     def begin_tendencies(self, names: Sequence[str], time: float) -> None:
         """Set the previous explicit tendencies to the current ones, at a model time, s."""
-        if names and self.before:
-            self.set_out(self.before, time)
+        if names and self.previous_dt:
+            self.set_out(self.previous_dt, time)
             self.device.run(self.tendencies.launches())
             self.take_for_last(names)
 
@@ -145,7 +145,7 @@ class Steps(Stages):
         self._dt = 0.0
 
 
-def largest(rows: np.ndarray) -> Place:
+def max_location(rows: np.ndarray) -> MaxLocation:
     """Return the maximum of an array (nz, ny) and its indices."""
     k, j = np.unravel_index(int(np.argmax(rows)), rows.shape)
     return float(rows[k, j]), (int(k), int(j))

@@ -20,13 +20,13 @@ from eagre.models.anelastic.diffusion import SHORTEST
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected
-from eagre.models.anelastic.projection_bands import ProjectionBands
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.projection_bands import DistributedProjection
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import ambient_inflow, inflow_of, set_wind_through
 from eagre.models.anelastic.stages import Fields, Stages
-from eagre.models.anelastic.step import Place, largest
-from eagre.models.anelastic.tendencies import driven
+from eagre.models.anelastic.step import MaxLocation, max_location
+from eagre.models.anelastic.tendencies import forced_fields
 from eagre.several import Banded, SeveralDevices
 
 Array = np.ndarray
@@ -61,20 +61,20 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
             fix=f'device = "{group.kind}"',
             problem="The domain has too few points along x for the devices.",
         )
-    wraps = setup.boundaries[1] == "periodic"
-    cuts = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), before=(0, 0), overlap=True, periodic=(wraps, False))
-    return SeveralDevices(group, cuts)
+    periodic = (setup.boundaries[1] == "periodic", False)
+    row_slabs = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), before=(0, 0), overlap=True, periodic=periodic)
+    return SeveralDevices(group, row_slabs)
 
 
-class InflowBands:
+class DistributedInflow:
     """Inflow values of all devices; see `Inflow`."""
 
-    def __init__(self, devices: SeveralDevices, parts: Sequence[Stages], setup: Setup, rest: RestState) -> None:
+    def __init__(self, devices: SeveralDevices, stages: Sequence[Stages], setup: Setup, base: BaseState) -> None:
         self._devices, self._setup = devices, setup
         self.arrays: dict[str, Banded] = {}
-        for name, values in ambient_inflow(setup, rest, list(parts[0].fields.present)).items():
+        for name, values in ambient_inflow(setup, base, list(stages[0].fields.present)).items():
             axis = -1 if name.startswith("inflow_x") else None
-            self.arrays[name] = Banded([part.inflow.arrays[name] for part in parts], values.shape, axis)
+            self.arrays[name] = Banded([local.inflow.arrays[name] for local in stages], values.shape, axis)
             self._take(name, values)
 
     def start(self, fields: Mapping[str, Array]) -> None:
@@ -86,7 +86,7 @@ class InflowBands:
         self._devices.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
 
 
-class StepsBands:
+class DistributedSteps:
     """Time stepping on several devices; see `Steps`.
 
     Parameters
@@ -94,48 +94,48 @@ class StepsBands:
     setup : Setup
     devices : SeveralDevices
     precision : {"single", "double"}
-    rest : RestState
+    base : BaseState
     mass : (nz, 1, 1), over terrain (nz, ny, nx)
         Density times Jacobian.
     metric : Metric
 
     Attributes
     ----------
-    parts : list of Stages
+    stages : list of Stages
         Stages of each device.
     fields : Fields
         Fields of all devices.
     """
 
     def __init__(
-        self, setup: Setup, devices: SeveralDevices, precision: str, rest: RestState, mass: Array, metric: Metric
+        self, setup: Setup, devices: SeveralDevices, precision: str, base: BaseState, mass: Array, metric: Metric
     ) -> None:
-        self.setup, self.devices, self._rest, self.before = setup, devices, rest, 0.0
-        real, names = np.float32 if precision == "single" else np.float64, driven(setup, rest)
+        self.setup, self.devices, self._base, self.previous_dt = setup, devices, base, 0.0
+        real, names = np.float32 if precision == "single" else np.float64, forced_fields(setup, base)
         even = (mass == 1.0).all()
-        self.parts, metrics = [], []
-        for rank, member in enumerate(devices.devices):
+        self.stages, metrics = [], []
+        for rank, device in enumerate(devices.devices):
             low, high = devices.held(rank)
             rows = [row % setup.shape[1] for row in range(low, high)]
-            own, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows)]
+            local_setup, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows)]
             h = rows_of(mass, rows)
-            full = None if even else member.array((h * np.ones(own.shape)).astype(real))
-            slopes = Slopes(**metrics[-1].arrays(member, precision))
-            base, density = subdomain_base_state(rest, rows), member.array(h.astype(real))
-            known = (own, member, precision, base, density, slopes, metrics[-1])
-            self.parts.append(Stages(*known, full, names, devices.inside(rank)))
+            full = None if even else device.array((h * np.ones(local_setup.shape)).astype(real))
+            slopes = Slopes(**metrics[-1].arrays(device, precision))
+            local_base, mass_array = subdomain_base_state(base, rows), device.array(h.astype(real))
+            known = (local_setup, device, precision, local_base, mass_array, slopes, metrics[-1])
+            self.stages.append(Stages(*known, full, names, devices.inside(rank)))
         self.fields = self._joined()
-        self.inflow = InflowBands(devices, self.parts, setup, rest)
-        known = (devices, precision, metric, rest.density, self.parts, metrics, self.fields, setup.tolerance)
-        self.projection = ProjectionBands(*known)
-        set_wind_through(self.projection, setup, rest)
+        self.inflow = DistributedInflow(devices, self.stages, setup, base)
+        known = (devices, precision, metric, base.density, self.stages, metrics, self.fields, setup.tolerance)
+        self.projection = DistributedProjection(*known)
+        set_wind_through(self.projection, setup, base)
         self._exchanged = self._exchange()
         self._graphs: dict[str, Callable[[], None]] = {}
         self._dt, self._bound = 0.0, 0
 
     def _joined(self) -> Fields:
         """Return the fields of all devices."""
-        all_ = [part.fields for part in self.parts]
+        all_ = [local.fields for local in self.stages]
 
         def join(arrays: Sequence[Any]) -> Any:
             return None if arrays[0] is None else Banded(arrays, self.setup.shape, -2)
@@ -153,11 +153,12 @@ class StepsBands:
     def _exchange(self) -> list[Stage]:
         """Return the stages of the halo exchange of the state."""
         transport, fields = LocalTransport(self.devices.group), self.fields
-        taken = {name: array for name, array in fields.kept.items() if not name.startswith(("past_", "drag_"))}
-        for name, array in taken.items():
-            for rank, part in enumerate(array.parts):
-                transport.publish(rank, name, part)
-        return [BARRIER, transport.exchange(self.devices.rows.messages(dict.fromkeys(taken, "centre"))), BARRIER]
+        arrays = fields.restart_arrays.items()
+        exchanged = {name: array for name, array in arrays if not name.startswith(("past_", "drag_"))}
+        for name, array in exchanged.items():
+            for rank, local in enumerate(array.parts):
+                transport.publish(rank, name, local)
+        return [BARRIER, transport.exchange(self.devices.rows.messages(dict.fromkeys(exchanged, "centre"))), BARRIER]
 
     # -- steps --------------------------------------------------------------------------------------
 
@@ -170,17 +171,17 @@ class StepsBands:
         """See `Steps.step`."""
         self.set_out(dt, time)
         self._run("explicit", self._explicit)
-        made = self.projection.find(dt)
+        result = self.projection.find(dt)
         if self._bound != self.projection.bound:
             self._graphs.pop("finish", None)
             self._bound = self.projection.bound
         self._run("finish", lambda: [self.projection.final, self._finish(), *self._exchanged, *self._measured()])
-        self.before = dt
-        return made
+        self.previous_dt = dt
+        return result
 
     def take_forces(self, dt: float) -> None:
         """See `Steps.take_forces`."""
-        self.devices.run([[[part.without_pressure()] for part in self.parts]])
+        self.devices.run([[[local.without_pressure()] for local in self.stages]])
         self.projection.solve(dt)
         self.devices.run([self._finish(), *self._exchanged])
 
@@ -199,40 +200,40 @@ class StepsBands:
 
     def set_out(self, dt: float, time: float = 0.0) -> None:
         """See `Steps.set_out`."""
-        for part in self.parts:
-            part.tendencies.set_time(time, dt)
-            part.pace.set(dt, self.before)
+        for local in self.stages:
+            local.tendencies.set_time(time, dt)
+            local.coefficients.set(dt, self.previous_dt)
             if dt != self._dt:
-                part.take_implicit(dt)
+                local.take_implicit(dt)
         if dt != self._dt:
-            parts = self._rest.implicit(dt, self.setup.coriolis)
-            self.projection.set_coefficients(parts["c11"], parts["c12"], parts["c33"])
+            entries = self._base.implicit(dt, self.setup.coriolis)
+            self.projection.set_coefficients(entries["c11"], entries["c12"], entries["c33"])
             self._dt = dt
 
     def _explicit(self) -> list[Stage]:
-        return [[part.explicit() for part in self.parts]]
+        return [[local.explicit() for local in self.stages]]
 
     def _finish(self) -> Stage:
-        return [part.finish() for part in self.parts]
+        return [local.finish() for local in self.stages]
 
     def set_faces(self) -> None:
         """See `Steps.set_faces`; the step computes the fluxes again."""
-        self.devices.run([[part.faces() for part in self.parts], *self._measured()])
+        self.devices.run([[local.faces() for local in self.stages], *self._measured()])
 
     def _measured(self) -> list[Stage]:
         """Return launches that compute the Courant numbers of rows; on GPUs the flux kernel computes the maxima."""
         return [] if self.devices.kind == "cuda" else [self._measures()]
 
     def _measures(self) -> Stage:
-        return [[part.measure] for part in self.parts]
+        return [[local.measure] for local in self.stages]
 
     def begin_tendencies(self, names: Sequence[str], time: float) -> None:
         """See `Steps.begin_tendencies`."""
-        if names and self.before:
-            self.set_out(self.before, time)
-            self.devices.run([[part.tendencies.launches() for part in self.parts]])
-            for part in self.parts:
-                part.take_for_last(names)
+        if names and self.previous_dt:
+            self.set_out(self.previous_dt, time)
+            self.devices.run([[local.tendencies.launches() for local in self.stages]])
+            for local in self.stages:
+                local.take_for_last(names)
 
     def forget_time_step(self) -> None:
         """Recompute the implicit coefficients before the next step."""
@@ -240,32 +241,32 @@ class StepsBands:
 
     # -- step statistics ----------------------------------------------------------------------------
 
-    def courant(self) -> Place:
+    def courant(self) -> MaxLocation:
         """See `Steps.courant`."""
         if self.devices.kind == "cuda":
-            most = max(float(part.device.host(part.advector.partial_maxima).max()) for part in self.parts)
-            if most <= 1.0:
-                return most, (0, 0)
+            max_courant = max(float(local.device.host(local.advector.partial_maxima).max()) for local in self.stages)
+            if max_courant <= 1.0:
+                return max_courant, (0, 0)
             self.devices.run([self._measures()])
-        return largest(self._of_rows([part.measured() for part in self.parts]))
+        return max_location(self._of_rows([local.measured() for local in self.stages]))
 
-    def mixing(self, dt: float) -> Place:
+    def mixing(self, dt: float) -> MaxLocation:
         """See `Steps.mixing`."""
-        fastest, row = largest(self._rates())
+        fastest, row = max_location(self._rates())
         return fastest * dt, row
 
     def fastest_mixing(self) -> float:
         """See `Steps.fastest_mixing`."""
         if self.setup.closure is None:
             return 0.0
-        for part in self.parts:
-            part.tendencies.diffusion.set_time_step(SHORTEST)
-        self.devices.run([[part.tendencies.launches() for part in self.parts]])
+        for local in self.stages:
+            local.tendencies.diffusion.set_time_step(SHORTEST)
+        self.devices.run([[local.tendencies.launches() for local in self.stages]])
         return float(self._rates().max())
 
     def _rates(self) -> Array:
-        return self._of_rows([part.tendencies.diffusion.rates() for part in self.parts])
+        return self._of_rows([local.tendencies.diffusion.rates() for local in self.stages])
 
-    def _of_rows(self, found: Sequence[Array]) -> Array:
+    def _of_rows(self, values: Sequence[Array]) -> Array:
         """Return values of all rows, (nz, ny), from the values of each device."""
-        return np.concatenate([one[:, self.devices.inside(rank)] for rank, one in enumerate(found)], axis=1)
+        return np.concatenate([one[:, self.devices.inside(rank)] for rank, one in enumerate(values)], axis=1)

@@ -10,13 +10,13 @@ from eagre.errors import BlowUpError, ConvergenceError
 from eagre.models.anelastic.averaging import PointAverages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.mean_profiles import MeanProfiles
-from eagre.models.anelastic.stability import COURANT, LIMIT, ROOM, rounded_down
+from eagre.models.anelastic.stability import COURANT, LIMIT, SAFETY_FACTOR, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
-LOOK_EVERY = 20  # steps between two checks of all fields
+CHECK_INTERVAL = 20  # steps between two checks of all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall-clock time between in-memory checkpoints, s
-NEARLY = 1e-9  # tolerance of output times, as a fraction of the time step
+TIME_TOLERANCE = 1e-9  # tolerance of output times, as a fraction of the time step
 LONGER = 0.01  # relative change of the last step before an output time, instead of two equal steps
 GROWTH = 1.1  # maximum ratio of consecutive time steps
 WINDOW = 10  # number of equal adaptive steps
@@ -46,7 +46,7 @@ class Stepper:
         self._settled = True  # True if the Courant number is close to its target
         self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
-        self.keeper = Keeper(self.kept, self.restore, KEEP_SECONDS[engine.device.kind])
+        self.keeper = Keeper(self.checkpoint_state, self.restore, KEEP_SECONDS[engine.device.kind])
 
     @property
     def time(self) -> float:
@@ -55,24 +55,25 @@ class Stepper:
 
     def step(self, until: float, count: int) -> int:
         """Complete up to `count` steps; the last one is shortened to end at `until`, s."""
-        made, alone = 0, 0  # steps taken one by one after a failed batch
-        while made < count and self._failure is None:
+        completed, alone = 0, 0  # steps taken one by one after a failed batch
+        while completed < count and self._failure is None:
             left = until - self.time
             if left <= 0.0:
-                return made
-            dt, lands = self._next(left)
-            ahead = [self._since + dt] if dt != self.time_step or lands or alone else self._ahead(until, count - made)
-            if alone or not self.engine.has_step_batches or not self._at_once(dt, ahead):
-                alone = max(alone, len(ahead)) - 1 if self.engine.has_step_batches else 0
-                ahead = ahead[:1]
-                if (found := self._alone(dt)) is None:
-                    return made
-                if found < dt:
-                    dt, lands, ahead = found, False, [self._since + found]
+                return completed
+            dt, ends_interval = self._next(left)
+            is_single = dt != self.time_step or ends_interval or alone > 0
+            batch = [self._since + dt] if is_single else self._batch(until, count - completed)
+            if alone or not self.engine.has_step_batches or not self._at_once(dt, batch):
+                alone = max(alone, len(batch)) - 1 if self.engine.has_step_batches else 0
+                batch = batch[:1]
+                if (accepted_dt := self._alone(dt)) is None:
+                    return completed
+                if accepted_dt < dt:
+                    dt, ends_interval, batch = accepted_dt, False, [self._since + accepted_dt]
                     self.time_step = dt
-            self._book(dt, ahead, until if lands else None)
-            made += len(ahead)
-        return made
+            self._register(dt, batch, until if ends_interval else None)
+            completed += len(batch)
+        return completed
 
     def _next(self, left: float) -> tuple[float, bool]:
         """Return the length of the next step, s, and whether it ends the interval `left`, s.
@@ -83,67 +84,67 @@ class Stepper:
         """
         step = self.time_step
         if left <= step * (1.0 + LONGER):
-            return (left if abs(left - step) > NEARLY * step else step), True
+            return (left if abs(left - step) > TIME_TOLERANCE * step else step), True
         return (0.5 * left if left < step * (2.0 - LONGER) else step), False
 
     def _alone(self, dt: float) -> float | None:
         """Advance one step of dt, s, or a shorter one, and return its length; None without convergence."""
         try:
-            return self.engine.advance(dt, self.time, self._most, clipped=dt != self.time_step)
+            return self.engine.advance(dt, self.time, self._max_courant, clipped=dt != self.time_step)
         except ConvergenceError as error:
             what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
             self._failure = Failure(f"the pressure solver did not converge ({what})")
             return None
 
     @property
-    def _most(self) -> float:
+    def _max_courant(self) -> float:
         """Maximum Courant number of adaptive steps; infinite for a constant time step."""
         return math.inf if self.courant is None else self.courant
 
-    def _ahead(self, until: float, count: int) -> list[float]:
+    def _batch(self, until: float, count: int) -> list[float]:
         """Return `_since` after each of up to `count` equal steps without host synchronisation; at least one."""
-        dt, found = self.time_step, [self._since + self.time_step]
+        dt, times = self.time_step, [self._since + self.time_step]
         if self.profiles is not None:
             count = min(count, self.profiles.left)
         count = min(count, self.maps.left)
         if self.courant is not None:
             count = min(count, WINDOW - int(self.engine.counts["steps"]) % WINDOW) if self._settled else 1
-        while len(found) < count and self._next(until - (self._landed + found[-1])) == (dt, False):
-            found.append(found[-1] + dt)
-        return found
+        while len(times) < count and self._next(until - (self._landed + times[-1])) == (dt, False):
+            times.append(times[-1] + dt)
+        return times
 
-    def _at_once(self, dt: float, ahead: list[float]) -> bool:
-        """Advance the steps of `_ahead` as one batch; return False, without a completed step, on failure."""
-        times = [self.time, *(self._landed + since for since in ahead[:-1])]
-        least = 0.0
-        if self.courant is not None and len(ahead) > 1 and self.setup.time_step > SLOW * dt:
-            least = ROOM * self.courant / SLOW
-        return self.engine.advance_many(dt, times, least, self._most, clipped=dt != self.time_step)
+    def _at_once(self, dt: float, batch: list[float]) -> bool:
+        """Advance the steps of `_batch` as one batch; return False, without a completed step, on failure."""
+        times = [self.time, *(self._landed + since for since in batch[:-1])]
+        min_courant = 0.0
+        if self.courant is not None and len(batch) > 1 and self.setup.time_step > SLOW * dt:
+            min_courant = SAFETY_FACTOR * self.courant / SLOW
+        return self.engine.advance_many(dt, times, min_courant, self._max_courant, clipped=dt != self.time_step)
 
-    def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
+    def _register(self, dt: float, batch: list[float], landed: float | None) -> None:
         """Register completed steps, with `_since` after each, and adapt the time step."""
-        found = self._fastest = self.engine.counts["courant"]
+        courant = self._fastest = self.engine.counts["courant"]
         self._mixed = None
-        if not found <= self.engine.stability_limit:
-            self._failure = self._too_long(found)
-        for self._since in ahead:
+        if not courant <= self.engine.stability_limit:
+            self._failure = self._too_long(courant)
+        for self._since in batch:
             if landed is not None:
                 self._landed, self._since = landed, 0.0
             if self.profiles is not None:
                 self.profiles.stepped(self.time)
-        self.maps.stepped(self.time, len(ahead))
-        self._adapt(dt, found)
+        self.maps.stepped(self.time, len(batch))
+        self._adapt(dt, courant)
 
-    def _too_long(self, found: float) -> Failure:
+    def _too_long(self, courant: float) -> Failure:
         """Return the failure of a Courant or diffusion number above its limit."""
-        (k, j), most = self.engine.worst, f"above {self.engine.stability_limit:.3g}"
+        (k, j), limit = self.engine.worst, f"above {self.engine.stability_limit:.3g}"
         if not self.engine.mixes:
-            return Failure(f"a Courant number of {found:.3g}, {most}, in row k = {k}", (j, 0))
+            return Failure(f"a Courant number of {courant:.3g}, {limit}, in row k = {k}", (j, 0))
         self._mixed = self.engine.strongest_mixing()
-        what = f"a diffusion number of {found:.3g}, {most} in this wind"
+        what = f"a diffusion number of {courant:.3g}, {limit} in this wind"
         return Failure(f"{what}: dt times the maximum decay rate by mixing and forcing", (j, 0))
 
-    def _adapt(self, dt: float, found: float) -> None:
+    def _adapt(self, dt: float, courant: float) -> None:
         """Choose the next time step from the last Courant number, every `WINDOW` steps or after a large change.
 
         `engine.advance` shortens steps above the limit of the Courant number; this method also applies the limit of the
@@ -151,11 +152,11 @@ class Stepper:
         """
         if self.courant is None:
             return
-        wanted, old = min(self.setup.time_step, dt * ROOM * self.courant / max(found, 1e-12)), self.time_step
-        self._settled = wanted <= SLOW * old
-        if int(self.engine.counts["steps"]) % WINDOW and self._settled and found <= self.courant:
+        target, old = min(self.setup.time_step, dt * SAFETY_FACTOR * self.courant / max(courant, 1e-12)), self.time_step
+        self._settled = target <= SLOW * old
+        if int(self.engine.counts["steps"]) % WINDOW and self._settled and courant <= self.courant:
             return
-        self.time_step = min(wanted, GROWTH * old)
+        self.time_step = min(target, GROWTH * old)
 
     def look(self) -> Failure | None:
         """Return a failure of the current state, or None."""
@@ -180,11 +181,11 @@ class Stepper:
             k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(speeds)), speeds.shape))
             what = f"maximum wind speed, {speeds[k, j, i]:.4g} m/s,"
         grid, z = self.setup.grid, np.broadcast_to(self.setup.levels.z, self.setup.shape)
-        place = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m, z = {z[k, j, i]:.6g} m"
+        position = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m, z = {z[k, j, i]:.6g} m"
         return BlowUpError(
             self.time + self.time_step,
             (k, j, i),
-            f"{failure.what}; {what} at {place}; the last valid state is at t = {self.time:.6g} s",
+            f"{failure.what}; {what} at {position}; the last valid state is at t = {self.time:.6g} s",
             advice=self._advice(),
         )
 
@@ -197,15 +198,15 @@ class Stepper:
 
     def state(self) -> State:
         """Return host copies of the complete state for a bitwise identical restart."""
-        return self.engine.state() | self._own()
+        return self.engine.state() | self._run_state()
 
-    def kept(self) -> State:
+    def checkpoint_state(self) -> State:
         """Return the state for the in-memory checkpoint, in the memory of the engine."""
-        return self.engine.checkpoint() | self._own()
+        return self.engine.checkpoint() | self._run_state()
 
-    def _own(self) -> State:
-        gathered = self.maps_state() | ({} if self.profiles is None else self.profiles.state())
-        return {**gathered, "clock": np.array([self._landed, self._since, self.time_step])}
+    def _run_state(self) -> State:
+        statistics = self.maps_state() | ({} if self.profiles is None else self.profiles.state())
+        return {**statistics, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def maps_state(self) -> State:
         """Return the time statistics up to the current time."""

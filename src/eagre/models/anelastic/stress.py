@@ -35,7 +35,7 @@ class Mixing(NamedTuple):
     """K = base + share field, m2/s; base: constant, field: K of the closure, (nz, ny, nx)."""
 
     base: Any
-    share: Any
+    factor: Any
     field: Any
 
 
@@ -54,7 +54,7 @@ class Medium(NamedTuple):
 def weight_at(m, mix, k, j, i):
     """Compute h K at a point."""
     if CLOSED:
-        return profile_at(m.h, k, j, i) * (mix.base + mix.share * mix.field[k, j, i])
+        return profile_at(m.h, k, j, i) * (mix.base + mix.factor * mix.field[k, j, i])
     return profile_at(m.h, k, j, i) * mix.base
 
 
@@ -178,8 +178,8 @@ def compact_y(v, m, mix, z, y, x):
 def tilted(d, m, mix, k, j, i):
     """Compute h K (|g|^2 d + g (g . d)), g = g^z."""
     g, a = upward_at(m, k, j, i), weight_at(m, mix, k, j, i)
-    size, share = a * dot(g, g), a * dot(g, d)
-    return Vector(size * d.x + share * g.x, size * d.y + share * g.y, size * d.z + share * g.z)
+    size, projection = a * dot(g, g), a * dot(g, d)
+    return Vector(size * d.x + projection * g.x, size * d.y + projection * g.y, size * d.z + projection * g.z)
 
 
 @cell
@@ -306,12 +306,12 @@ def match_ground(k, j, i, u, v, layers, root_over, out):
 
 
 @cell
-def largest_mixing(i, mixing, base, rate, forcing, out):
+def max_decay_rate(i, mixing, base, rate, forcing, out):
     """Compute the maximum decay rate by K of a row, plus the forcing rate, 1/s; region (nz ny), rows k ny + j."""
     ny, nx = mixing.shape[1], mixing.shape[2]
     k = i // ny
     j = i - k * ny
-    most = real(0.0)
+    max_rate = real(0.0)
     for n in range(nx):
-        most = max(most, (base + mixing[k, j, n]) * (rate[k, j, n] if TERRAIN else rate[k, 0, 0]))
-    out[i] = most + forcing[i]
+        max_rate = max(max_rate, (base + mixing[k, j, n]) * (rate[k, j, n] if TERRAIN else rate[k, 0, 0]))
+    out[i] = max_rate + forcing[i]

@@ -57,12 +57,12 @@ def upward_flux(k, j, i, f, w, m, grid, mix, out):
 
 
 @cell
-def add_drag(k, j, i, own, u, v, mixing, ground, share, out):
+def add_drag(k, j, i, wind, u, v, mixing, ground, weight, out):
     """Add the surface momentum flux, and half of the supplying flux at the first level; region (1, ny, nx)."""
     friction = friction_at(u, v, ground, k, j, i)
-    supply = supply_at(friction, mixing, ground, k, j, i) * (own[k + 1, j, i] - own[k, j, i])
-    out[k, j, i] = -ground.root[j, i] * friction * own[k + 1, j, i]
-    out[k + 1, j, i] -= real(0.5) * share[j, i] * supply
+    supply = supply_at(friction, mixing, ground, k, j, i) * (wind[k + 1, j, i] - wind[k, j, i])
+    out[k, j, i] = -ground.root[j, i] * friction * wind[k + 1, j, i]
+    out[k + 1, j, i] -= real(0.5) * weight[j, i] * supply
 
 
 @cell
@@ -108,10 +108,10 @@ class SubgridFluxes:
         self._fields, self._diffusion, self._ground = fields, diffusion, ground
         real_type = check_precision(precision)
         self.field = device.zeros(setup.shape, real_type)
-        share = (
+        weight = (
             0.5 * (1.0 + density[0] / density[1]) * np.ones(setup.grid.shape)
         )  # of fluxes between the two lowest levels
-        self._share = device.array(share.astype(real_type))
+        self._weight = device.array(weight.astype(real_type))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class SubgridFluxes:
         if surface is None or surface.roughness is None or name not in ("u", "v"):
             return []
         u, v = self._fields["u"], self._fields["v"]
-        arguments = (self._fields[name], u, v, self._diffusion.mixing, ground.ground, self._share, self.field)
+        arguments = (self._fields[name], u, v, self._diffusion.mixing, ground.ground, self._weight, self.field)
         return [self._over(add_drag, region, *arguments, MIXED=True)]
 
     def _over(self, cell: Any, region: tuple[int, ...], *arguments: Any, **switches: Any) -> Work:

@@ -14,7 +14,7 @@ from eagre.given import own_array
 from eagre.grid import Grid, Levels
 from eagre.series import Series
 
-SMALLEST_LOG = 2.0  # minimum of log(z1 / z0): below it the wind at the surface would reverse
+MIN_LOG = 2.0  # minimum of log(z1 / z0): below it the wind at the surface would reverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,12 @@ class Surface:
         rough = _plane("roughness", self.roughness, grid)
         first = levels.z[1] - levels.z[0] + np.zeros(grid.shape)
         worst = np.unravel_index(int(np.argmax(rough / first)), grid.shape)
-        largest = float(first[worst]) / math.exp(SMALLEST_LOG)
-        if not (rough > 0.0).all() or rough[worst] >= largest:
+        max_roughness = float(first[worst]) / math.exp(MIN_LOG)
+        if not (rough > 0.0).all() or rough[worst] >= max_roughness:
             got = float(rough.min() if not (rough > 0.0).all() else rough[worst])
             raise InputError(
                 f"roughness = {got:g} m with the first level at {first[worst]:g} m",
-                allowed=f"above 0 and below {largest:.3g} m, the height of the first level divided by e^2",
+                allowed=f"above 0 and below {max_roughness:.3g} m, the height of the first level divided by e^2",
                 fix="roughness = 0.1", problem="The roughness length does not fit the height of the first level.",
             )  # fmt: skip
         return Surface(flux, pattern, rough)

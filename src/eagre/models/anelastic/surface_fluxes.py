@@ -22,7 +22,7 @@ import numpy as np
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Work, check_precision
 from eagre.constants import VON_KARMAN
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
@@ -83,7 +83,7 @@ class SurfaceFluxes:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    base : BaseState
     jacobian : (nz, 1, 1) or (nz, ny, nx)
 
     Attributes
@@ -95,7 +95,7 @@ class SurfaceFluxes:
     ground : Ground
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, rest: RestState, jacobian: np.ndarray) -> None:
+    def __init__(self, setup: Setup, device: Device, precision: str, base: BaseState, jacobian: np.ndarray) -> None:
         self._setup, self._device, self._precision = setup, device, precision
         self._real = check_precision(precision)
         self._surface = setup.surface or Surface()
@@ -104,7 +104,7 @@ class SurfaceFluxes:
         if setup.surface is None:
             return
         plane, dz, z = np.ones(setup.grid.shape), setup.spacing[0], setup.levels.z
-        rho, thick = rest.density, jacobian * dz
+        rho, thick = base.density, jacobian * dz
         between = 0.5 * (rho[0] + rho[1])
         planes = {
             "root": 0.0 * plane if setup.surface.roughness is None else VON_KARMAN / np.log(
@@ -128,16 +128,16 @@ class SurfaceFluxes:
 
     def launches(self, u: Any, v: Any, out: Mapping[str, Any], mixing: Any = None) -> list[Work]:
         """Return launches that add to D of theta', u and v; mixing : K of a closure, (nz, ny, nx), m2/s."""
-        surface, found = self._setup.surface, []
+        surface, launches = self._setup.surface, []
         region = (1, *self._setup.grid.shape)
         if surface is None:
             return []
         if "theta" in out and surface.heats:
             loop = self._device.loop(add_heat, self._precision)
             arguments = (self.flux, self.pattern, self.ground.over_half, out["theta"])
-            found.append(self._device.over(loop, region, arguments))
+            launches.append(self._device.over(loop, region, arguments))
         if surface.roughness is not None:
             loop = self._device.loop(add_stress, self._precision, {"MIXED": mixing is not None})
             arguments = (u, v, u if mixing is None else mixing, self.ground, out["u"], out["v"])
-            found.append(self._device.over(loop, region, arguments))
-        return found
+            launches.append(self._device.over(loop, region, arguments))
+        return launches

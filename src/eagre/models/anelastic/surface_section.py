@@ -112,10 +112,10 @@ class SurfaceSection(Section):
         pattern, roughness = (None if one is None else one.at_centres(grid) for one in (self.pattern, self.roughness))
         if self.sensible_heat_flux is None:
             return Surface(resolve(self.heat_flux or Signal(0.0, "kinematic heat flux")), pattern, roughness)
-        most = float(np.max(capacity))
+        max_capacity = float(np.max(capacity))
         flux = Series.of(resolve(self.sensible_heat_flux), "sensible_heat_flux")
-        found = np.broadcast_to((1.0 if pattern is None else pattern) * (most / capacity), grid.shape)
-        return Surface(Series(flux.times, flux.values / most, flux.name), found, roughness)
+        factor = np.broadcast_to((1.0 if pattern is None else pattern) * (max_capacity / capacity), grid.shape)
+        return Surface(Series(flux.times, flux.values / max_capacity, flux.name), factor, roughness)
 
 
 def _is_of(text: str, dimension: str) -> bool:

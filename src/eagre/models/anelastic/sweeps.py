@@ -94,9 +94,9 @@ class Sweeps:
         """Return launches of q = P^-1 r, both (nz, ny, nx)."""
         operator, device, shape = self._operator, self._operator.device, self._operator.metric.shape
         arguments = (q, self._new, self._weight)
-        found: list[Work] = [operator.weighed(r, self._new), self._columns]
-        found.append(device.over(self._loops["take"], shape, arguments))
+        launches: list[Work] = [operator.weighed(r, self._new), self._columns]
+        launches.append(device.over(self._loops["take"], shape, arguments))
         for _ in range(self._count - 1):
-            found += [operator.line_right(q, r, self._d, self._new), self._columns]
-            found.append(device.over(self._loops["blend"], shape, arguments))
-        return found
+            launches += [operator.line_right(q, r, self._d, self._new), self._columns]
+            launches.append(device.over(self._loops["blend"], shape, arguments))
+        return launches

@@ -14,44 +14,44 @@ from eagre.models.anelastic.forces import Push
 from eagre.models.anelastic.forcing import profile_of, rates_of
 from eagre.models.anelastic.kernels import Slopes
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.rest import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface_fluxes import SurfaceFluxes
 
 Array = np.ndarray
 
 
-def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
+def pushes(setup: Setup, base: BaseState) -> dict[str, tuple[Array, Array]]:
     """Return sources S and relaxation rates R by field name, both (nz, 1, 1) or (nz, ny, nx)."""
     forcing, z = setup.forcing, setup.levels.z
-    nothing, found = np.zeros(z.shape), {}
+    nothing, terms = np.zeros(z.shape), {}
     if forcing.nudging is not None:
         rate = rates_of(forcing.nudging, z)
         for name, profile in forcing.nudging.targets().items():
-            target = profile(z) - (rest.theta if name == "theta" else 0.0)
-            found[name] = rate * target, rate
+            target = profile(z) - (base.theta if name == "theta" else 0.0)
+            terms[name] = rate * target, rate
     source = nothing
     if forcing.heating is not None:
         source = source + profile_of("heating", forcing.heating)(z)
     if forcing.subsidence is not None and setup.stratified:
-        source = source - profile_of("subsidence", forcing.subsidence)(z) * rest.lapse
+        source = source - profile_of("subsidence", forcing.subsidence)(z) * base.lapse
     if source.any():
-        before, rate = found.get("theta", (nothing, nothing))
-        found["theta"] = before + source, rate
-    return found
+        previous, rate = terms.get("theta", (nothing, nothing))
+        terms["theta"] = previous + source, rate
+    return terms
 
 
-def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
+def forced_fields(setup: Setup, base: BaseState) -> tuple[str, ...]:
     """Return the names of the fields with explicit tendencies."""
     wind = ("u", "v", "w", "theta") if setup.stratified else ("u", "v", "w")
-    found = set(pushes(setup, rest))
+    names = set(pushes(setup, base))
     if setup.viscous or setup.side_sponges is not None:
-        found |= set(wind)
+        names |= set(wind)
     if setup.diffusivity > 0.0 or setup.closure is not None:
-        found |= set(setup.scalars)
+        names |= set(setup.scalars)
     if setup.forcing.subsidence is not None:
-        found |= {"u", "v", *wind[3:], *setup.scalars}
-    return tuple(name for name in (*wind, *setup.scalars) if name in found | at_ground(setup))
+        names |= {"u", "v", *wind[3:], *setup.scalars}
+    return tuple(name for name in (*wind, *setup.scalars) if name in names | at_ground(setup))
 
 
 def at_ground(setup: Setup) -> set[str]:
@@ -70,7 +70,7 @@ class Tendencies:
     setup : Setup
     device : Device
     precision : {"single", "double"}
-    rest : RestState
+    base : BaseState
     h : (nz, 1, 1), over terrain (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
@@ -86,16 +86,16 @@ class Tendencies:
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes,
+        self, setup: Setup, device: Device, precision: str, base: BaseState, h: Any, slopes: Slopes,
         metric: Metric, fields: Mapping[str, Any], out: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self._setup, self._device, self._precision = setup, device, precision
         self._real = check_precision(precision)
         self._fields, self._out = fields, out
-        self.ground = SurfaceFluxes(setup, device, precision, rest, metric.jacobian)
-        self.diffusion = Diffusion(setup, device, precision, rest, h, slopes, metric)
+        self.ground = SurfaceFluxes(setup, device, precision, base, metric.jacobian)
+        self.diffusion = Diffusion(setup, device, precision, base, h, slopes, metric)
         surface = self.ground.launches(fields["u"], fields["v"], out, self.diffusion.mixing)
-        self._launches = self.diffusion.launches(fields, out) + self._pushes(rest) + surface
+        self._launches = self.diffusion.launches(fields, out) + self._pushes(base) + surface
 
     def set_time(self, time: float, dt: float) -> None:
         """Set the data that depend on model time and the next time step, s."""
@@ -106,21 +106,21 @@ class Tendencies:
         """Return launches that compute D from the current state."""
         return self._launches
 
-    def _pushes(self, rest: RestState) -> list[Work]:
-        setup, z, found = self._setup, self._setup.levels.z, []
-        given, nothing = pushes(setup, rest), self._profile(np.zeros(z.shape))
+    def _pushes(self, base: BaseState) -> list[Work]:
+        setup, z, launches = self._setup, self._setup.levels.z, []
+        terms, nothing = pushes(setup, base), self._profile(np.zeros(z.shape))
         sinks, speed, over_dz = setup.forcing.subsidence is not None, nothing, nothing
         if setup.forcing.subsidence is not None:
             speed = self._profile(profile_of("subsidence", setup.forcing.subsidence)(z) + np.zeros(z.shape))
             over_dz = self._profile(1.0 / np.diff(z, axis=0))
         sides = np.zeros((1, 1)) if setup.side_sponges is None else setup.side_sponges
         rate_sides = self._device.array(sides.astype(self._real))
-        ambient = {"u": rest.wind[0], "v": rest.wind[1]}
+        ambient = {"u": base.wind[0], "v": base.wind[1]}
         for name, out in self._out.items():
-            source, rate = (self._profile(one) for one in given[name]) if name in given else (nothing, nothing)
+            source, rate = (self._profile(one) for one in terms[name]) if name in terms else (nothing, nothing)
             switches = {
                 "DIFFUSED": self.diffusion.serves(name),
-                "RELAXED": name in given,
+                "RELAXED": name in terms,
                 "SUBSIDING": sinks and name != "w",
                 "ABSORBED": setup.side_sponges is not None and name not in setup.scalars,
             }
@@ -129,8 +129,8 @@ class Tendencies:
                 continue
             around = self._profile(ambient[name]) if name in ambient else nothing
             push = Push(source, rate, speed, over_dz, rate_sides, around)
-            found.append(self._over(forces.add_push, switches, self._fields[name], push, out))
-        return found
+            launches.append(self._over(forces.add_push, switches, self._fields[name], push, out))
+        return launches
 
     def _profile(self, values: Array) -> Any:
         return self._device.array(np.ascontiguousarray(values, self._real))

@@ -12,13 +12,16 @@ POINT = switch("POINT", set_residual)
 
 
 @cell
-def at_point(k, j, i, q, hat, out, medium, normal, grid):
+def at_point(k, j, i, q, provisional, out, medium, normal, grid):
     """Evaluate the point function at a point."""
-    POINT(q, hat, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid)))
+    POINT(
+        q, provisional, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)),
+        line_at(i, axis_x(grid)),
+    )  # fmt: skip
 
 
 @entry
-def rows_cpu(q, hat, out, medium, normal, grid):
+def rows_cpu(q, provisional, out, medium, normal, grid):
     """Evaluate all points; two points at each end of rows and planes at boundaries of z are handled separately."""
     nz, ny, nx = q.shape
     without_sides = grid.periodic_z or nz == 1
@@ -29,11 +32,11 @@ def rows_cpu(q, hat, out, medium, normal, grid):
         ends = min(nx, 4)
         for m in range(ends):
             i = m if m < 2 else nx - ends + m
-            POINT(q, hat, out, medium, normal, z, y, line_at(i, axis_x(grid)))
+            POINT(q, provisional, out, medium, normal, z, y, line_at(i, axis_x(grid)))
         if without_sides or (k > 1 and k < nz - 2):
             z = periodic_line(k, axis_z(grid))
             for m in range(nx - 4):
-                POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
+                POINT(q, provisional, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
         else:
             for m in range(nx - 4):
-                POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
+                POINT(q, provisional, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))

@@ -18,7 +18,7 @@ def mark_bad(k, j, i, x, flag):
         flag[0] = 1.0
 
 
-class Watch:
+class FiniteCheck:
     """Check of device fields for NaN, infinity and values above 1e30."""
 
     def __init__(self, device: Device, precision: str, fields: list[Any]) -> None:
