@@ -25,8 +25,8 @@ def checked_number(name: str, value: Any, low: float = 0.0) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not low <= number <= 1e300:
-        least = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
-        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{least}")
+        bound = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
+        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{bound}")
     return number
 
 
@@ -88,7 +88,7 @@ def _slope(a: np.ndarray, spacing: float, axis: int, periodic: bool) -> np.ndarr
     return np.gradient(a, spacing, axis=axis, edge_order=2)
 
 
-def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+def grid_positions(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
     """Return the particle positions x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
     xy = own_array("particles", particles)
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():

@@ -61,6 +61,6 @@ class Layers:
         Viscosity acts on zeta = q + F (psi - other psi), and Lap (psi1 - psi2) = zeta1 - zeta2
         = q1 - q2 + (F1 + F2)(psi1 - psi2); friction of the lower layer acts on its zeta.
         """
-        own = self.coupling_parameter(layer)
-        by_psi = viscosity * own * (self.upper + self.lower) - (friction * own if layer == 1 else 0.0)
-        return by_psi, viscosity * own
+        parameter = self.coupling_parameter(layer)
+        by_psi = viscosity * parameter * (self.upper + self.lower) - (friction * parameter if layer == 1 else 0.0)
+        return by_psi, viscosity * parameter

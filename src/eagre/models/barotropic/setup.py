@@ -37,8 +37,8 @@ class Setup:
     particles: int  # number
     kernels: str = "fast"  # or "reference": slow reference kernels
     time_statistics: Asked | None = None  # requested time statistics
-    moving: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
-    rows: tuple[int, int | None] = (0, None)  # first and end row of `moving` on this device
+    time_varying_wind: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
+    rows: tuple[int, int | None] = (0, None)  # first and end row of `time_varying_wind` on this device
 
     @property
     def periodic(self) -> tuple[bool, bool]:
@@ -74,9 +74,9 @@ class Setup:
 
     def curl_at(self, time: float) -> np.ndarray:
         """Return the wind forcing at a time, s."""
-        return self.curl if self.moving is None else self.moving.at(time)[slice(*self.rows)]
+        return self.curl if self.time_varying_wind is None else self.time_varying_wind.at(time)[slice(*self.rows)]
 
     @property
-    def has_further_terms(self) -> bool:
+    def has_extra_terms(self) -> bool:
         """True if topography, biharmonic viscosity or a second layer add terms to the tendency kernel."""
         return self.topography is not None or self.biharmonic > 0.0 or self.layers is not None
