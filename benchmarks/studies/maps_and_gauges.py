@@ -130,7 +130,7 @@ def seconds(model: Any, end: float, way: str, interval: float, count: int) -> tu
     """Of the wall, from the present to an end."""
     gauges = Gauges(model, points_of(model, count), ["surface_elevation", "depth", "speed"])
     follow = gauges.follow if way == "way" else None
-    events = [] if way == "none" else [Event(interval, None, gauges.stop, follow=follow)]
+    events = [] if way == "none" else [Event(interval, None, gauges.stop, start_sampling=follow)]
     began = perf_counter()
     run(model, end, events)
     gauges.behind.close()

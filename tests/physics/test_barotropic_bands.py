@@ -138,7 +138,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     good, bad = model.state(), model.state()
     bad["q0"][30, 7] = np.nan
     model._engine.restore(bad)
-    model._stepper.keeper.state, model._stepper.keeper.seconds = good, np.inf
+    model._stepper.checkpoint.state, model._stepper.checkpoint.seconds = good, np.inf
     with pytest.raises(BlowUpError, match="not finite"):
         model.advance(2 * model.time_step)
     assert np.array_equal(model.state()["q0"], good["q0"])

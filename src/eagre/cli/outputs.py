@@ -72,7 +72,7 @@ class OutputPlan:
         return [path for path in (*(path for _, path in self._outputs), self.restart) if path is not None]
 
     @property
-    def spares(self) -> list[Path]:
+    def alternatives(self) -> list[Path]:
         """Alternative paths of the restart file, in the folders of the other files, if `checkpoint` is not writable."""
         folders = dict.fromkeys(path.parent for _, path in self.places)
         return [folder / self.checkpoint.name for folder in folders if folder != self.checkpoint.parent]
@@ -245,7 +245,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=behind, **options)
         stack.enter_context(gauges)
-        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges], follow=gauges.follow)
+        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges], start_sampling=gauges.follow)
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))

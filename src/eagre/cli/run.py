@@ -190,10 +190,14 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
     """Open the files, run to the end and close the files; write a restart file if closing an output fails."""
     from eagre.cli.outputs import make_events, write_log
     from eagre.cli.progress import ProgressView
-    from eagre.stepping.run import restart_places, save_state
+    from eagre.stepping.run import restart_paths, save_state
     from eagre.stepping.run import run as run_loop
 
-    places, date, summary = {"checkpoint": plan.checkpoint, "spares": plan.spares}, case.run.start_date, None
+    places, date, summary = (
+        {"checkpoint": plan.checkpoint, "alternatives": plan.alternatives},
+        case.run.start_date,
+        None,
+    )
     try:
         with ExitStack() as stack:
             events = make_events(case, model, plan, stack)
@@ -202,7 +206,7 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
             summary = run_loop(model, case.run.end_time, events, on_progress=view.update, start_date=date, **places)
     except OSError as error:
         if summary is not None:
-            save_state(error, model, restart_places(**places), date)
+            save_state(error, model, restart_paths(**places), date)
         raise
     return summary
 

@@ -12,7 +12,7 @@ from eagre.backend.warp import thread
 from eagre.models.anelastic.kernels import PERIODIC, Extrapolation, at, mass_flux, outer_face, upward_mass_flux
 from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z
 from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number, level
-from eagre.stepping.until import largest_of
+from eagre.stepping.until import max_over_block
 
 
 @cell
@@ -146,7 +146,7 @@ def faces_cuda(now, then, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, 
             if rows[0] <= j and j < rows[1]:
                 largest = max(largest, leaving / density)
             up_low, up = up, up_high
-    largest_of(tree, thread(), BLOCK, float(largest))
+    max_over_block(tree, thread(), BLOCK, float(largest))
     if thread() == 0:
         most[block_number()] = tree[0]
 
@@ -181,6 +181,6 @@ def outflow_cuda(v1, v2, v3, h, planes, rows, most):
             leaving += leaving_by(v2[k, j, i], v2[k, np.uint32(j + np.uint32(1)), i])
             largest = max(largest, leaving / at(h, k, j, i))
             below = above
-    largest_of(tree, thread(), BLOCK, float(largest))
+    max_over_block(tree, thread(), BLOCK, float(largest))
     if thread() == 0:
         most[block_number()] = tree[0]

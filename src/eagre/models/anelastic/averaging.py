@@ -12,7 +12,7 @@ from eagre.fields import Variable
 from eagre.kernels.averages import Quantities, quantity, speed_of
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.slices import axes_of
-from eagre.stepping.averages import Asked, TimeStatistics, asked_of, words_of
+from eagre.stepping.averages import StatisticsPlan, TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.averaging import SteppedAverages
 from eagre.stepping.mapped import RunMaps
 
@@ -25,31 +25,31 @@ MADE = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
 
 def asked_of_air(
     time_statistics: TimeStatistics | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
-) -> Asked | None:
+) -> StatisticsPlan | None:
     """Return the requested statistics, checked against the variables and scalars of the model on `count` levels."""
     known = {one.name: one for one in variables}
     possible = [name for name in (*WIND_AND_HEAT, *scalars) if name in known]
-    return asked_of(time_statistics, known, possible, count=count)
+    return statistics_plan_of(time_statistics, known, possible, count=count)
 
 
-def levels_of(asked: Asked, count: int) -> np.ndarray:
+def levels_of(asked: StatisticsPlan, count: int) -> np.ndarray:
     """Return the indices of the stored levels, of `count` levels."""
     return np.arange(count) if asked.levels is None else np.array(asked.levels)
 
 
-def fields_kept(asked: Asked | None, precision: str, count: int) -> int:
+def fields_kept(asked: StatisticsPlan | None, precision: str, count: int) -> int:
     """Return the memory of the statistics on a device, in fields of `count` levels in the precision of the run."""
     if asked is None:
         return 0
-    return math.ceil(words_of(asked, precision) * levels_of(asked, count).size / count)
+    return math.ceil(statistics_array_count(asked, precision) * levels_of(asked, count).size / count)
 
 
-def sources_of(asked: Asked) -> list[str]:
+def sources_of(asked: StatisticsPlan) -> list[str]:
     """Return the state fields that the statistics read."""
     return list(dict.fromkeys(one for name in asked.planes.quantities for one in MADE.get(name, (name,))))
 
 
-def quantities_of(asked: Asked) -> Quantities:
+def quantities_of(asked: StatisticsPlan) -> Quantities:
     """Return point functions of the requested quantities, from the fields of `sources_of` and the levels."""
     sources = sources_of(asked)
     fields = ", ".join([*(f"field_{n}" for n in range(len(sources))), "levels"])
@@ -67,7 +67,7 @@ class PointAverages(SteppedAverages):
     """Time statistics at all points, or on selected levels, from a start time, s."""
 
     def __init__(self, engine: Any, time: float) -> None:
-        asked: Asked | None = engine.setup.time_statistics
+        asked: StatisticsPlan | None = engine.setup.time_statistics
         if asked is None:
             super().__init__(engine, Quantities("", {}))
             return

@@ -15,8 +15,8 @@ import numpy as np
 from eagre.backend.cells import cuda, entry
 from eagre.backend.device import Launch
 from eagre.models.anelastic.step import Steps
-from eagre.stepping.rounds import Rounds
-from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, largest_of
+from eagre.stepping.rounds import StepGraphs
+from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, max_over_block
 
 COURANT = 0  # Courant number of the last step
 WORST = 1  # maximum Courant number of the batch
@@ -58,7 +58,7 @@ def note_cuda(most, mixing, dt, control, book):
         largest = max(largest, most[m])
     for m in range(t, mixing.shape[0], THREADS):
         largest = max(largest, float(mixing[m]) * dt[0])
-    largest_of(tree, t, THREADS, largest)
+    max_over_block(tree, t, THREADS, largest)
     if t == 0:
         book[COURANT] = tree[0]
         book[WORST] = max(book[WORST], tree[0])
@@ -90,7 +90,7 @@ class Legs:
         self._book = self._device.zeros((SIZE,), np.float64)
         self._copies: dict[str, Any] = {}
         self._before = (0.0, (0.0, 0.0))
-        self._rounds: dict[tuple[int, int], Rounds] = {}
+        self._rounds: dict[tuple[int, int], StepGraphs] = {}
         self.iterations = 1
 
     def run(self, dt: float, times: Sequence[float]) -> Book:
@@ -119,13 +119,13 @@ class Legs:
         self._steps.set_out(dt, time)
         self._steps.projection.set_out(dt)
 
-    def _bound(self) -> Rounds:
+    def _bound(self) -> StepGraphs:
         """Return graphs of steps with the allowed number of iterations."""
         key = (self._steps.projection.bound, self.iterations)
         if key not in self._rounds:
             launches = self._launches(self.iterations)
             sizes = SIZES if len(launches) < MANY else SIZES[-1:]
-            self._rounds = {key: Rounds(self._device, lambda phase, size: (launches, size), sizes)}
+            self._rounds = {key: StepGraphs(self._device, lambda phase, size: (launches, size), sizes)}
         return self._rounds[key]
 
     def take_back(self) -> None:

@@ -257,7 +257,7 @@ class AnelasticFlow(BaseModel):
             then holds the last good state.
         """
         stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
+        advance(stepper, stepper.checkpoint, until, max_steps, check_interval=LOOK_EVERY)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
@@ -314,7 +314,7 @@ class AnelasticFlow(BaseModel):
         found = MeanProfiles(self._engine, self.time, every, heights)
         self._profiles_asked = (found.every, None if heights is None else found.heights)
         self._stepper.profiles = found
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
         return found
 
     @property
@@ -368,7 +368,7 @@ class AnelasticFlow(BaseModel):
         self._stepper.restore(found.state)
         self._engine.steps.begin_tendencies(found.begun, self.time)
         self._taken_up = found.notes
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
 
     # -- summary ------------------------------------------------------------------------------------
 

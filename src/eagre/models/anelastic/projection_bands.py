@@ -27,7 +27,7 @@ from eagre.models.anelastic.stars import FlatKernels, is_star
 from eagre.several import Banded, SeveralDevices
 from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
 from eagre.solvers.gcr.iteration import Weights
-from eagre.stepping.until import Until
+from eagre.stepping.until import ConvergenceLoop
 
 MOST = 500  # maximum number of iterations
 
@@ -183,7 +183,7 @@ class ProjectionBands:
         members = enumerate(devices.members)
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in members]
 
-    def _direct_solution(self) -> Until:
+    def _direct_solution(self) -> ConvergenceLoop:
         """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
         devices, r, spectral = self._devices, self._r, self._spectral
         blocks = [one.tiles.blocks for one in self._flat] or None
@@ -193,7 +193,7 @@ class ProjectionBands:
         adds = self._loop(add, self.phi, self._b, test.control)
         again: list[Any] = [*spectral.launches(r, self._b), adds, *judged]
         begin: list[Any] = [self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
-        return Until(devices, test, again, [*begin, *judged], look_every=1, start_counts=True)
+        return ConvergenceLoop(devices, test, again, [*begin, *judged], iterations_per_check=1, start_counts=True)
 
     def _axes(self) -> Any:
         return zip(self.metric.shape, self.metric.sides, strict=True)

@@ -136,7 +136,7 @@ class StepAverages(Averaging):
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Load statistics (see `Averaging.take_over`) and include the current state in extremes."""
         super().take_over(state, time)
-        if self.asked is not None and self.asked.planes.extremes:
+        if self.plan is not None and self.plan.planes.extremes:
             self._device.run(self._of(self._fields.current, 0.0))
 
     def _of(self, buffer: int, dt: float) -> Launches:

@@ -34,7 +34,7 @@ from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.bands import band_heights
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.seams import CpuSeams, CudaSeams
-from eagre.stepping.maps import cut_maps, join_maps
+from eagre.stepping.maps import join_maps, maps_of_rows
 
 MIN_ROWS = 4  # minimum number of rows per slab
 
@@ -240,12 +240,12 @@ class MultiDeviceEngine:
         self.device.synchronize()
         each, last = [subdomain.averages.state() for subdomain in self.subdomains], len(self.subdomains) - 1
         rows = [(rank > 0, subdomain.rows + 1 + (rank == last)) for rank, subdomain in enumerate(self.subdomains)]
-        return join_maps([one | cut_maps(one, *cut) for one, cut in zip(each, rows, strict=True)])
+        return join_maps([one | maps_of_rows(one, *cut) for one, cut in zip(each, rows, strict=True)])
 
     def resume_maps(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Load time statistics in the format of one device."""
         for one in self.subdomains:
-            one.averages.take_over({**state, **cut_maps(state, one.row_range.start, one.row_range.stop)}, time)
+            one.averages.take_over({**state, **maps_of_rows(state, one.row_range.start, one.row_range.stop)}, time)
 
     def integrals(self) -> dict[str, float]:
         """See `State.integrals`."""

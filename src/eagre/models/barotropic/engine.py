@@ -15,7 +15,7 @@ from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stages import Stages
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.step import step
-from eagre.stepping.rounds import Rounds
+from eagre.stepping.rounds import StepGraphs
 
 PAIR = (2, 1)  # steps per batch without CUDA graphs: a pair that returns to the same buffers, or one
 
@@ -36,7 +36,7 @@ class Steps:
         self.states, self.launches = states, launches
         self._order = states[0].setup.order
         sizes = (*device.layout("barotropic.steps").graphs, 1) if device.graphs else PAIR
-        self._step_graphs = Rounds(device, self._schedule, sizes)
+        self._step_graphs = StepGraphs(device, self._schedule, sizes)
 
     def _schedule(self, phase: int, size: int) -> tuple[list[Any], int]:
         first, second = self.launches[phase], self.launches[1 - phase]

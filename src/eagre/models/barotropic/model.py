@@ -47,7 +47,7 @@ from eagre.models.barotropic.wind import checked_curl, wind_array_count
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import TimeStatistics, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.mapped import RunMaps
 
 BASINS = ("box", "channel", "periodic")
@@ -179,13 +179,15 @@ class BarotropicVorticity(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
         has = layers is not None, tracer is not None
-        statistics_plan = asked_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
+        statistics_plan = statistics_plan_of(
+            time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has)
+        )
         check_memory(
             grid,
             self.device,
             precision,
             1 + has[0],
-            words_of(statistics_plan, precision) + wind_array_count(wind_forcing),
+            statistics_array_count(statistics_plan, precision) + wind_array_count(wind_forcing),
         )
         self.setup = Setup(
             grid=grid,
@@ -290,7 +292,7 @@ class BarotropicVorticity(BaseModel):
         stepper = self._stepper
         time_varying = self.setup.time_varying_wind
         series = () if time_varying is None else time_varying.instants.hats[:1]
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
+        advance(stepper, stepper.checkpoint, until, max_steps, check_interval=stepper.check_interval, series=series)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """Return a function that advances `count` steps without checks, for timing."""
@@ -348,7 +350,7 @@ class BarotropicVorticity(BaseModel):
         check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.stood_on)
         self._stepper.restore(state)
         self._unused = unused_field_notes(self.setup, state)
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
 
     def _fields_of_state(self, state: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the required and of the optional fields of a state."""

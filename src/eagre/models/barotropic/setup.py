@@ -10,7 +10,7 @@ from eagre.basis import Basis
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
 from eagre.moving import TimeVaryingField
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Setup:
     diffusivity: float | None  # tracer diffusivity, m2/s; None without a tracer
     particles: int  # number
     kernels: str = "fast"  # or "reference": slow reference kernels
-    time_statistics: Asked | None = None  # requested time statistics
+    time_statistics: StatisticsPlan | None = None  # requested time statistics
     time_varying_wind: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
     rows: tuple[int, int | None] = (0, None)  # first and end row of `time_varying_wind` on this device
 

@@ -11,7 +11,7 @@ from eagre.errors import BlowUpError
 from eagre.models.barotropic.adams_bashforth import state_for
 from eagre.models.barotropic.stability import flow_limit, wave_limit
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.keeper import InMemoryCheckpoint, State
 
 CPU_LOOK_STEPS = 100  # steps between two checks of the state
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two checkpoints in host memory, s
@@ -28,8 +28,8 @@ class Stepper:
         self._landed: float | None = None
         engine.resume_maps({}, start)
         kind = engine.device.kind
-        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
-        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("barotropic.steps").look
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[kind])
+        self.check_interval = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("barotropic.steps").look
 
     @property
     def time(self) -> float:
@@ -61,7 +61,7 @@ class Stepper:
         last = math.ceil((wind.instants.end(begun) - self.start) / self.setup.time_step - TIME_TOLERANCE)
         return max(1, last - steps)
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Check the state for non-finite values.
 
         The location is unknown, because the elliptic solver spreads non-finite values over the basin.
@@ -77,7 +77,7 @@ class Stepper:
         time = self.time + dt
         size = np.abs(engine.points("q"))
         j, i = np.unravel_index(int(size.argmax()), size.shape)
-        self.keeper.roll_back()
+        self.checkpoint.roll_back()
         u, v = engine.speeds()
         limit = min(flow_limit(u, v, grid.dx, grid.dy), wave_limit(self.setup), 0.5 * dt)
         return BlowUpError(

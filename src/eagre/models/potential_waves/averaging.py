@@ -14,7 +14,7 @@ from eagre.checks import checked_number
 from eagre.fields import Variable
 from eagre.kernels.averages import Quantities
 from eagre.models.potential_waves.reference import NONLINEAR, along_x, along_y
-from eagre.stepping.averages import Asked, TimeStatistics, asked_of
+from eagre.stepping.averages import StatisticsPlan, TimeStatistics, statistics_plan_of
 from eagre.stepping.averaging import MomentAverages
 
 
@@ -78,21 +78,24 @@ ANY = (-1e12, 1e12)  # s
 
 def asked_of_waves(
     variables: Sequence[Variable], time_statistics: TimeStatistics | None, statistics_from: float | None
-) -> dict[str, Asked | None]:
+) -> dict[str, StatisticsPlan | None]:
     """What a run gathers of its variables: its averages, and its statistics from a time, s, on."""
     known, possible = {one.name: one for one in variables}, QUANTITIES.cells
     own, eta = None, ["surface_elevation"]
     if statistics_from is not None:
         checked_number("statistics_from", statistics_from, *ANY)
         own = TimeStatistics(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
-    return {"time_statistics": asked_of(time_statistics, known, possible), "statistics": asked_of(own, known, possible)}
+    return {
+        "time_statistics": statistics_plan_of(time_statistics, known, possible),
+        "statistics": statistics_plan_of(own, known, possible),
+    }
 
 
 class SurfaceAverages(MomentAverages):
     """The averages of a run; in double precision, as the surface is."""
 
-    def __init__(self, engine: Any, asked: Asked | None) -> None:
+    def __init__(self, engine: Any, asked: StatisticsPlan | None) -> None:
         laplace, paddle_velocity = engine.laplace, engine.paddle_velocity
         switches = {"NONLINEAR": not engine.setup.linear, "PADDLES": paddle_velocity is not None}
         fields = laplace.fields, laplace.w, laplace.w if paddle_velocity is None else paddle_velocity, laplace.lines
-        super().__init__(engine, QUANTITIES, *fields, asked=asked, precision="double", switches=switches)
+        super().__init__(engine, QUANTITIES, *fields, plan=asked, precision="double", switches=switches)

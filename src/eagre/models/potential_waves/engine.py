@@ -131,7 +131,7 @@ class Engine:
 
     def _average(self, time: float) -> None:
         """Accumulate the state at a time, s, into the averages."""
-        averages = self.averages.asked
+        averages = self.averages.plan
         if averages is not None and not set(averages.planes.quantities) <= OF_THE_SURFACE:
             self._find_paddle_velocity(time)
         self.averages.take_up(time)
@@ -143,7 +143,7 @@ class Engine:
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the averages, including the present state if its flow can be computed."""
-        asked = self.averages.asked
+        asked = self.averages.plan
         if asked is not None and (set(asked.planes.quantities) <= OF_THE_SURFACE or self.look()):
             self._average(self._clock())
         return self.averages.state()

@@ -16,7 +16,7 @@ import numpy as np
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.residuals import ConjugateResiduals, Problem
 from eagre.models.potential_waves.stencils import RELAXATION
-from eagre.stepping.until import NOTHING, Iterated, Lead, StopTest, Until
+from eagre.stepping.until import NO_PROLOGUE, ConvergenceLoop, IterationResult, Prologue, StopTest
 
 CHEBYSHEV = (1.106, 0.796, 0.622)
 """1 / (c - w cos) for ratios from 0.85 to 1.66."""
@@ -93,13 +93,13 @@ class Iteration:
         three = [laplace.iteration(weight) for weight in CHEBYSHEV]
         turns = [*three[0], test.launch, *three[1], test.launch, *three[2]]
         self._methods = {
-            "one weight": Until(device, test, one, look_every=LOOK_EVERY),
-            "three weights": Until(device, test, turns, look_every=1),
+            "one weight": ConvergenceLoop(device, test, one, iterations_per_check=LOOK_EVERY),
+            "three weights": ConvergenceLoop(device, test, turns, iterations_per_check=1),
         }
         self._residuals: ConjugateResiduals | None = None
         self.last = Solve()
 
-    def run(self, small: float, most: int, lead: Lead) -> Iterated:
+    def run(self, small: float, most: int, lead: Prologue) -> IterationResult:
         """Iterate until the 2-norm of a correction of Psi is at most `small`, after the launches of `lead`.
 
         Raises
@@ -117,15 +117,21 @@ class Iteration:
                 count, norm = slow.iterations, slow.norm
             if not math.isfinite(norm):
                 break
-            method, lead = "three weights" if rate > SLOW else method, NOTHING
+            method, lead = "three weights" if rate > SLOW else method, NO_PROLOGUE
         if count >= most or (count and not math.isfinite(norm)):
             raise ConvergenceError(count, norm, small)
         self._residuals = self._residuals or ConjugateResiduals(self._laplace)
         return self._run(self._residuals, "conjugate residuals", small, most, lead, count)
 
     def _run(
-        self, iteration: Until | ConjugateResiduals, method: str, small: float, most: int, lead: Lead, completed: int
-    ) -> Iterated:
+        self,
+        iteration: ConvergenceLoop | ConjugateResiduals,
+        method: str,
+        small: float,
+        most: int,
+        lead: Prologue,
+        completed: int,
+    ) -> IterationResult:
         """Run a method up to a total of `most` iterations, and set `last`."""
         before = self.last.before if completed and method == self.last.method else completed
         try:

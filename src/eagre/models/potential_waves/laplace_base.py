@@ -13,7 +13,7 @@ from eagre.errors import ConvergenceError, InputError
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.stepping.until import SIZE, Iterated, Lead
+from eagre.stepping.until import SIZE, IterationResult, Prologue
 
 STEEPEST = 1.5  # maximum bed slope
 MAX_ITERATIONS = 60
@@ -213,7 +213,7 @@ class Laplace:
 
     # -- the solution --------------------------------------------------------------------------
 
-    def solve(self, small: float, meanwhile: Callable[[], None] | None = None) -> Iterated:
+    def solve(self, small: float, meanwhile: Callable[[], None] | None = None) -> IterationResult:
         """Compute `w` from `eta` and `phi`, with `psi` as initial guess.
 
         Parameters
@@ -225,7 +225,7 @@ class Laplace:
 
         Returns
         -------
-        Iterated
+        IterationResult
             Number of iterations, and root mean square of the last correction.
 
         Raises
@@ -233,11 +233,11 @@ class Laplace:
         ConvergenceError
             If `max_iterations` are not sufficient and `on_nonconvergence` is "error", or a correction is not finite.
         """
-        made = self.iterate(small, Lead("start", self._started, meanwhile))
+        made = self.iterate(small, Prologue("start", self._started, meanwhile))
         self._once("end", self.end)
         return made
 
-    def iterate(self, small: float, lead: Lead) -> Iterated:
+    def iterate(self, small: float, lead: Prologue) -> IterationResult:
         """Run the iterations of `solve` without its `start` and `end`, which the caller launches itself.
 
         lead : launches before the iterations, including `start`.
@@ -249,4 +249,4 @@ class Laplace:
             if self.on_nonconvergence == "error" or not math.isfinite(norm):
                 raise ConvergenceError(iterations, norm / self._unknowns, small, ADVICE) from None
             self.unconverged += 1
-        return Iterated(iterations, norm / self._unknowns)
+        return IterationResult(iterations, norm / self._unknowns)

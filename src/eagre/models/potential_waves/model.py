@@ -61,7 +61,7 @@ from eagre.models.potential_waves.wave_checks import check_zones
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import TimeStatistics, words_of
+from eagre.stepping.averages import TimeStatistics, statistics_array_count
 from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # values moved per unknown and iteration, with modes and a V(1,1) cycle
@@ -205,7 +205,9 @@ class PotentialWaves(BaseModel):
         vertical = Vertical(vertical_points, order, bool(vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
         asked: dict[str, Any] = asked_of_waves(VARIABLES, time_statistics, statistics_from)
-        check_memory(grid, self.device, precision, vertical_points, words_of(asked["time_statistics"], precision))
+        check_memory(
+            grid, self.device, precision, vertical_points, statistics_array_count(asked["time_statistics"], precision)
+        )
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
         check_zones(relaxation_zones, h, grid, wraps)
@@ -278,8 +280,8 @@ class PotentialWaves(BaseModel):
             If the Laplace solver diverges, as under breaking waves, or the solution is no longer finite. The model then
             holds the last valid state.
         """
-        stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series)
+        stepper, series = self._stepper, self.setup.series
+        advance(stepper, stepper.checkpoint, until, max_steps, check_interval=stepper.check_interval, series=series)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """Return a function that advances `count` steps without checks, for timing."""
@@ -396,7 +398,7 @@ class PotentialWaves(BaseModel):
         self._first_volume = float(state["first_volume"])
         if self._engine.breaking is not None:
             self._engine.breaking.found = dict.fromkeys(self.breakers)
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
 
     # -- summary ------------------------------------------------------------------------------------
 

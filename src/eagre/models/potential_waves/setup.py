@@ -14,7 +14,7 @@ from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class Setup:
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # options of `Multigrid`
     surface_filter: int = 0  # steps between applications of the filter; 0: none
     initial_wave_number: float = 0.0  # of the initial waves, 1/m; 0 at rest
-    time_statistics: Asked | None = None  # requested averages
-    statistics: Asked | None = None
+    time_statistics: StatisticsPlan | None = None  # requested averages
+    statistics: StatisticsPlan | None = None
 
     @property
     def closed(self) -> bool:

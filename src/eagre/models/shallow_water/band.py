@@ -19,7 +19,7 @@ from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.schedules import March
 from eagre.models.shallow_water.setup import Setup
-from eagre.stepping.maps import cut_maps
+from eagre.stepping.maps import maps_of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class Band(Engine):
     def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
         """Return the part of a domain state for this slab; book : balance of the whole domain, or None to reset it."""
         own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
-        own |= cut_maps(state, self.first, self.last)
+        own |= maps_of_rows(state, self.first, self.last)
         if book is None:
             return {**own, "open_sides": np.full((1, 3), -1)}
         return {**own, **self.balance.state(), "book": cut_book(book, self.places, len(self.balance.book))}

@@ -35,7 +35,7 @@ from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.setup import Setup
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import join_maps
-from eagre.stepping.recording import Extra, Ring
+from eagre.stepping.recording import Extra, SampleBuffer
 
 LEAST_ROWS = 4  # minimum rows of a slab
 
@@ -154,7 +154,7 @@ class Bands(Legs):
         for band in self.bands:
             band.write_clock(values)
 
-    def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+    def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[SampleBuffer], list[np.ndarray]]:
         """Return one ring buffer per slab for in-run sampling; see `Engine.rings`."""
         columns = [np.flatnonzero((j >= band.first) & (j < band.last)) for band in self.bands]
         rings = [band.rings(j[at] - band.first, i[at])[0][0] for band, at in zip(self.bands, columns, strict=True)]

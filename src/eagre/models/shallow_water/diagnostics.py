@@ -15,7 +15,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
-from eagre.stepping.recording import FEW_PLACES, PASSED, Ring, has_landed, next_landing
+from eagre.stepping.recording import FEW_PLACES, PASSED, SampleBuffer, has_landed, next_output_time
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
@@ -68,7 +68,7 @@ def recorded(k, pair, bed, places, values, landings, clock, p):
 
 @entry
 def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
-    """Run `recorded` for all points, one thread per point; the last block to finish runs `next_landing`."""
+    """Run `recorded` for all points, one thread per point; the last block to finish runs `next_output_time`."""
     launch_dependents()
     grid_dependency_wait()
     if not has_landed(landings, clock):
@@ -82,25 +82,25 @@ def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
         cuda.threadfence()
         if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
             cuda.threadfence()
-            next_landing(0, landings, clock, rates)
+            next_output_time(0, landings, clock, rates)
 
 
-def recording(engine: Any, places: Any, ring: Ring, split: int) -> list[Launch]:
+def recording(engine: Any, places: Any, ring: SampleBuffer, split: int) -> list[Launch]:
     """Return the launches that sample the state at points on a device, (2, n), at output times.
 
     The last launch continues the run with steps of `split` stages, see `eagre.stepping.clock.SPLIT`.
     """
     device, count, going_on = engine.device, places.shape[1], {"SPLIT": split}
-    before = (engine.pair, engine.bed, places, ring.values, ring.landings, engine.clock)
+    before = (engine.pair, engine.bed, places, ring.values, ring.output_times, engine.clock)
     if device.kind == "cuda":
         program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)
         arguments = (*before, engine.rates, engine.parameters, arrived)
         return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True), *engine.schedule.resume]
-    own = (ring.landings, engine.clock, engine.rates)
+    own = (ring.output_times, engine.clock, engine.rates)
     taken = device.over(device.loop(recorded, engine.precision), (count,), (*before, engine.parameters))
     return [
         taken._replace(alone=count < FEW_PLACES),
-        device.over(device.loop(next_landing, engine.precision, going_on), (1,), own),
+        device.over(device.loop(next_output_time, engine.precision, going_on), (1,), own),
         *engine.schedule.resume,
     ]
 
@@ -120,7 +120,7 @@ def take_state(j, i, pair, bed, kept, p, clock, turn):
 def take(engine: Any, turn: int, **switches: Any) -> Launch:
     """Return the launch that accumulates the present state of an engine (`take_state`)."""
     program = engine.device.loop(take_state, engine.precision, {**engine.gathered.switches, **switches})
-    arguments = (engine.pair, engine.bed, engine.gathered.kept, engine.parameters, engine.clock, turn)
+    arguments = (engine.pair, engine.bed, engine.gathered.arrays, engine.parameters, engine.clock, turn)
     return engine.device.over(program, engine.setup.grid.shape, arguments)
 
 

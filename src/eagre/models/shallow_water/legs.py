@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.errors import EagreError
 from eagre.stepping import clock as ck
-from eagre.stepping.recording import Extra, Recorder, Ring
+from eagre.stepping.recording import Extra, Recorder, SampleBuffer
 
 CLOSE = 3.0  # steps between output times below which values are sampled after every part of a step graph
 OFTEN, FEW = 3, 8  # requests before a graph is captured, and maximum size of the graphs used before: see `_pieces`
@@ -30,7 +30,7 @@ class Kept(NamedTuple):
     """Ring buffers of sampled cells, kept for later runs."""
 
     points: tuple[bytes, ...]
-    rings: list[Ring]
+    rings: list[SampleBuffer]
     columns: list[np.ndarray]
     extra: Extra
 
@@ -65,7 +65,7 @@ class Legs:
     give_orders: Callable[[float, int], None]
     take_report: Callable[[], None]
     leave_unread: Callable[[], None]
-    rings: Callable[[np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]]  # for cells; sets `extra`
+    rings: Callable[[np.ndarray, np.ndarray], tuple[list[SampleBuffer], list[np.ndarray]]]  # for cells; sets `extra`
     read_clock: Callable[[], np.ndarray]
     write_clock: Callable[[np.ndarray], None]
 
@@ -211,7 +211,7 @@ class Legs:
         size = max(1, len(work) // piece.parts)
         taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
         begin = [*extra.begin, *self.begin] if piece.begins else []
-        look = [*extra.look, *self.look] if piece.ends else []
+        look = [*extra.state_check, *self.look] if piece.ends else []
         return [*begin, *taken * piece.rounds, *look]
 
     def _prepared(self, work: Sequence[Any]) -> list[Any]:
@@ -246,5 +246,7 @@ class Legs:
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
         self.write_clock(stopped)
         extra = self.extra
-        self.device.run(self._prepared([*extra.begin, *self.begin, *self.round, *self._each, *extra.look, *self.look]))
+        self.device.run(
+            self._prepared([*extra.begin, *self.begin, *self.round, *self._each, *extra.state_check, *self.look])
+        )
         self.write_clock(clock)

@@ -46,7 +46,7 @@ from eagre.models.shallow_water.march_lanes import (
     walls_of,
 )
 from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, place_of_tile, tiles_to_do
-from eagre.stepping.clock import DT, UNTIL, T, moved, open_gate
+from eagre.stepping.clock import DT, UNTIL, T, advanced_time, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ROWS = switch("ROWS", 32)  # rows per warp
@@ -307,7 +307,7 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
             return
         dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
         forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(kept, clock[T])
-        then = moment_of(kept, moved(clock[T], clock[DT], clock[UNTIL]))
+        then = moment_of(kept, advanced_time(clock[T], clock[DT], clock[UNTIL]))
 
         zero = real(0.0)
         nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)

@@ -19,7 +19,7 @@ from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
@@ -66,7 +66,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`
     maps: Maps | None = None  # maps to accumulate
-    time_statistics: Asked | None = None
+    time_statistics: StatisticsPlan | None = None
     cross_sections: CrossSections | None = None  # cross-sections for the discharge
     first_row: int = 0  # global index of local row 0
     live: float = 1.0  # fraction of cells that the first step can change; sets the rows per warp on a GPU

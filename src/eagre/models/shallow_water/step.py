@@ -45,7 +45,7 @@ def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Lau
     return [
         *stages.maps(turn),
         *stages.stage(turn, now, now, middle, SECOND=False),
-        *stages.boundary(turn, middle, TAIL=ck.verdict),
+        *stages.boundary(turn, middle, TAIL=ck.check_first_stage),
         *stages.balance(turn, now, TWO_STAGES=True, GATE_ACCEPTED=True),
         *stages.stage(turn, middle, now, then, SECOND=True, GATE_ACCEPTED=True),
         *stages.boundary(turn, then, TAIL=ck.finish, GATE_ACCEPTED=True),
@@ -58,7 +58,7 @@ def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[L
         *stages.maps(turn),
         *stages.balance(turn, now, TWO_STAGES=False),
         *stages.stage(turn, now, now, then, SECOND=False),
-        *stages.boundary(turn, then, TAIL=ck.verdict_and_finish),
+        *stages.boundary(turn, then, TAIL=ck.check_and_finish),
     ]
 
 

@@ -14,7 +14,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
@@ -42,7 +42,7 @@ class Setup:
     level: float = 0.0  # reference level of elevations, m: see `level_of`
     walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`
     maps: Maps | None = None  # maps to accumulate
-    time_statistics: Asked | None = None
+    time_statistics: StatisticsPlan | None = None
     cross_sections: CrossSections | None = None  # cross-sections for the discharge
 
     @property

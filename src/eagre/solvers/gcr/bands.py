@@ -19,7 +19,7 @@ from eagre.backend.group import BARRIER, Stage
 from eagre.several import Banded, SeveralDevices
 from eagre.solvers.gcr import kernels, kernels_cuda
 from eagre.solvers.gcr.iteration import Weights, arrived, one_block
-from eagre.stepping.until import SIZE, THREADS, Until
+from eagre.stepping.until import SIZE, THREADS, ConvergenceLoop
 
 Steps = Callable[[Any, Any], Sequence[Stage]]
 SHARED = {"ALONE": False}
@@ -123,7 +123,7 @@ class GcrBands:
         reset = [[one_block(member, begin, scalars, float(kept))] for member, scalars in pairs]
         iteration: list[Any] = [*precondition(r, q), *apply(q, image), *self._sums(phi, r, q, image, p, images)]
         first: list[Any] = [*start, reset, *self.test.measured]
-        self.until = Until(devices, self.test, iteration, first, look_every=1)
+        self.until = ConvergenceLoop(devices, self.test, iteration, first, iterations_per_check=1)
 
     def _sums(self, *fields: Banded) -> list[Stage]:
         sums = Sums(*(Parts(self._devices, fields[1], max(2, self._kept)) for _ in range(2)))
