@@ -24,7 +24,7 @@ from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, reading, sync, writing
 from eagre.io.sink import LIBVER, Sink
-from eagre.temporary import beside
+from eagre.temporary import temporary_path
 
 FORMAT = 1
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
@@ -106,7 +106,7 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     state = {name: _array(name, value) for name, value in model.state().items()}
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
     fix = "free disk space, or use another folder for the restart file"
-    with beside(full) as temporary, writing(full, safe=safe, fix=fix):
+    with temporary_path(full) as temporary, writing(full, safe=safe, fix=fix):
         check_space(full, sum(value.nbytes for value in state.values()), at=temporary, safe=safe, fix=fix)
         _write(temporary, model, state, start_date)
         _seal(temporary)

@@ -130,7 +130,7 @@ class Recorder:
     def order(self, start: float, until: float, steps: int) -> list[float]:
         """Return the times at which steps end in the next batch, s, towards `until` in at most `steps` steps."""
         max_count = min(steps, *(buffer.size for buffer in self._buffers))
-        times = self._recording.instants(start, until, max_count)
+        times = self._recording.sample_times(start, until, max_count)
         output_times = times if len(times) == max_count or times[-1:] == [until] else [*times, until]
         self._ordered = np.array(times)
         for buffer in self._buffers:

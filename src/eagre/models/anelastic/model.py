@@ -43,7 +43,7 @@ from eagre.models.anelastic.outputs import (
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.restarting import stood_on, taken_up, with_perturbation, without_perturbation
+from eagre.models.anelastic.restarting import restart_references, taken_up, with_perturbation, without_perturbation
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
@@ -356,7 +356,7 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise identical restart."""
-        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, stood_on(self.setup))}
+        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, restart_references(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state returned by `state`.

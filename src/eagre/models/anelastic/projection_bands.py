@@ -24,7 +24,7 @@ from eagre.models.anelastic.projection import Projected, add, stretch
 from eagre.models.anelastic.spectral_bands import SpectralBands
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.stars import FlatKernels, is_star
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
 from eagre.solvers.gcr.iteration import Weights
 from eagre.stepping.until import ConvergenceLoop
@@ -43,7 +43,7 @@ class ProjectionBands:
 
     Parameters
     ----------
-    devices : SeveralDevices
+    devices : DeviceMesh
     precision : str
     metric : Metric
         Metric of the global grid.
@@ -67,7 +67,7 @@ class ProjectionBands:
     older = None
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, metric: Metric, density: np.ndarray, parts: Sequence[Stages],
+        self, devices: DeviceMesh, precision: str, metric: Metric, density: np.ndarray, parts: Sequence[Stages],
         metrics: Sequence[Metric], fields: Fields, tolerance: float,
     ) -> None:  # fmt: skip
         self._devices, self._precision, self.metric, self._density = devices, precision, metric, density
@@ -226,11 +226,11 @@ class ProjectionBands:
         arguments = self._hat(rank), self._r.parts[rank]
         return self._flat[rank].divergence(*arguments) if self._flat else self._operators[rank].start(*arguments)
 
-    def _apply(self, q: Banded, out: Banded) -> list[Stage]:
+    def _apply(self, q: DistributedArray, out: DistributedArray) -> list[Stage]:
         applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))
         return [applied, self._cleared(out)]
 
-    def _precondition(self, r: Banded, q: Banded) -> list[Stage]:
+    def _precondition(self, r: DistributedArray, q: DistributedArray) -> list[Stage]:
         if not self._by_point:
             return self._spectral.launches(r, q)
         weighed = self._each(lambda rank: self._operators[rank].weighed(r.parts[rank], self._b.parts[rank]))
@@ -244,7 +244,7 @@ class ProjectionBands:
         """Return a stage of a loop over all points of the devices."""
         return self._devices.over(self._devices.loop(one, self._precision), self.metric.shape, arguments)
 
-    def _cleared(self, a: Banded) -> Stage:
+    def _cleared(self, a: DistributedArray) -> Stage:
         """Return a stage that sets `a` to 0 on halo rows."""
         (nz, _, nx), stage = self.metric.shape, []
         for rank, (member, part) in enumerate(zip(self._devices.members, a.parts, strict=True)):

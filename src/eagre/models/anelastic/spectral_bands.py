@@ -21,7 +21,7 @@ from eagre.decomposition import equal_parts
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.modes import Basis, Modes
 from eagre.models.anelastic.spectral import complex_of, options_of, solved
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 
 
 class Share:
@@ -94,7 +94,7 @@ class SpectralBands:
 
     Parameters
     ----------
-    devices : SeveralDevices
+    devices : DeviceMesh
     precision : str
     metric : Metric
         Metric of the global grid.
@@ -102,7 +102,7 @@ class SpectralBands:
         1.0, or -1.0 for q = -P^-1 r.
     """
 
-    def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
+    def __init__(self, devices: DeviceMesh, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._devices, self._real = devices, check_precision(precision)
         self._basis = basis = Basis.of(metric, devices.members[0])
         ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.members))]).tolist()
@@ -127,7 +127,7 @@ class SpectralBands:
             transport.publish(rank, "modes", share.numbers)
         ranks, there, back = range(len(self._rows)), [], []
         for band in ranks:
-            inside, own, all_ = self._devices.inside(band), self._devices.own(band), slice(None)
+            inside, own, all_ = self._devices.inside(band), self._devices.owned(band), slice(None)
             for other in ranks:
                 modes = self._numbers(other)
                 there.append(Message("rows", band, other, (all_, inside, modes), (all_, own, all_), "modes"))
@@ -157,7 +157,7 @@ class SpectralBands:
         for share in self._shares:
             share.modes.set_coefficients(across, up, scale)
 
-    def launches(self, right: Banded, out: Banded) -> list[Any]:
+    def launches(self, right: DistributedArray, out: DistributedArray) -> list[Any]:
         """Return stages of out = P^-1 right."""
         there, back = [], []
         for rank, member in enumerate(self._devices.members):

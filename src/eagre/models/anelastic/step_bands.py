@@ -27,13 +27,13 @@ from eagre.models.anelastic.sides import ambient_inflow, inflow_of, set_wind_thr
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.step import Place, largest
 from eagre.models.anelastic.tendencies import driven
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 
 Array = np.ndarray
 FEWEST = 4  # minimum number of rows per device
 
 
-def devices_of(group: Group, setup: Setup) -> SeveralDevices:
+def devices_of(group: Group, setup: Setup) -> DeviceMesh:
     """Return the devices of a group with their rows.
 
     Raises
@@ -62,19 +62,19 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
             problem="The domain has too few points along x for the devices.",
         )
     wraps = setup.boundaries[1] == "periodic"
-    cuts = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), before=(0, 0), overlap=True, periodic=(wraps, False))
-    return SeveralDevices(group, cuts)
+    cuts = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), leading=(0, 0), overlap=True, periodic=(wraps, False))
+    return DeviceMesh(group, cuts)
 
 
 class InflowBands:
     """Inflow values of all devices; see `Inflow`."""
 
-    def __init__(self, devices: SeveralDevices, parts: Sequence[Stages], setup: Setup, rest: RestState) -> None:
+    def __init__(self, devices: DeviceMesh, parts: Sequence[Stages], setup: Setup, rest: RestState) -> None:
         self._devices, self._setup = devices, setup
-        self.arrays: dict[str, Banded] = {}
+        self.arrays: dict[str, DistributedArray] = {}
         for name, values in ambient_inflow(setup, rest, list(parts[0].fields.present)).items():
             axis = -1 if name.startswith("inflow_x") else None
-            self.arrays[name] = Banded([part.inflow.arrays[name] for part in parts], values.shape, axis)
+            self.arrays[name] = DistributedArray([part.inflow.arrays[name] for part in parts], values.shape, axis)
             self._take(name, values)
 
     def start(self, fields: Mapping[str, Array]) -> None:
@@ -92,7 +92,7 @@ class StepsBands:
     Parameters
     ----------
     setup : Setup
-    devices : SeveralDevices
+    devices : DeviceMesh
     precision : {"single", "double"}
     rest : RestState
     mass : (nz, 1, 1), over terrain (nz, ny, nx)
@@ -108,7 +108,7 @@ class StepsBands:
     """
 
     def __init__(
-        self, setup: Setup, devices: SeveralDevices, precision: str, rest: RestState, mass: Array, metric: Metric
+        self, setup: Setup, devices: DeviceMesh, precision: str, rest: RestState, mass: Array, metric: Metric
     ) -> None:
         self.setup, self.devices, self._rest, self.before = setup, devices, rest, 0.0
         real, names = np.float32 if precision == "single" else np.float64, driven(setup, rest)
@@ -137,7 +137,7 @@ class StepsBands:
         all_ = [part.fields for part in self.parts]
 
         def join(arrays: Sequence[Any]) -> Any:
-            return None if arrays[0] is None else Banded(arrays, self.setup.shape, -2)
+            return None if arrays[0] is None else DistributedArray(arrays, self.setup.shape, -2)
 
         def joined(name: str) -> Any:
             ones = [getattr(fields, name) for fields in all_]

@@ -134,7 +134,7 @@ class MultiDeviceEngine:
         check_multi_device(setup, group, precision)
         heights = band_heights(setup.inner[0], len(group.members))
         # Cells are the rows of unknowns; every slab has one boundary row on each side.
-        self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
+        self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), leading=(1, 0))
         self.transport = LocalTransport(group)
         self.subdomains = [Subdomain(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
         self._states = [subdomain.fields for subdomain in self.subdomains]

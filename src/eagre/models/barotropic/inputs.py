@@ -10,7 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.grid import Grid, check_metres
 from eagre.models.barotropic.setup import Setup
 from eagre.plausible import check_plausible
@@ -37,7 +37,7 @@ def screening_of(deformation_radius: float | None) -> float:
 
 def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
     """Return `value` as a float64 array (ny, nx); scalars are broadcast."""
-    array = own_array(name, value)
+    array = array_copy(name, value)
     if array.ndim == 0:
         array = np.full(grid.shape, float(array))
     if array.shape != grid.shape or not np.isfinite(array).all():
@@ -90,7 +90,7 @@ def _slope(a: np.ndarray, spacing: float, axis: int, periodic: bool) -> np.ndarr
 
 def grid_positions(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
     """Return the particle positions x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
-    xy = own_array("particles", particles)
+    xy = array_copy("particles", particles)
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
     axes = ((grid.x, grid.dx), (grid.y, grid.dy))

@@ -342,12 +342,12 @@ class BarotropicVorticity(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of all arrays and times that a bitwise identical restart needs."""
-        return {**self._stepper.state(), **grid_state(self.grid, self.setup.stood_on)}
+        return {**self._stepper.state(), **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` returned for a model of the same configuration."""
         numbers = ("steps", "start", "landed")
-        check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.stood_on)
+        check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.restart_references)
         self._stepper.restore(state)
         self._unused = unused_field_notes(self.setup, state)
         self._stepper.checkpoint.forget()

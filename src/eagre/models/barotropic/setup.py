@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import Basis
+from eagre.basis import RestartReference
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
 from eagre.moving import TimeVaryingField
@@ -52,13 +52,15 @@ class Setup:
         return screening**-0.5 if screening > 0.0 else np.inf
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
         layers = () if self.layers is None else (self.layers.upper, self.layers.lower)
         of = "of the run that wrote it"
         return {
-            "screening": Basis("1 / deformation_radius^2", self.screening, "", f"deformation_radius in [physics] {of}"),
-            "coupling": Basis("coupling of layers", layers, "", f"upper and lower in [layers] {of}"),
+            "screening": RestartReference(
+                "1 / deformation_radius^2", self.screening, "", f"deformation_radius in [physics] {of}"
+            ),
+            "coupling": RestartReference("coupling of layers", layers, "", f"upper and lower in [layers] {of}"),
         }
 
     @property

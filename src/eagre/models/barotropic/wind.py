@@ -196,7 +196,7 @@ def stress_of_wind(
 
 def at_points(field: TimeVaryingField, record: np.ndarray, grid: Grid) -> np.ndarray:
     """Return a record on nodes interpolated bilinearly to the points, (ny, nx)."""
-    m, b = field.nodes.place(0, 0.0, grid.ny)
-    n, a = field.nodes.place(1, 0.0, grid.nx)
+    m, b = field.nodes.locate(0, 0.0, grid.ny)
+    n, a = field.nodes.locate(1, 0.0, grid.nx)
     along = record[:, n] + a * (record[:, n + 1] - record[:, n])
     return along[m] + b[:, None] * (along[m + 1] - along[m])

@@ -28,7 +28,7 @@ from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import Strip
-from eagre.several import Banded, SeveralDevices, part_of
+from eagre.several import DeviceMesh, DistributedArray, part_of
 from eagre.solvers.multigrid.bands import MultigridBands, cut_of
 from eagre.solvers.multigrid.plan import Choices, plan_of
 from eagre.stepping.until import THREADS, StopTest
@@ -39,7 +39,7 @@ class SharedTest:
 
     def __init__(self, tests: list[StopTest]) -> None:
         self.control, self.partials, self.norms = (
-            Banded([getattr(test, name) for test in tests], getattr(tests[0], name).shape, None)
+            DistributedArray([getattr(test, name) for test in tests], getattr(tests[0], name).shape, None)
             for name in ("control", "partials", "norms")
         )
         self.launch = [[test.launch] for test in tests]
@@ -54,7 +54,7 @@ class LaplaceBands(Laplace):
         See `LaplaceProblem`.
     """
 
-    device: SeveralDevices
+    device: DeviceMesh
 
     def __init__(
         self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, periodic: tuple[bool, bool],
@@ -71,12 +71,12 @@ class LaplaceBands(Laplace):
         modes, q = vertical.modes(), SMALLEST_SCREENING / float(h.max()) ** 2
         plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**choices), ENOUGH)
         cut = cut_of(plan, q, group, vertical.order, correction or precision, periodic[0])
-        self.device = SeveralDevices(group, cut.rows)
+        self.device = DeviceMesh(group, cut.rows)
         known = (plan, q, cut, self.device, correction or precision, plain)
         self.multigrid = MultigridBands(*known, paired=is_large(h.shape, vertical) and bool(factors))
         self.parts = [
             LaplacePart(
-                self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,
+                self.device.local_values(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,
                 plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
             for rank, member in enumerate(group.members)
@@ -86,15 +86,17 @@ class LaplaceBands(Laplace):
         self.fields, self.psi, self.w = self._of("fields", 2), self._of("psi", vertical.nz + 1), self._of("w", 1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.geometry = self._of("geometry", reference.FIELDS)
-        lines: Any = [Banded(each, (), None) for each in zip(*(part.lines for part in self.parts), strict=True)]
+        lines: Any = [
+            DistributedArray(each, (), None) for each in zip(*(part.lines for part in self.parts), strict=True)
+        ]
         self.lines = reference.Lines(*lines)
         self._transport = LocalTransport(group)
         self._publish()
         self._begin()
 
-    def _of(self, name: str, layers: int) -> Banded:
+    def _of(self, name: str, layers: int) -> DistributedArray:
         """Return the distributed array of an array of the parts."""
-        return Banded([getattr(part, name) for part in self.parts], (layers, *self.shape), -2)
+        return DistributedArray([getattr(part, name) for part in self.parts], (layers, *self.shape), -2)
 
     def _publish(self) -> None:
         """Create the stop test and define the exchanged arrays and messages."""
@@ -125,7 +127,7 @@ class LaplaceBands(Laplace):
                 there, here = (slice(None),), (slice(behind[source] - counts[source], behind[source]),)
             else:
                 before = (slice(None),) * axis
-                there, here = (*before, self.device.inside(source)), (*before, self.device.own(source))
+                there, here = (*before, self.device.inside(source)), (*before, self.device.owned(source))
             found += [
                 Message("squares", source, target, there, here, "all squares") for target in range(len(self.parts))
             ]
@@ -153,7 +155,7 @@ class LaplaceBands(Laplace):
     def end(self) -> list[Stage]:
         return [[part.end() for part in self.parts]]
 
-    def rates(self, rates: Banded, gravity: float) -> list[Stage]:
+    def rates(self, rates: DistributedArray, gravity: float) -> list[Stage]:
         return [[part.rates(own, gravity) for part, own in zip(self.parts, rates.parts, strict=True)]]
 
     # -- sums and strips -----------------------------------------------------------------------
@@ -161,7 +163,7 @@ class LaplaceBands(Laplace):
     def strip(self, rows: slice, columns: slice) -> StripBands:
         return StripBands(self, rows, columns)
 
-    def largest(self, array: Banded) -> float:
+    def largest(self, array: DistributedArray) -> float:
         found = []
         for rank, (part, own) in enumerate(zip(self.parts, array.parts, strict=True)):
             with part.device.joined():
@@ -172,7 +174,7 @@ class LaplaceBands(Laplace):
         ranks = range(len(self.parts))
         return [[Launch(program, part_of(arguments, rank), (1,), (THREADS,))] for rank in ranks]
 
-    def rows_of_all(self, count: int) -> tuple[Banded, Banded, list[Stage]]:
+    def rows_of_all(self, count: int) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
         shape, ranks = (count, self.shape[0], 1), range(len(self.parts))
         own, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
         transport, layers = LocalTransport(self.device.group), slice(None)
@@ -180,13 +182,13 @@ class LaplaceBands(Laplace):
             transport.publish(rank, "own", own.parts[rank])
             transport.publish(rank, "whole", whole.parts[rank])
         messages = [
-            Message("own", of, to, (layers, self.device.inside(of)), (layers, self.device.own(of)), "whole")
+            Message("own", of, to, (layers, self.device.inside(of)), (layers, self.device.owned(of)), "whole")
             for of in ranks
             for to in ranks
         ]
         return own, whole, [BARRIER, transport.exchange(messages)]
 
-    def halos(self, array: Banded) -> list[Stage]:
+    def halos(self, array: DistributedArray) -> list[Stage]:
         transport = LocalTransport(self.device.group)
         for rank, rows in enumerate(array.parts):
             transport.publish(rank, "surface", rows)
@@ -204,7 +206,7 @@ class StripBands:
         device = laplace.device
         self._strips: list[tuple[slice, Strip] | None] = []
         for rank, (part, member) in enumerate(zip(laplace.parts, device.members, strict=True)):
-            own, first = device.own(rank), device.held(rank)[0]
+            own, first = device.owned(rank), device.held(rank)[0]
             low, high = max(own.start, rows.start), min(own.stop, rows.stop)
             strip = Strip(member, part.fields, slice(low - first, high - first), columns) if low < high else None
             self._strips.append(strip and (slice(low - rows.start, high - rows.start), strip))

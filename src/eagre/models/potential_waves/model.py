@@ -386,14 +386,16 @@ class PotentialWaves(BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state; a run restarted from it is bitwise identical."""
         more = {"first_volume": np.array(self._first_volume)}
-        return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.stood_on)}
+        return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state that `state` of a model with the same setup returned."""
         plane = self.grid.shape
         volume = (self.setup.vertical.nz + 1, *plane)
         fields = {"surface": (2, *plane), "psi": volume, "psi_before": volume, "w": (1, *plane)}
-        check_state(state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"), self.setup.stood_on)
+        check_state(
+            state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"), self.setup.restart_references
+        )
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         if self._engine.breaking is not None:

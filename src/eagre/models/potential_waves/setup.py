@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.basis import Basis
+from eagre.basis import RestartReference
 from eagre.grid import Grid
 from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stencils import Vertical
@@ -51,9 +51,11 @@ class Setup:
         return not self.relaxation_zones and not self.wavemakers
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
-        return {"still_depth": Basis("depth of still water", self.depth, "m", "the bed of the run that wrote it")}
+        return {
+            "still_depth": RestartReference("depth of still water", self.depth, "m", "the bed of the run that wrote it")
+        }
 
     @property
     def series(self) -> list[Series]:

@@ -52,7 +52,7 @@ class Bands(Legs):
         heights = equal_parts(grid.ny, count)
         halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
         self.decomposition = bands(
-            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
+            grid.ny, grid.nx, heights, halo=halo, leading=(LAYERS, LAYERS), periodic=wraps, padded=False
         )
         row_bytes = (setup.words + setup.terms.moving_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
@@ -61,7 +61,7 @@ class Bands(Legs):
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.bands = setup.padded_bed(), []
         for rank, member in enumerate(group.members):
-            first, last = self.decomposition.own(rank)[0]
+            first, last = self.decomposition.owned(rank)[0]
             own = band_setup(setup, first, last, corners)
             self.bands.append(Band(own, member, precision, first, self.rates[rank]))
             self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)

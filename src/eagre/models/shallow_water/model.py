@@ -359,12 +359,17 @@ class ShallowWater(BaseModel):
             "first_volume": np.array(self._first_volume),
             **(self.cross_sections.state() if self.cross_sections else {}),
         }
-        return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid, self.setup.stood_on)}
+        return {
+            **self._engine.state(),
+            **own,
+            **self.setup.datum.state(),
+            **grid_state(self.grid, self.setup.restart_references),
+        }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
-        check_state(state, fields, self.grid, numbers, self.setup.stood_on)
+        check_state(state, fields, self.grid, numbers, self.setup.restart_references)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if self.cross_sections:

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from eagre.basis import Basis, bed_basis
+from eagre.basis import RestartReference, bed_references
 from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
@@ -91,9 +91,9 @@ class Setup:
         return own + self.terms.series
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
-        return bed_basis(self.bed)
+        return bed_references(self.bed)
 
     @property
     def uniform_manning(self) -> bool:

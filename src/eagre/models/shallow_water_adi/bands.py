@@ -56,7 +56,7 @@ class Bands:
         self.beside = beside
         self.rounds.clear()
         heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
-        rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
+        rows = bands(ny, nx, heights, halo=(beside, 0), leading=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
         itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms, self.device.kind)
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
@@ -216,7 +216,7 @@ class Bands:
     def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
         """Return a field of the whole domain from the arrays of the slabs."""
         parts = [
-            self.decomposition.own_part(rank, band.device.host(array), location)
+            self.decomposition.owned_cells(rank, band.device.host(array), location)
             for rank, (band, array) in enumerate(zip(self.bands, arrays, strict=True))
         ]
         return self.decomposition.gather(self.transport.collect(parts), location)

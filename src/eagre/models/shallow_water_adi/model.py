@@ -307,7 +307,7 @@ class ShallowWaterADI(Fields, BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise-identical restart."""
         own = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
-        return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.stood_on)}
+        return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
@@ -317,7 +317,7 @@ class ShallowWaterADI(Fields, BaseModel):
             {name: self.grid.shape_of(at) for name, at in places.items()},
             self.grid,
             ("clock",),
-            self.setup.stood_on,
+            self.setup.restart_references,
         )
         self._stepper.go_on_from(over_level(state, self.setup.level))
         if self.cross_sections:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import Basis, bed_basis
+from eagre.basis import RestartReference, bed_references
 from eagre.boundaries import FaceRange
 from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid
@@ -56,11 +56,13 @@ class Setup:
         return rules or is_open or bool((self.bed > LAND).any())
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
         land = self.bed >= LAND
-        part = Basis("land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state")
-        return {"land_rows": part, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
+        part = RestartReference(
+            "land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state"
+        )
+        return {"land_rows": part, **bed_references(np.where(land, 0.0, self.bed + self.level))}
 
     @property
     def series(self) -> list[Series]:

@@ -16,7 +16,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Stage
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 from eagre.solvers.gcr import kernels, kernels_cuda
 from eagre.solvers.gcr.iteration import Weights, arrived, one_block
 from eagre.stepping.until import SIZE, THREADS, ConvergenceLoop
@@ -31,7 +31,9 @@ class Parts:
     blocks : number of blocks of each GPU's kernels, if different from `kernels_cuda`
     """
 
-    def __init__(self, devices: SeveralDevices, fields: Banded, rows: int, blocks: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, devices: DeviceMesh, fields: DistributedArray, rows: int, blocks: Sequence[int] | None = None
+    ) -> None:
         members, on_gpu = devices.members, devices.kind == "cuda"
         axis, pairs = 2 if on_gpu else 1, list(zip(members, fields.parts, strict=True))
         if on_gpu:
@@ -71,7 +73,8 @@ class ResidualTestBands:
     """
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, r: Banded, rows: int = 2, blocks: Sequence[int] | None = None
+        self, devices: DeviceMesh, precision: str, r: DistributedArray, rows: int = 2,
+        blocks: Sequence[int] | None = None,
     ) -> None:
         self.control, self.parts = devices.zeros((SIZE,), np.float64), Parts(devices, r, rows, blocks)
         measure: list[list[Launch]] = []
@@ -109,7 +112,8 @@ class GcrBands:
     """
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, phi: Banded, r: Banded, start: Sequence[Stage], apply: Steps,
+        self, devices: DeviceMesh, precision: str, phi: DistributedArray, r: DistributedArray,
+        start: Sequence[Stage], apply: Steps,
         precondition: Steps, weights: Sequence[Weights], kept: int = 1,
     ) -> None:  # fmt: skip
         real = check_precision(precision)
@@ -125,7 +129,7 @@ class GcrBands:
         first: list[Any] = [*start, reset, *self.test.measured]
         self.until = ConvergenceLoop(devices, self.test, iteration, first, iterations_per_check=1)
 
-    def _sums(self, *fields: Banded) -> list[Stage]:
+    def _sums(self, *fields: DistributedArray) -> list[Stage]:
         sums = Sums(*(Parts(self._devices, fields[1], max(2, self._kept)) for _ in range(2)))
         made = self._launches_cuda if self._devices.kind == "cuda" else self._launches_cpu
         stages: list[Stage] = [

@@ -16,7 +16,7 @@ from eagre.backend.device import Device, HostCall, Launch, check_precision
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import Decomposition, bands, equal_parts
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 from eagre.solvers.multigrid.grids import Grid
 from eagre.solvers.multigrid.plan import Plan
 from eagre.solvers.multigrid.plan_cuda import REST, CudaCycle
@@ -104,8 +104,8 @@ class Cut:
         heights = [step * n for n in equal_parts((ny - closed) // step, count)]
         heights[-1] += ny - sum(heights)
         self.rows: Decomposition = bands(
-            ny, nx, heights, halo=(self.halo, 0), before=(0, 0), overlap=True, periodic=(periodic, False),
-            behind=(int(self.ratio > 1), 0),
+            ny, nx, heights, halo=(self.halo, 0), leading=(0, 0), overlap=True, periodic=(periodic, False),
+            trailing=(int(self.ratio > 1), 0),
         )  # fmt: skip
 
     def _ratio(self, first: int) -> int:
@@ -157,19 +157,19 @@ class MultigridBands:
     q : float
         Minimum screening.
     cut : Cut
-    device : SeveralDevices
+    device : DeviceMesh
     precision : {"single", "double"}
     plain, paired : bool
         See `Multigrid`.
 
     Attributes
     ----------
-    u, f : Banded
+    u, f : DistributedArray
         u is valid in the owned rows of a slab.
     """
 
     def __init__(
-        self, plan: Plan, q: float, cut: Cut, device: SeveralDevices, precision: str, plain: bool,
+        self, plan: Plan, q: float, cut: Cut, device: DeviceMesh, precision: str, plain: bool,
         paired: bool = False,
     ) -> None:  # fmt: skip
         self.device, self.precision, self.real, self.cut = device, precision, check_precision(precision), cut
@@ -192,10 +192,10 @@ class MultigridBands:
         self._together = {name: self._transport.exchange(self._messages(name)) for name in ("f", "q")}
         self._back = [self._to_band(rank) for rank in ranks]
 
-    def _of(self, name: str) -> Banded:
+    def _of(self, name: str) -> DistributedArray:
         """Return an array of the finest grid."""
         parts = [getattr(one, name) for one in self.fine]
-        return Banded(parts, (parts[0].shape[0], *self._shape), -2)
+        return DistributedArray(parts, (parts[0].shape[0], *self._shape), -2)
 
     def separate(self) -> None:
         """See `Multigrid`."""
@@ -205,7 +205,7 @@ class MultigridBands:
 
     def _own(self, rank: int) -> tuple[int, int]:
         """Return the owned rows of a slab on the first replicated grid."""
-        own = self.device.own(rank)
+        own = self.device.owned(rank)
         return self.cut.coarse(own.start), self.cut.coarse(own.stop)
 
     def _messages(self, name: str) -> list[Message]:
