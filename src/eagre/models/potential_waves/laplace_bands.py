@@ -76,7 +76,8 @@ class LaplaceBands(Laplace):
         self.multigrid = MultigridBands(*known, paired=is_large(h.shape, vertical) and bool(factors))
         self.parts = [
             LaplacePart(
-                self.device.local_values(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,
+                self.device.local_values(h, rank), spacing, vertical, modes, (False, periodic[1]), member,
+                precision, linear,
                 plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
             for rank, member in enumerate(group.members)
