@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from eagre.config.problems import Key
     from eagre.contract import Model
     from eagre.io import FieldWriter
-    from eagre.io.behind import Behind
-    from eagre.io.part import Part
+    from eagre.io.behind import BackgroundWriter
+    from eagre.io.part import Subset
     from eagre.stepping.run import Event
 
 
@@ -143,7 +143,7 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bo
 def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: bool) -> None:
     """Reject outputs with equal paths, with the path of an input, or that cannot be a restart file."""
     from eagre.io.files import is_same_file, is_store
-    from eagre.io.restart import restart_place
+    from eagre.io.restart import restart_path
 
     seen: list[Path] = []
     for key, path in plan.places:
@@ -162,7 +162,7 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: boo
                     raise InputError(str(path), allowed="another file than the inputs", problem=problem)
             if key == ("restart",):
                 if create or path.parent.exists():
-                    restart_place(path)
+                    restart_path(path)
             elif path.is_dir() and not is_store(path):
                 raise InputError(str(path), allowed="a file name", problem=f"The output {path} is a folder.")
         except InputError as error:
@@ -185,13 +185,13 @@ def records(start: float, end: float, interval: float | None) -> int:
     return 2 + between
 
 
-def part_of(case: Case, key: Key, model: Model) -> Part:
+def part_of(case: Case, key: Key, model: Model) -> Subset:
     """Return the cells that a section of the case's `outputs` requests."""
-    from eagre.io.part import Part
+    from eagre.io.part import Subset
 
     section = dict(case.outputs)[key]
     try:
-        return Part.of(model.grid, section.extent, section.stride)
+        return Subset.of(model.grid, section.extent, section.stride)
     except InputError as error:
         raise case.problem((*key, error.what.partition(" ")[0]), error) from None
 
@@ -222,12 +222,12 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     from eagre.config.problems import spell_key
     from eagre.contract import gauged
     from eagre.io import GaugeWriter, ParticleWriter
-    from eagre.io.behind import Behind
+    from eagre.io.behind import BackgroundWriter
     from eagre.stepping.run import Event
 
     options = _options(case, plan)
     events: list[Event] = []
-    behind = Behind()
+    behind = BackgroundWriter()
     stack.callback(behind.close)
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
@@ -245,7 +245,13 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=behind, **options)
         stack.enter_context(gauges)
-        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges], start_sampling=gauges.follow)
+        add(
+            "gauges",
+            case.gauges.interval,
+            gauges.write,
+            at_start=new[plan.gauges],
+            start_sampling=gauges.start_sampling,
+        )
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
@@ -260,7 +266,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     return events
 
 
-def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: Behind) -> FieldWriter:
+def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: BackgroundWriter) -> FieldWriter:
     """Return the open file of a section of the case's `outputs`."""
     from eagre.io import FieldWriter
 
@@ -290,7 +296,7 @@ def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
         write_rows(plan.log, *case.log(model))
 
 
-def _restarts(case: Case, path: Path, behind: Behind) -> Callable[[Model], None]:
+def _restarts(case: Case, path: Path, behind: BackgroundWriter) -> Callable[[Model], None]:
     """Return an action that writes a restart file after all earlier field records are on disk."""
     from eagre.io import write_restart
 

@@ -176,7 +176,7 @@ class InsidePlace(Section):
         parts = [
             (feature.name, kind, at)
             for feature in read_features(self.file, grid, ("Point", "LineString", "Polygon"), self.layer)
-            for kind, at in feature.parts()
+            for kind, at in feature.simple_geometries()
         ]
         found: list[boundaries.InternalLine] = []
         for name, kind, at in parts:

@@ -58,7 +58,7 @@ class CycloneSection(Section):
         """Read the track in the coordinates of the grid."""
         from eagre.cyclone import Track
         from eagre.io import read_series
-        from eagre.io.lattice import moved
+        from eagre.io.lattice import reprojected
         from eagre.io.raster import parse_crs
         from eagre.io.table import read_table, split_unit
 
@@ -78,7 +78,7 @@ class CycloneSection(Section):
                     f"{self.track} in degrees", allowed="a grid with crs", fix='crs = "EPSG:32617" in [grid]'
                 )
             latitude = column("lat").values
-            x, y = moved(parse_crs("OGC:CRS84"), crs, column("lon").values, latitude)
+            x, y = reprojected(parse_crs("OGC:CRS84"), crs, column("lon").values, latitude)
         else:
             x, y = column("x", "length").values, column("y", "length").values
             if self.latitude is None:

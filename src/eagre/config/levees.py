@@ -87,5 +87,5 @@ class LeveeSection(Section):
         assert self.file is not None
         for feature in read_features(self.file, grid, ("LineString",), self.layer):
             height = self._crests().of(feature, "line", self.file)
-            for _, at in feature.parts():
+            for _, at in feature.simple_geometries():
                 yield height, np.array([point[:2] for point in at], np.float64)

@@ -31,7 +31,7 @@ from eagre.config.values import (
 )
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.named_places import Places, read_points
+from eagre.io.named_places import NamedLocations, read_points
 
 
 def _date(value: Any) -> Any:
@@ -57,7 +57,7 @@ class PointSection(Section):
     y: Metres = Field(description="y coordinate, metres", examples=[50.0])
 
 
-def _points(points: Any, info: ValidationInfo) -> Places:
+def _points(points: Any, info: ValidationInfo) -> NamedLocations:
     found = places_of_file(points, info, read_points)
     if found is not None:
         return found
@@ -68,7 +68,7 @@ def _points(points: Any, info: ValidationInfo) -> Places:
     rows = own_names(
         read_each(points.items() if isinstance(points, dict) else enumerate(points), partial(_point, info))
     )
-    return Places({row.name: [(row.x, row.y)] for row in rows})
+    return NamedLocations({row.name: [(row.x, row.y)] for row in rows})
 
 
 def _point(info: ValidationInfo, name: str | int, at: Any) -> PointSection:
@@ -91,7 +91,7 @@ def _point(info: ValidationInfo, name: str | int, at: Any) -> PointSection:
         raise Problems([replace(one, key=(), fix=fix) for one in error.problems]) from None
 
 
-Points = Annotated[Places, PlainValidator(_points)]
+Points = Annotated[NamedLocations, PlainValidator(_points)]
 Date = Annotated[datetime.datetime, BeforeValidator(_date)]
 
 
