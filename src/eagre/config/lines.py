@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, ValidationInfo
 
-from eagre.config.places import places_of_file
+from eagre.config.places import locations_of_file
 from eagre.config.problems import Key
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _paths(value: Any, info: ValidationInfo) -> NamedLocations:
-    found = places_of_file(value, info, read_lines)
-    if found is not None:
-        return found
+    locations = locations_of_file(value, info, read_lines)
+    if locations is not None:
+        return locations
     if not isinstance(value, dict) or not value:
         got = f"paths = {literal(value)}"
         raise InputError(

@@ -53,8 +53,8 @@ class FieldWriter(Writer):
         Compression level 1 (fast) to 9 after a byte shuffle, zlib in NetCDF and zstd in Zarr; 0 is no compression.
     beside : bool or BackgroundWriter
         Write records to disk concurrently with the model: `write` waits for the last record, starts to copy the fields
-        and returns. Errors are raised by the next `write`, or by `close`. Writers of one model share a `BackgroundWriter`,
-        which then writes their records sequentially; the caller closes it.
+        and returns. Errors are raised by the next `write`, or by `close`. Writers of one model can share a
+        `BackgroundWriter`, which then writes their records sequentially; the caller closes it.
     part : Subset, optional
         Cells to write. Default: all cells.
     **manner
