@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from eagre.errors import InputError
 
-Result = TypeVar("Made")
+Result = TypeVar("Result")
 Key = tuple[str | int, ...]
 """Path of a key: ``("boundaries", "north", 0, "kind")``."""
 
